@@ -1,0 +1,164 @@
+// swift-tools-version: 6.2
+// One table of rooms in floor order, one settings array for all of them. A room's folder is
+// Sources/<Floor>/<Room>, its target Tandem<Room>; the public libraries are the three Paired... targets.
+// There are no package dependencies: every C library is the system's, with one importing room each.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func cLibrary(_ name: String, _ package: String, pkgConfig: String) -> Target {
+    .systemLibrary(
+        name: "C" + "Tandem" + name, path: "Sources/System/C" + name, pkgConfig: pkgConfig, providers: [.apt([package])]
+    )
+}
+
+func room(_ floor: String, _ name: String, target: String? = nil, imports: [String] = []) -> Target {
+    let memorySafe: [SwiftSetting] = floor == "Values" || floor == "Decisions" ? [.strictMemorySafety()] : []
+    return .target(
+        name: target ?? "Tandem" + name, dependencies: imports.map { .byName(name: $0) },
+        path: "Sources/\(floor)/\(name)", swiftSettings: strict + memorySafe)
+}
+
+func command(_ name: String, folder: String, imports: [String]) -> Target {
+    .executableTarget(
+        name: name, dependencies: imports.map { .byName(name: $0) }, path: "Sources/Commands/\(folder)",
+        swiftSettings: strict)
+}
+
+func tests(_ name: String, imports: [String]) -> Target {
+    .testTarget(
+        name: name + "Tests", dependencies: (imports + ["TandemTestSupport"]).map { .byName(name: $0) },
+        path: "Tests/\(name)Tests", swiftSettings: strict)
+}
+
+let values = ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemCrypto"]
+let machinery = ["TandemReactor", "TandemTransport", "TandemStore", "TandemFiles"]
+let decisions = [
+    "TandemSession", "TandemDelivery", "TandemPairing", "TandemSignedConfiguration", "TandemSettings",
+]
+
+let system: [Target] = [
+    cLibrary("OpenSSL", "libssl-dev", pkgConfig: "openssl"),
+    cLibrary("SQLite", "libsqlite3-dev", pkgConfig: "sqlite3"),
+    cLibrary("PCRE2", "libpcre2-dev", pkgConfig: "libpcre2-8"),
+    cLibrary("QREncode", "libqrencode-dev", pkgConfig: "libqrencode"),
+    .target(name: "CTandemLinux", path: "Sources/System/CLinux"),
+]
+
+let valueRooms: [Target] = [
+    room("Values", "Identity"),
+    room("Values", "PropertyList"),
+    room("Values", "PropertyListText", imports: ["TandemPropertyList"]),
+    room("Values", "Wire", imports: ["TandemIdentity", "TandemPropertyList"]),
+    room("Values", "Pattern", imports: ["CTandemPCRE2"]),
+    room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemIdentity"]),
+    room("Values", "Log", imports: ["TandemIdentity"]),
+]
+
+let decisionRooms: [Target] = [
+    room("Decisions", "Session", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
+    room("Decisions", "Delivery", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
+    room("Decisions", "Pairing", imports: values),
+    room("Decisions", "SignedConfiguration", imports: values),
+    room("Decisions", "Settings", imports: ["TandemIdentity", "TandemPropertyList", "TandemPattern", "TandemLog"]),
+]
+
+let machineryRooms: [Target] = [
+    room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemIdentity", "TandemLog"]),
+    room(
+        "Machinery", "Transport",
+        imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
+    room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemLog"]),
+    room(
+        "Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemIdentity", "TandemLog"]),
+]
+
+let serviceRooms: [Target] = [
+    room("Services", "Codes", imports: ["CTandemQREncode"]),
+    room("Services", "Link", imports: values + decisions + machinery),
+    room(
+        "Services", "Relay", imports: values + ["TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport"]),
+    room("Services", "HostApps", imports: values + decisions + machinery + ["TandemRelay"]),
+    room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay"]),
+    room(
+        "Services", "Node",
+        imports: values + decisions + machinery + ["TandemLink", "TandemRelay", "TandemHostApps", "TandemCarrier"]),
+    room(
+        "Services", "PairedSession", target: "PairedSession",
+        imports: [
+            "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemSession", "TandemReactor",
+            "TandemTransport",
+        ]),
+    room(
+        "Services", "PairedConfiguration", target: "PairedConfiguration",
+        imports: values + ["TandemSettings", "TandemSignedConfiguration", "TandemReactor", "TandemFiles"]),
+    room(
+        "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
+        imports: ["PairedSession", "TandemIdentity", "TandemPropertyList", "TandemWire"]),
+]
+
+let commands: [Target] = [
+    command(
+        "tandem", folder: "tandem",
+        imports: values + decisions + machinery + [
+            "TandemPropertyListText", "TandemCodes", "TandemNode", "TandemLink", "TandemRelay", "TandemHostApps",
+            "PairedSession",
+        ]),
+    command(
+        "SampleApp", folder: "SampleApp",
+        imports: ["PairedSession", "PairedConfiguration", "TandemIdentity", "TandemPropertyList"]),
+]
+
+let testTargets: [Target] = [
+    .target(
+        name: "TandemTestSupport",
+        dependencies: ["TandemIdentity", "TandemPropertyList", "TandemReactor", "TandemTransport"].map {
+            .byName(name: $0)
+        },
+        path: "Tests/TestSupport", swiftSettings: strict),
+    tests("Identity", imports: ["TandemIdentity"]),
+    tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),
+    tests("Wire", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire"]),
+    tests("Pattern", imports: ["TandemPattern"]),
+    tests("Crypto", imports: ["TandemIdentity", "TandemCrypto"]),
+    tests("Log", imports: ["TandemIdentity", "TandemLog"]),
+    tests("Session", imports: ["TandemSession"] + values),
+    tests("Delivery", imports: ["TandemDelivery"] + values),
+    tests("Pairing", imports: ["TandemPairing"] + values),
+    tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
+    tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
+    tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
+    tests("Transport", imports: ["TandemTransport", "TandemReactor", "CTandemLinux"] + values),
+    tests("Store", imports: machinery + values),
+    tests("Codes", imports: ["TandemCodes"]),
+    tests("Link", imports: ["TandemLink"] + values + decisions + machinery),
+    tests("Relay", imports: ["TandemRelay", "TandemHostApps"] + values + decisions + machinery),
+    tests(
+        "Carrier",
+        imports: ["TandemCarrier", "TandemNode", "TandemLink", "TandemRelay", "TandemHostApps"] + values + decisions
+            + machinery),
+    tests("PairedSession", imports: ["PairedSession", "PairedSessionFoundation"] + values + decisions + machinery),
+    tests(
+        "PairedConfiguration",
+        imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
+            + values),
+    tests("System", imports: ["PairedSession", "TandemFiles"] + values),
+]
+
+let package = Package(
+    name: "tandem",
+    products: [
+        .executable(name: "tandem", targets: ["tandem"]),
+        .library(name: "PairedSession", targets: ["PairedSession"]),
+        .library(name: "PairedConfiguration", targets: ["PairedConfiguration"]),
+        .library(name: "PairedSessionFoundation", targets: ["PairedSessionFoundation"]),
+    ],
+    targets: system + valueRooms + decisionRooms + machineryRooms + serviceRooms + commands + testTargets
+)

@@ -1,0 +1,4 @@
+// Entry point under construction.
+@main enum Entry {
+    static func main() {}
+}

@@ -1,0 +1,59 @@
+// What a secondary knows of its primary for one application, and what signed configuration is targeted at. The two
+// kinds never match each other, and custom text is compared as UTF-8 bytes: Swift's String equality is canonical
+// equivalence, under which two different identifiers of two parties could meet.
+
+/// A paired identifier: `vendor:<UUID in upper case>` or `custom:<1-256 bytes of UTF-8 without NUL>`.
+public enum PairedIdentifier: Sendable {
+    /// The primary's vendor identifier.
+    case vendor(UniqueIdentifier)
+    /// The primary's custom identifier for the application, as its checked UTF-8 bytes.
+    case custom(CustomIdentifier)
+
+    /// Reads the typed text form, exactly as written by ``text``.
+    /// - Throws: ``IdentifierError/paired(_:)`` for any other text, a vendor UUID in lower case included.
+    public init(text: String) throws(IdentifierError) {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .paired(text) }
+        let value = String(text[text.utf8.index(after: colon)...])
+        switch String(text[..<colon]) {
+        case "vendor":
+            guard let identifier = UniqueIdentifier(text: value), identifier.description == value else {
+                throw .paired(text)
+            }
+            self = .vendor(identifier)
+        case "custom": self = .custom(try CustomIdentifier(value))
+        default: throw .paired(text)
+        }
+    }
+
+    /// The typed text form.
+    public var text: String {
+        switch self {
+        case .vendor(let identifier): "vendor:\(identifier)"
+        case .custom(let identifier): "custom:\(identifier)"
+        }
+    }
+}
+
+extension PairedIdentifier: Hashable {}
+
+extension PairedIdentifier: CustomStringConvertible {
+    public var description: String { text }
+}
+
+/// A custom identifier that a host app declares for its device: 1-256 bytes of UTF-8, no NUL; compared as bytes.
+public struct CustomIdentifier: Sendable, Hashable, CustomStringConvertible {
+    /// The longest custom identifier in bytes.
+    public static var maximumLength: Int { 256 }
+
+    /// The identifier's UTF-8 bytes.
+    public let bytes: [UInt8]
+
+    /// - Throws: ``IdentifierError/custom(_:)`` if the text is empty, too long or holds a NUL.
+    public init(_ text: String) throws(IdentifierError) {
+        let bytes = Array(text.utf8)
+        guard (1...Self.maximumLength).contains(bytes.count), !bytes.contains(0) else { throw .custom(text) }
+        self.bytes = bytes
+    }
+
+    public var description: String { String(decoding: bytes, as: UTF8.self) }
+}

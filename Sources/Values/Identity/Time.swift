@@ -1,0 +1,62 @@
+// The two kinds of time, as two types, so that neither can be taken for the other. Deadlines, intervals and elapsed
+// time use MonotonicTime; only expiry of signed things uses WallTime. Neither reads a clock: shells pass them in.
+
+/// A point on the machine's monotonic clock, in nanoseconds since an arbitrary origin (boot). Never sent to a peer.
+public struct MonotonicTime: Sendable, Hashable, Comparable {
+    public let nanoseconds: UInt64
+
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The point that lies `duration` later; saturates at the ends of the range.
+    public static func + (time: Self, duration: Duration) -> Self {
+        let difference = duration.saturatingNanoseconds
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(difference.magnitude)
+        if difference >= 0 { return Self(nanoseconds: overflow ? .max : sum) }
+        return Self(nanoseconds: time.nanoseconds > difference.magnitude ? time.nanoseconds - difference.magnitude : 0)
+    }
+
+    /// The time from `earlier` to this point; zero if `earlier` is later.
+    public func since(_ earlier: Self) -> Duration {
+        guard self > earlier else { return .zero }
+        return .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds))
+    }
+}
+
+/// A point on the wall clock, in milliseconds since 1970-01-01 00:00:00 UTC.
+public struct WallTime: Sendable, Hashable, Comparable {
+    public let milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// The point this many seconds after 1970; saturates at the end of the range.
+    public init(seconds: UInt64) {
+        let (product, overflow) = Int64(clamping: seconds).multipliedReportingOverflow(by: 1000)
+        milliseconds = overflow ? .max : product
+    }
+
+    /// Whole seconds since 1970, rounded down; 0 before it.
+    public var seconds: UInt64 { milliseconds < 0 ? 0 : UInt64(milliseconds / 1000) }
+
+    public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// The point that lies `duration` later; saturates at the ends of the range.
+    public static func + (time: Self, duration: Duration) -> Self {
+        let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.saturatingNanoseconds / 1_000_000)
+        return Self(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+}
+
+extension Duration {
+    /// The duration in nanoseconds, held to the range of Int64.
+    public var saturatingNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The duration in whole milliseconds, held to the range of Int64.
+    public var saturatingMilliseconds: Int64 { saturatingNanoseconds / 1_000_000 }
+}

@@ -1,0 +1,76 @@
+// A 16-byte UUID (RFC 9562) held as bytes: pairings, messages, devices. Equality and order are those of the bytes.
+// It never touches Foundation's UUID, so that the daemons need not link Foundation.
+
+/// A UUID as RFC 9562 defines it; compared and ordered by its bytes.
+public struct UniqueIdentifier: Sendable {
+    private let high: UInt64
+    private let low: UInt64
+
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// The identifier with exactly these 16 bytes; nil for any other count.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        let fold = { (part: UInt64, byte: UInt8) in part << 8 | UInt64(byte) }
+        self.init(high: bytes.prefix(8).reduce(0, fold), low: bytes.dropFirst(8).reduce(0, fold))
+    }
+
+    /// The identifier written as 8-4-4-4-12 hexadecimal digits of either case; nil for anything else.
+    public init?(text: String) {
+        let characters = Array(text.utf8)
+        guard characters.count == 36 else { return nil }
+        let dashes = [8, 13, 18, 23]
+        guard dashes.allSatisfy({ characters[$0] == UInt8(ascii: "-") }) else { return nil }
+        let digits = characters.indices.filter { !dashes.contains($0) }.map { characters[$0] }
+        guard let bytes = Hexadecimal.decode(digits) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// The 16 bytes in network order.
+    public var bytes: [UInt8] {
+        (0..<16).map { index in
+            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - 8 * (index % 8)))
+        }
+    }
+
+    /// A random identifier (version 4) from the system's generator.
+    public static func random() -> UniqueIdentifier {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    /// A random identifier (version 4) from the caller's generator, so that tests can repeat it.
+    public static func random(using generator: inout some RandomNumberGenerator) -> UniqueIdentifier {
+        UniqueIdentifier(high: generator.next(), low: generator.next()).marked(version: 4)
+    }
+
+    /// The identifier (version 8) made of the first 16 bytes of a digest; nil if the digest is shorter.
+    public static func derived(fromDigest digest: [UInt8]) -> UniqueIdentifier? {
+        UniqueIdentifier(bytes: digest.prefix(16))?.marked(version: 8)
+    }
+
+    private func marked(version: UInt64) -> UniqueIdentifier {
+        UniqueIdentifier(
+            high: high & ~0xF000 | version << 12, low: low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+    }
+}
+
+extension UniqueIdentifier: Hashable {}
+
+extension UniqueIdentifier: Comparable {
+    public static func < (left: UniqueIdentifier, right: UniqueIdentifier) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension UniqueIdentifier: CustomStringConvertible {
+    /// 8-4-4-4-12 hexadecimal digits in upper case.
+    public var description: String {
+        let digits = Array(Hexadecimal.encode(bytes, upperCase: true))
+        let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+        return parts.map { String(digits[$0]) }.joined(separator: "-")
+    }
+}
