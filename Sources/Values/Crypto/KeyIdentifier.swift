@@ -1,0 +1,44 @@
+// A key's name: the SHA-256 of its SubjectPublicKeyInfo. Devices are pinned by it and signatures refer to it; it is
+// always computed from the key at hand, never believed.
+
+package import TandemIdentity
+
+/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes.
+package struct KeyIdentifier: Sendable, Hashable {
+    /// The 32 bytes.
+    package let bytes: [UInt8]
+
+    /// The identifier with exactly these 32 bytes; nil for any other count.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == SHA256.count else { return nil }
+        self.bytes = Array(bytes)
+    }
+
+    /// The identifier written as 64 hexadecimal digits, or as ``fingerprint`` shows it; nil for anything else.
+    package init?(text: String) {
+        let digits = text.filter { $0 != ":" && $0 != " " }
+        guard let bytes = Hexadecimal.decode(digits) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    init(subjectPublicKeyInfo: [UInt8]) {
+        bytes = SHA256.digest(subjectPublicKeyInfo)
+    }
+
+    /// 64 lower-case hexadecimal digits.
+    package var hexadecimal: String { Hexadecimal.encode(bytes) }
+
+    /// The form for people to compare: 16 groups of four digits, separated by colons. Nothing is cut: a shortened
+    /// fingerprint can be searched for.
+    package var fingerprint: String {
+        let digits = Array(hexadecimal)
+        return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: ":")
+    }
+
+    /// The version-8 UUID made of this digest: a device's vendor identifier.
+    package var derivedIdentifier: UniqueIdentifier? { UniqueIdentifier.derived(fromDigest: bytes) }
+}
+
+extension KeyIdentifier: CustomStringConvertible {
+    package var description: String { hexadecimal }
+}

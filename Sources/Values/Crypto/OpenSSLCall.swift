@@ -1,0 +1,35 @@
+// The one place where OpenSSL's error queue is cleared and drained. The queue belongs to the thread, not to the call:
+// an entry that one call leaves behind makes a later, innocent call look like a failure (SSL_get_error reads it). So
+// every call of this room runs through `openSSL`, which starts with an empty queue and takes all that is left in it.
+
+import CTandemOpenSSL
+
+/// What OpenSSL's queue held after one operation; empty when nothing was said.
+struct OpenSSLFaults: Sendable, Equatable {
+    /// The packed codes, oldest first.
+    let codes: [UInt]
+
+    /// The reason numbers of the entries of one library (`ERR_LIB_...`), oldest first.
+    func reasons(in library: Int32) -> [Int32] {
+        codes.filter { CTandemOpenSSL_library($0) == library }.map { CTandemOpenSSL_reason($0) }
+    }
+
+    /// The texts of all entries, for people.
+    var text: String {
+        codes.map(Self.text(of:)).joined(separator: "; ")
+    }
+
+    private static func text(of code: UInt) -> String {
+        guard let reason = unsafe ERR_reason_error_string(code) else { return "code \(code)" }
+        return unsafe String(cString: reason)
+    }
+}
+
+/// Runs one OpenSSL operation with an empty error queue and takes all that it left there.
+func openSSL<Value>(_ operation: () -> Value) -> (value: Value, faults: OpenSSLFaults) {
+    ERR_clear_error()
+    let value = operation()
+    var codes: [UInt] = []
+    while case let code = ERR_get_error(), code != 0 { codes.append(code) }
+    return (value, OpenSSLFaults(codes: codes))
+}

@@ -1,0 +1,16 @@
+// The bytes that a DSSE signature covers: type and body with their lengths, so that no part can slide into the other and
+// a signature for one type can never pass for another. Bytes are encoded, not characters.
+
+/// DSSE's pre-authentication encoding (PAE), version 1.
+package enum PreAuthenticationEncoding {
+    /// `DSSEv1 LEN(type) type LEN(body) body`, each LEN the decimal count of bytes.
+    package static func bytes(type: String, body: [UInt8]) -> [UInt8] {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(body.count + type.utf8.count + 32)
+        encoded += "DSSEv1 \(type.utf8.count) ".utf8
+        encoded += type.utf8
+        encoded += " \(body.count) ".utf8
+        encoded += body
+        return encoded
+    }
+}

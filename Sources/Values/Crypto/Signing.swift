@@ -1,0 +1,66 @@
+// Signing and verifying, one way for each kind of key: Ed25519 over the message itself, ECDSA and RSA-PSS over its
+// SHA-256. A signature is valid only if OpenSSL answers exactly 1: zero and negative answers are both "no".
+
+import CTandemOpenSSL
+
+extension PrivateKey {
+    /// The signature of the message: 64 bytes for Ed25519, up to 72 for P-256 (DER), the modulus's length for RSA.
+    package func sign(_ message: [UInt8]) -> [UInt8] {
+        let signature = reference.withPointer { key in
+            openSSL { unsafe Signing.signature(of: message, key: key, algorithm: algorithm) }.value
+        }
+        guard let signature else { preconditionFailure("a loaded key can sign") }
+        return signature
+    }
+}
+
+extension PublicKey {
+    /// Whether the signature is this key's for exactly this message.
+    package func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+        reference.withPointer { key in
+            openSSL { unsafe Signing.isValid(signature, for: message, key: key, algorithm: algorithm) }.value
+        }
+    }
+}
+
+private enum Signing {
+    /// The salt of RSA-PSS in bytes: as long as the digest, and no other length verifies.
+    static let saltCount: Int32 = 32
+
+    static func signature(of message: [UInt8], key: OpaquePointer, algorithm: KeyAlgorithm) -> [UInt8]? {
+        let context = unsafe EVP_MD_CTX_new()
+        defer { unsafe EVP_MD_CTX_free(context) }
+        var parameters: OpaquePointer?
+        var count = 0
+        guard unsafe EVP_DigestSignInit(context, &parameters, digest(for: algorithm), nil, key) == 1,
+            unsafe setPadding(parameters, for: algorithm),
+            unsafe EVP_DigestSign(context, nil, &count, message, message.count) == 1
+        else { return nil }
+        var signature = [UInt8](repeating: 0, count: count)
+        guard unsafe EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else { return nil }
+        signature.removeLast(signature.count - count)
+        return signature
+    }
+
+    static func isValid(_ signature: [UInt8], for message: [UInt8], key: OpaquePointer, algorithm: KeyAlgorithm)
+        -> Bool
+    {
+        let context = unsafe EVP_MD_CTX_new()
+        defer { unsafe EVP_MD_CTX_free(context) }
+        var parameters: OpaquePointer?
+        return unsafe EVP_DigestVerifyInit(context, &parameters, digest(for: algorithm), nil, key) == 1
+            && setPadding(parameters, for: algorithm)
+            && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
+    private static func digest(for algorithm: KeyAlgorithm) -> OpaquePointer? {
+        algorithm == .ed25519 ? nil : unsafe EVP_sha256()
+    }
+
+    private static func setPadding(_ parameters: OpaquePointer?, for algorithm: KeyAlgorithm) -> Bool {
+        guard algorithm == .rsaPSS else { return true }
+        return unsafe EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
+            && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, saltCount) == 1
+            && EVP_PKEY_CTX_set_rsa_mgf1_md(parameters, EVP_sha256()) == 1
+    }
+}
