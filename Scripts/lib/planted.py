@@ -1,0 +1,70 @@
+"""Proves that the rooms check can fail: each violation is planted alone in a copy of the package, and the check must
+name it. A rule that nothing here violates is a rule that nobody knows to work.
+"""
+import shutil
+import tempfile
+from pathlib import Path
+
+HEADER = "// Planted by the self-test.\n\n"
+# (what it is, file to write, its text, what the report must say)
+FILES = [
+    ("upward import", "Sources/Values/Identity/Planted.swift", "import TandemWire\n", "does not give to TandemIdentity"),
+    ("stranger", "Sources/Decisions/Session/Planted.swift", "import TandemStore\n", "does not give to TandemSession"),
+    ("second door", "Sources/Services/Relay/Planted.swift", "internal import CTandemSQLite\n", "CTandemSQLite is imported by"),
+    ("Foundation", "Sources/Services/Node/Planted.swift", "import Foundation\n", "only PairedSessionFoundation"),
+    ("attributed import", "Sources/Services/Node/Planted.swift", "@preconcurrency public import Foundation\n", "Foundation"),
+    ("Glibc in a decision", "Sources/Decisions/Pairing/Planted.swift", "import Glibc\n", "a decision does no I/O"),
+    ("Glibc unexplained", "Sources/Values/Log/Planted.swift", "import Glibc\n", "needs a comment"),
+    ("unknown module", "Sources/Values/Log/Planted.swift", "import XCTest\n", "neither a room"),
+    ("test support", "Sources/Services/Link/Planted.swift", "import TandemTestSupport\n", "does not give to TandemLink"),
+    ("long file", "Sources/Values/Wire/Planted.swift", "// line\n" * 301, "at most 300"),
+    ("trap", "Sources/Values/Wire/Planted.swift", "let planted = try! read()\n", "would trap"),
+    ("empty name", "Sources/Machinery/Store/Planted.swift", "final class StoreManager {}\n", "says nothing"),
+    ("unchecked", "Sources/Machinery/Store/Planted.swift", "\n\n\nstruct Box: @unchecked Sendable {}\n", "needs a comment naming"),
+    ("waiting decision", "Sources/Decisions/Session/Planted.swift", "func ask() async {}\n", "never waits"),
+    ("locking decision", "Sources/Decisions/Delivery/Planted.swift", "let lock = Mutex(0)\n", "takes no lock"),
+    ("task below", "Sources/Machinery/Reactor/Planted.swift", "let task = Task { 1 }\n", "tasks start in"),
+    ("unfinished", "Sources/Values/Log/Planted.swift", "// TO" + "DO: later\n", "finish it"),
+    ("long function", "Sources/Values/Log/Planted.swift", "func long() {\n" + "    run()\n" * 31 + "}\n", "of 31 lines"),
+    ("lock", "Sources/Machinery/Store/Planted.swift", "let lock = NSLock()\n", "Mutex and Atomic only"),
+    ("stray file", "notes.txt", "", "at the top level"),
+]
+# (what it is, text in Package.swift, its replacement, what the report must say)
+EDITS = [
+    ("manifest upward", 'room("Values", "PropertyList")', 'room("Values", "PropertyList", imports: ["TandemStore"])',
+     "Machinery is above Values"),
+    ("manifest strangers", 'room("Decisions", "Pairing", imports: values)',
+     'room("Decisions", "Pairing", imports: values + ["TandemReactor"])', "strangers"),
+    ("manifest door", 'room("Services", "Codes", imports: ["CTandemQREncode"])',
+     'room("Services", "Codes", imports: ["CTandemQREncode", "CTandemOpenSSL"])', "only importing rooms"),
+    ("manifest order", 'room("Values", "Identity")', 'room("Values", "Identity", imports: ["TandemLog"])', "earlier in"),
+    ("package", '"libpcre2-dev"', '"libplanted-dev"', "libplanted-dev"),
+]
+
+
+def run(root, problems_of):
+    """Yields what the check failed to notice. `problems_of(root)` is the check itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".build", ".git", ".run", "__pycache__"))
+        before = set(problems_of(copy))
+        for title, name, text, expected in FILES:
+            file = copy / name
+            file.write_text(HEADER * (text != "") + text)
+            yield from missed(title, problems_of(copy), before, expected)
+            file.unlink()
+        manifest = copy / "Package.swift"
+        original = manifest.read_text()
+        for title, old, new, expected in EDITS:
+            if old not in original:
+                yield f"self-test: '{title}' no longer fits Package.swift; change its text"
+                continue
+            manifest.write_text(original.replace(old, new))
+            yield from missed(title, problems_of(copy), before, expected)
+            manifest.write_text(original)
+
+
+def missed(title, problems, before, expected):
+    """A report that does not name what was just planted."""
+    if not any(expected in problem for problem in set(problems) - before):
+        yield f"self-test: '{title}' was not noticed (no report says '{expected}')"

@@ -1,0 +1,33 @@
+# What every script needs before it can build: the Swift toolchain and Debian 12's packages. Sourced, not run.
+# It never calls sudo: as root it installs what is missing, otherwise it prints the one line to run and stops.
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+
+# The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
+# the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),
+# binutils (readelf: what the command links).
+packages=(libssl-dev libsqlite3-dev libpcre2-dev libqrencode-dev pkg-config python3 openssl binutils libc6-dev)
+
+need_swift() {
+    command -v swift >/dev/null && return
+    echo "Swift 6.3 is missing: install the toolchain from https://www.swift.org/install/linux/ and put it on PATH" >&2
+    exit 1
+}
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+need_packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        echo "this is not Debian; the platform is Debian 12, and these packages are needed: ${packages[*]}" >&2
+        exit 1
+    fi
+    local missing=() name
+    for name in "${packages[@]}"; do is_installed "$name" || missing+=("$name"); done
+    if ((${#missing[@]} == 0)); then return; fi
+    if ((EUID != 0)); then
+        echo "Packages are missing. Run as root: apt-get update && apt-get install -y ${missing[*]}" >&2
+        exit 1
+    fi
+    apt-get update -q
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}

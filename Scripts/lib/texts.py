@@ -1,0 +1,96 @@
+"""Rules about the text of source files: length, opening comment, words that must not appear, and marks that need a
+reason beside them. Comments and string contents are removed before words are looked for, except where a rule is about
+the comment itself.
+"""
+import re
+
+LONGEST_FILE = 300
+LONGEST_FUNCTION = 30
+TOP_LEVEL = {"Package.swift", "Package.resolved", "Sources", "Tests", "Protocol", "Scripts", "README.md", "LICENSE"}
+NEVER = {
+    r"\btry!": "a failure from outside would trap",
+    r"\bas!": "a failure from outside would trap",
+    r"\bfatalError\s*\(": "use precondition for our own bugs, an error for everybody else's",
+    r"\b(?:NSLock|DispatchSemaphore|pthread_mutex_\w+|OSAllocatedUnfairLock)\b": "Mutex and Atomic only",
+    r"\b(?:class|struct|enum|protocol|actor)\s+\w*(?:Manager|Helper|Util|Utils)\b": "the name says nothing",
+}
+DECISION = {
+    r"\basync\b": "a decision never waits",
+    r"\bawait\b": "a decision never waits",
+    r"\bTask\b": "a decision starts nothing",
+    r"\b(?:Mutex|Atomic)\b": "a decision takes no lock",
+    r"\b(?:ContinuousClock|SuspendingClock)\b": "time comes in as an argument",
+    r"\.random\(\)": "random bytes come in as an argument",
+    r"\bprint\(": "a decision does no I/O",
+}
+TASKS = {r"\bTask\s*(?:\.detached\s*)?\{": "tasks start in Services and Commands only"}
+COMMENT_WORDS = {
+    r"\b(?:TODO|FIXME|XXX|HACK)\b": "finish it or leave it out",
+    r"(?i)\bunder construction\b": "a placeholder is not a room",
+    r"(?:\.\./shared|/work/|/root/|/home/)": "a path of somebody's machine",
+}
+
+
+def stripped(text):
+    """The text without comments and string contents; line numbers stay."""
+    text = re.sub(r'"""(.*?)"""', lambda m: '""' + "\n" * m.group(0).count("\n"), text, flags=re.S)
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def text_problems(room, root):
+    """What is wrong with the text of this room's files."""
+    product = room.floor != "Tests"
+    for source in room.sources():
+        where = source.relative_to(root)
+        text = source.read_text()
+        lines = text.splitlines()
+        if len(lines) > LONGEST_FILE:
+            yield f"{where}: {len(lines)} lines; a file has one idea and at most {LONGEST_FILE}"
+        if not lines or not lines[0].startswith("//"):
+            yield f"{where}:1: a file opens with a comment: what it is for, what it refuses, why this way"
+        yield from word_problems(where, text, COMMENT_WORDS)
+        if product:
+            yield from word_problems(where, stripped(text), NEVER)
+            yield from unchecked_problems(where, lines)
+            yield from function_problems(where, stripped(text))
+        if room.floor == "Decisions":
+            yield from word_problems(where, stripped(text), DECISION)
+        if room.floor in ("Values", "Machinery"):
+            yield from word_problems(where, stripped(text), TASKS)
+
+
+def word_problems(where, text, rules):
+    """Lines that hold a forbidden word."""
+    for pattern, reason in rules.items():
+        for found in re.finditer(pattern, text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{where}:{line}: {found.group(0).strip()!r}: {reason}"
+
+
+def function_problems(where, text):
+    """Functions too long to be read at once."""
+    for found in re.finditer(r"\b(?:func\s+[^\s(<]+|init[?(<])[^{}]*\{", text):
+        depth, end = 1, found.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        length = text.count("\n", found.end(), end) - 1
+        if length > LONGEST_FUNCTION:
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{where}:{line}: a function of {length} lines; at most {LONGEST_FUNCTION}"
+
+
+def unchecked_problems(where, lines):
+    """`@unchecked Sendable` without a comment that names what makes it true."""
+    for number, line in enumerate(lines):
+        near = lines[max(0, number - 4):number + 1]
+        if re.search(r"@unchecked\s+Sendable", line.split("//")[0]) and not any("//" in text for text in near):
+            yield f"{where}:{number + 1}: @unchecked Sendable needs a comment naming the lock or thread that makes it true"
+
+
+def top_level_problems(root):
+    """Files at the top level that have no place there."""
+    for entry in sorted(root.iterdir()):
+        if not entry.name.startswith(".") and entry.name not in TOP_LEVEL and entry.name != "__pycache__":
+            yield f"{entry.name}: nothing but {', '.join(sorted(TOP_LEVEL))} and dotfiles at the top level"
