@@ -1,0 +1,28 @@
+// Dates as whole milliseconds. Binary property lists carry seconds as a double; milliseconds keep equality exact and
+// survive any number of copies. Only the years 1 to 9999 can be written, because other readers stop there.
+
+/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC.
+public struct PropertyListDate: Sendable, Hashable, Comparable {
+    public let millisecondsSinceReferenceDate: Int64
+
+    public init(millisecondsSinceReferenceDate: Int64) {
+        self.millisecondsSinceReferenceDate = millisecondsSinceReferenceDate
+    }
+
+    /// The milliseconds of the years 1 to 9999 of the proleptic Gregorian calendar.
+    public static let representable: Range<Int64> = -63_113_904_000_000..<252_423_993_600_000
+
+    /// The nearest millisecond to `seconds`; nil if it is not finite or outside the representable years.
+    public init?(secondsSinceReferenceDate seconds: Double) {
+        let milliseconds = (seconds * 1000).rounded()
+        guard let exact = Int64(exactly: milliseconds), Self.representable.contains(exact) else { return nil }
+        self.init(millisecondsSinceReferenceDate: exact)
+    }
+
+    /// Seconds since the reference date, as a property list carries them.
+    public var secondsSinceReferenceDate: Double { Double(millisecondsSinceReferenceDate) / 1000 }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        left.millisecondsSinceReferenceDate < right.millisecondsSinceReferenceDate
+    }
+}

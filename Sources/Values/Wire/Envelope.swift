@@ -1,0 +1,59 @@
+// The flat part of a frame (FRM-8): everything that routing needs, as typed fields. `body` is the bytes as they came,
+// sharing the frame's storage; nothing here opens it.
+
+package import TandemIdentity
+package import TandemPropertyList
+
+/// The envelope of a frame.
+package struct Envelope: Sendable, Equatable {
+    package var kind: FrameKind
+    package var app: ApplicationIdentifier?
+    package var pairing: UniqueIdentifier?
+    package var id: UniqueIdentifier?
+    package var channel: Channel?
+    /// Position of a durable item; from 1.
+    package var sequence: UInt64?
+    /// Whether a reply is wanted; absent means no.
+    package var reply: Bool?
+    /// How long the sender still waits, within ``Limits/deadline``; whole milliseconds on the wire.
+    package var deadline: Duration?
+    /// Time since acceptance in the sender's daemon; whole milliseconds on the wire.
+    package var age: Duration?
+    /// Delivery attempt; from 1.
+    package var attempt: Int?
+    /// 16 bytes, fresh for each forwarding of a configuration.
+    package var nonce: [UInt8]?
+    package var code: Int?
+    package var name: String?
+    package var command: String?
+    /// Never opened by who only forwards.
+    package var body: ArraySlice<UInt8>?
+    /// Keys that start with `x-`: kept, and decide nothing.
+    package var extensions = PropertyListDictionary()
+
+    package init(
+        _ kind: FrameKind, app: ApplicationIdentifier? = nil, pairing: UniqueIdentifier? = nil,
+        id: UniqueIdentifier? = nil, channel: Channel? = nil, sequence: UInt64? = nil, reply: Bool? = nil,
+        deadline: Duration? = nil, age: Duration? = nil, attempt: Int? = nil, nonce: [UInt8]? = nil, code: Int? = nil,
+        name: String? = nil, command: String? = nil, body: [UInt8]? = nil
+    ) {
+        self.kind = kind
+        self.app = app
+        self.pairing = pairing
+        self.id = id
+        self.channel = channel
+        self.sequence = sequence
+        self.reply = reply
+        self.deadline = deadline
+        self.age = age
+        self.attempt = attempt
+        self.nonce = nonce
+        self.code = code
+        self.name = name
+        self.command = command
+        self.body = body.map { $0[...] }
+    }
+
+    /// Whether the sender waits for an answer.
+    package var wantsReply: Bool { reply ?? false }
+}

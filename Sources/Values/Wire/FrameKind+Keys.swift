@@ -1,0 +1,58 @@
+// The table of FRM-10. `kind` belongs to every frame; `sealing` may stand wherever `body` may.
+
+extension FrameKind {
+    /// The keys without which a frame of this kind is refused.
+    var requiredKeys: EnvelopeKeys {
+        switch self {
+        case .ping, .pong, .bye: Self.none
+        case .hello, .join, .joined: Self.bodyOnly
+        case .refusal: Self.nameOnly
+        case .register, .registered, .state, .application: Self.appAndBody
+        case .message, .messageData, .reply: Self.addressedBody
+        case .failure: Self.addressedCode
+        case .configuration: Self.configurationRequest
+        case .control, .result: Self.commandRequest
+        case .item: Self.positionedBody
+        case .gap: Self.positionedName
+        case .stored: Self.position
+        }
+    }
+
+    /// Every key that a frame of this kind may have.
+    var allowedKeys: EnvelopeKeys {
+        switch self {
+        case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored: requiredKeys
+        case .hello: Self.helloAll
+        case .refusal, .failure: requiredKeys.union(Self.explanation)
+        case .ping, .pong: Self.idOnly
+        case .bye: Self.nameOnly
+        case .message, .messageData: requiredKeys.union(Self.replyAndDeadline)
+        case .configuration: requiredKeys.union(Self.replyAndDeadline)
+        case .control, .result: Self.commandAll
+        case .item: Self.itemAll
+        }
+    }
+}
+
+extension FrameKind {
+    private static let none = EnvelopeKeys([.kind])
+    private static let bodyOnly = EnvelopeKeys([.kind, .body])
+    private static let nameOnly = EnvelopeKeys([.kind, .name])
+    private static let idOnly = EnvelopeKeys([.kind, .id])
+    private static let appAndBody = EnvelopeKeys([.kind, .app, .body])
+    private static let addressedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .body])
+    private static let addressedCode = EnvelopeKeys([.kind, .app, .pairing, .id, .code])
+    private static let configurationRequest = EnvelopeKeys([.kind, .app, .pairing, .id, .reply, .body])
+    private static let commandRequest = EnvelopeKeys([.kind, .id, .command])
+    private static let position = EnvelopeKeys([.kind, .app, .pairing, .channel, .sequence])
+    private static let positionedName = EnvelopeKeys([.kind, .app, .pairing, .channel, .sequence, .name])
+    private static let positionedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .channel, .sequence, .body])
+
+    private static let helloAll = EnvelopeKeys([.kind, .body, .pairing])
+    private static let explanation = EnvelopeKeys([.name, .body])
+    private static let replyAndDeadline = EnvelopeKeys([.reply, .deadline])
+    private static let commandAll = EnvelopeKeys([.kind, .id, .command, .body, .code, .name])
+    private static let itemAll = EnvelopeKeys([
+        .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt,
+    ])
+}

@@ -1,0 +1,59 @@
+// Every limit of the protocol as one named constant; Protocol/Limits.md gives the same numbers and reasons. Nothing
+// outside compares against a literal, so that a limit has one place to change and one test at its edge.
+
+/// The protocol's limits. Sizes are in bytes.
+package enum Limits {
+    /// Payload of a frame while the link's peer is not pinned (LIM-1): a join needs under 1 KiB.
+    package static let unpinnedFrame = 4 * 1024
+    /// Payload of a frame on a local socket and on a pinned link (LIM-1): the largest channel limit twice over.
+    package static let frame = 512 * 1024
+    /// Body of `message`, `messageData` and `reply` (LIM-2): WCSession's payload limit.
+    package static let messageBody = 65_536
+    /// Body of a context item (LIM-2): WCSession's.
+    package static let contextBody = 262_144
+    /// Body of a user-info item (LIM-2): WCSession's.
+    package static let userInfoBody = 65_536
+    /// Body of a configuration item (LIM-2): settings, not data.
+    package static let configurationBody = 65_536
+
+    /// Time for a frame's header once its first byte is there (LIM-3): a slow header is an attack or a dead peer.
+    package static let headerTime = Duration.seconds(10)
+    /// Slowest payload in bytes per second (LIM-3).
+    package static let payloadRate = 1024
+    /// Device connections whose peer is not pinned yet (LIM-4): strangers must not crowd out paired devices.
+    package static let unpinnedConnections = 64
+    /// Time from accept to the first valid frame (LIM-4).
+    package static let firstFrameTime = Duration.seconds(10)
+    /// Local connections of one daemon (LIM-5): bounded by descriptors, far above use.
+    package static let localConnections = 1024
+    /// Bytes waiting for one connection (LIM-6): eight of the largest frames.
+    package static let queuedBytes = 4 * 1024 * 1024
+
+    /// Requests of one host app that wait for replies (LIM-7): bounded memory.
+    package static let openRequests = 1024
+    /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.
+    package static let deadline = Duration.milliseconds(1)...Duration.seconds(600)
+    /// Deadline of a caller that names none (LIM-8).
+    package static let standardDeadline = Duration.seconds(30)
+    /// Silence after which a ping is sent (LIM-9): with ``heartbeatsUntilDead`` a black hole is seen within 15 s.
+    package static let heartbeat = Duration.seconds(5)
+    /// Silent heartbeat intervals after which a link is dead (LIM-9).
+    package static let heartbeatsUntilDead = 3
+
+    /// Life of a join token (LIM-10): long enough to walk to the other device.
+    package static let joinTokenLife = Duration.seconds(15 * 60)
+    /// Wrong proofs that a join token survives (LIM-10).
+    package static let joinAttempts = 5
+    /// Life of a pairing that never said hello (LIM-10): a consumed token must not stay half open.
+    package static let pendingPairingLife = Duration.seconds(24 * 3600)
+    /// Applications of one device (LIM-11): they are announced after each hello.
+    package static let applications = 256
+    /// Text of a peer in a log line or an error (LIM-13).
+    package static let peerText = 128
+    /// Durable items waiting on one channel of one application (LIM-14); then `queue-full`.
+    package static let queuedItems = 10_000
+    /// Bytes of the items waiting on one channel of one application (LIM-14).
+    package static let queuedItemBytes = 64 * 1024 * 1024
+    /// Delivery attempts of a configuration before it is a dead letter (LIM-15).
+    package static let deliveryAttempts = 5
+}
