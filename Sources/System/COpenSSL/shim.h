@@ -50,3 +50,8 @@ static inline int CTandemOpenSSL_CTX_set_groups(SSL_CTX *context, const char *li
 static inline int CTandemOpenSSL_library(unsigned long code) { return ERR_GET_LIB(code); }
 
 static inline int CTandemOpenSSL_reason(unsigned long code) { return ERR_GET_REASON(code); }
+
+// Constants with casts in them, which Swift does not import.
+static const uint64_t CTandemOpenSSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
+static const uint64_t CTandemOpenSSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
+static const uint64_t CTandemOpenSSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;

@@ -14,10 +14,11 @@ package struct KeyIdentifier: Sendable, Hashable {
         self.bytes = Array(bytes)
     }
 
-    /// The identifier written as 64 hexadecimal digits, or as ``fingerprint`` shows it; nil for anything else.
+    /// The identifier written as 64 hexadecimal digits or as ``fingerprint`` (any case, with or without its groups);
+    /// nil for anything else.
     package init?(text: String) {
-        let digits = text.filter { $0 != ":" && $0 != " " }
-        guard let bytes = Hexadecimal.decode(digits) else { return nil }
+        let digits = text.filter { $0 != "-" && $0 != " " }
+        guard let bytes = Hexadecimal.decode(digits) ?? Base32.decode(digits) else { return nil }
         self.init(bytes: bytes)
     }
 
@@ -28,11 +29,11 @@ package struct KeyIdentifier: Sendable, Hashable {
     /// 64 lower-case hexadecimal digits.
     package var hexadecimal: String { Hexadecimal.encode(bytes) }
 
-    /// The form for people to compare: 16 groups of four digits, separated by colons. Nothing is cut: a shortened
-    /// fingerprint can be searched for.
+    /// The form for people to compare (PAR-11): base32 in 13 groups of four. Nothing is cut: a shortened fingerprint
+    /// can be searched for.
     package var fingerprint: String {
-        let digits = Array(hexadecimal)
-        return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: ":")
+        let digits = Array(Base32.encode(bytes))
+        return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: "-")
     }
 
     /// The version-8 UUID made of this digest: a device's vendor identifier.

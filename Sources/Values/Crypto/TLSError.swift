@@ -1,0 +1,58 @@
+// Why a TLS connection was refused or failed. Each cause has a stable name: an operator must be able to tell a wrong
+// pin (an attack, or a device set up anew) from a stranger who does not speak TLS at all.
+
+/// The end of a TLS connection that was not a clean one.
+package enum TLSError: Error, Sendable, Equatable {
+    /// The peer's key is not the pinned one.
+    case wrongPin(expected: KeyIdentifier, found: KeyIdentifier)
+    /// The peer showed no certificate, or one that cannot be read.
+    case noCertificate
+    /// The peer's key is one that this software does not use.
+    case unusableKey(KeyError)
+    /// The peer does not speak TLS 1.3.
+    case protocolVersion
+    /// What came is not TLS, or was altered on its way.
+    case garbage(String)
+    /// The peer ended the connection with this TLS alert.
+    case refusedByPeer(alert: UInt8)
+    /// The connection ended without the peer's close notification: the last bytes may be missing.
+    case truncated
+    /// Plaintext was offered before the handshake had finished, or after the end.
+    case notEstablished
+    /// OpenSSL failed in another way.
+    case failed(String)
+}
+
+extension TLSError {
+    /// The stable name of the cause, for logs, status and tests.
+    package var name: String {
+        switch self {
+        case .wrongPin: "wrong-pin"
+        case .noCertificate: "no-certificate"
+        case .unusableKey: "unusable-key"
+        case .protocolVersion: "tls-version"
+        case .garbage: "not-tls"
+        case .refusedByPeer: "refused-by-peer"
+        case .truncated: "truncated"
+        case .notEstablished: "not-established"
+        case .failed: "tls-failed"
+        }
+    }
+}
+
+extension TLSError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .wrongPin(let expected, let found):
+            "the peer's key \(found.fingerprint) is not the pinned \(expected.fingerprint)"
+        case .noCertificate: "the peer showed no certificate"
+        case .unusableKey(let error): "the peer's key is not used: \(error)"
+        case .protocolVersion: "the peer does not speak TLS 1.3"
+        case .garbage(let detail): "what the peer sent is not TLS, or was altered on its way (\(detail))"
+        case .refusedByPeer(let alert): "the peer refused the connection with TLS alert \(alert)"
+        case .truncated: "the connection was cut without the peer's close notification"
+        case .notEstablished: "the TLS connection is not established"
+        case .failed(let detail): "TLS failed: \(detail)"
+        }
+    }
+}

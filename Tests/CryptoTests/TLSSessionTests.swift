@@ -1,0 +1,106 @@
+// TLS between two ends that know each other: what goes in comes out, both name each other's key, and the ends close
+// properly (PAR-1).
+
+import TandemCrypto
+import Testing
+
+@Suite struct TLSSessionTests {
+    static func pinnedPair(_ clientKind: KeyAlgorithm = .ed25519, _ serverKind: KeyAlgorithm = .ecdsaP256) throws
+        -> TLSPair
+    {
+        let client = try TestIdentities.other(clientKind)
+        let server = try TestIdentities.identity(serverKind)
+        return try TLSPair(
+            client: client, expecting: .pinned(server.publicKey.identifier), server: server,
+            expecting: .pinned(client.publicKey.identifier))
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases, KeyAlgorithm.allCases)
+    func endsWithKeysOfAnyKindEstablishAndNameEachOther(client: KeyAlgorithm, server: KeyAlgorithm) throws {
+        let pair = try Self.pinnedPair(client, server)
+        pair.run()
+        #expect(pair.clientError == nil && pair.serverError == nil)
+        #expect(pair.client.isEstablished && pair.server.isEstablished)
+        #expect(pair.client.peerKey == TestKeys.key(server).publicKey)
+        #expect(pair.server.peerKey == TestKeys.other(client).publicKey)
+    }
+
+    @Test(arguments: [1, 2, 7, 1000])
+    func bytesMayArriveInPieces(pieceCount: Int) throws {
+        let pair = try Self.pinnedPair()
+        pair.pieceCount = pieceCount
+        pair.run()
+        #expect(pair.client.isEstablished && pair.server.isEstablished)
+        try pair.client.write([1, 2, 3])
+        pair.carry()
+        #expect(pair.server.takePlaintext() == [1, 2, 3])
+        #expect(pair.server.takePlaintext().isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 16383, 16384, 16385, 524_288])
+    func plaintextOfAnySizeComesOutUnchanged(count: Int) throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        let sent = SecureRandom.bytes(count)
+        try pair.client.write(sent)
+        try pair.server.write(sent)
+        pair.carry()
+        #expect(pair.server.takePlaintext() == sent)
+        #expect(pair.client.takePlaintext() == sent)
+    }
+
+    @Test func exportersAreEqualOnBothSidesAndDifferBetweenConnections() throws {
+        let first = try Self.pinnedPair()
+        let second = try Self.pinnedPair()
+        first.run()
+        second.run()
+        let binding = try first.client.channelBinding()
+        #expect(binding.count == 32)
+        #expect(try first.server.channelBinding() == binding)
+        #expect(try second.client.channelBinding() != binding)
+        #expect(try first.server.exporter(label: "EXPORTER-other", context: [1], count: 16).count == 16)
+    }
+
+    @Test func noExporterAndNoPlaintextBeforeTheHandshakeIsDone() throws {
+        let pair = try Self.pinnedPair()
+        #expect(throws: TLSError.notEstablished) { try pair.client.channelBinding() }
+        #expect(throws: TLSError.notEstablished) { try pair.client.write([1]) }
+        try pair.client.start()
+        #expect(throws: TLSError.notEstablished) { try pair.client.write([1]) }
+    }
+
+    @Test func theServerSendsNoTickets() throws {
+        let pair = try Self.pinnedPair()
+        var toClient = 0
+        pair.run()
+        pair.tamper = { toServer, bytes in
+            if !toServer { toClient += bytes.count }
+            return bytes
+        }
+        try pair.client.write([1])
+        pair.carry()
+        #expect(pair.server.takePlaintext() == [1])
+        #expect(toClient == 0)
+    }
+
+    @Test func aCloseIsSeenByThePeerAndEndsWriting() throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        try pair.client.write([9])
+        pair.client.close()
+        pair.carry()
+        #expect(pair.server.takePlaintext() == [9])
+        #expect(pair.server.isClosedByPeer)
+        #expect(throws: TLSError.notEstablished) { try pair.client.write([1]) }
+        try pair.server.receiveEnd()
+    }
+
+    @Test func anEndWithoutACloseIsTruncation() throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        #expect(throws: TLSError.truncated) { try pair.server.receiveEnd() }
+        let half = try Self.pinnedPair()
+        try half.server.start()
+        #expect(throws: TLSError.truncated) { try half.server.receiveEnd() }
+    }
+}
