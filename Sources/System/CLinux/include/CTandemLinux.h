@@ -1,3 +1,123 @@
-// The Linux calls and constants that Swift's C library import cannot see. Reactor, Transport and Files call them
-// through Reactor's wrappers; nothing here holds state.
+// The Linux calls of the Machinery floor, each once. Every function returns its result, or minus the error number read
+// in the very next instruction: errno never reaches Swift, where a retain or release could overwrite it. Interrupted
+// calls are retried here (close never), every descriptor is born close-on-exec and, where it can be, non-blocking, and
+// EBADF or EFAULT end the process, because only a bug of ours makes them. No state but the per-thread call counts.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+// ---- readiness and wake-ups (readiness.c)
+
+struct tandem_event {
+    uint32_t readiness;
+    uint64_t data;
+};
+
+extern const uint32_t TANDEM_READABLE, TANDEM_WRITABLE, TANDEM_FAILED, TANDEM_HUNG_UP;
+
+int tandem_epoll_create(void);
+int tandem_epoll_add(int epoll, int descriptor, uint32_t interest, uint64_t data);
+int tandem_epoll_modify(int epoll, int descriptor, uint32_t interest, uint64_t data);
+int tandem_epoll_remove(int epoll, int descriptor);
+int tandem_epoll_wait(int epoll, struct tandem_event *events, int capacity, int timeout_milliseconds);
+int tandem_eventfd_create(void);
+int tandem_eventfd_signal(int descriptor);
+int tandem_eventfd_clear(int descriptor);
+int tandem_wait_writable(int descriptor, int timeout_milliseconds);
+
+// ---- signals, threads, clocks, error texts (process.c)
+
+int tandem_signals_block(const int *signals, size_t count);
+int tandem_signals_ignore(int signal);
+int tandem_signalfd_create(const int *signals, size_t count);
+int tandem_signalfd_read(int descriptor, int *signal);
+int tandem_thread_start(void *(*body)(void *), void *context, const char *name, uint64_t *thread);
+int tandem_thread_join(uint64_t thread);
+int tandem_thread_detach(uint64_t thread);
+uint64_t tandem_thread_current(void);
+uint64_t tandem_clock_boot_nanoseconds(void);
+int64_t tandem_clock_wall_milliseconds(void);
+const char *tandem_error_name(int number);
+const char *tandem_error_text(int number);
+int tandem_descriptor_limit(uint64_t *soft);
+int tandem_descriptor_limit_set(uint64_t soft);
+int tandem_group_identifier(const char *name, uint32_t *identifier);
+
+// ---- bytes and descriptors (descriptors.c)
+
+ssize_t tandem_read(int descriptor, void *bytes, size_t count);
+ssize_t tandem_write(int descriptor, const void *bytes, size_t count);
+ssize_t tandem_receive(int descriptor, void *bytes, size_t count);
+ssize_t tandem_send(int descriptor, const struct iovec *parts, size_t count);
+int tandem_close(int descriptor);
+int tandem_pipe(int descriptors[2]);
+int tandem_duplicate(int descriptor);
+int tandem_open_null(void);
+int tandem_open_lock(const char *path);
+int tandem_lock(int descriptor);
+int tandem_unlink(const char *path);
+int tandem_set_mode(const char *path, uint32_t mode);
+int tandem_set_group(const char *path, uint32_t group);
+
+struct tandem_file {
+    uint64_t device, inode;
+    uint32_t owner, mode;
+    int is_socket, is_regular;
+};
+
+int tandem_file_look(const char *path, struct tandem_file *file);
+
+// ---- sockets (sockets.c)
+
+struct tandem_address {
+    uint32_t length;
+    int family;
+    uint64_t storage[16];
+};
+
+struct tandem_credentials {
+    uint32_t user, group;
+    int32_t process;
+};
+
+extern const int TANDEM_FAMILY_UNIX, TANDEM_FAMILY_IPV4, TANDEM_FAMILY_IPV6;
+
+int tandem_address_unix(const char *path, struct tandem_address *address);
+int tandem_address_resolve(
+    const char *host, uint16_t port, int numeric_only, int passive, struct tandem_address *addresses, size_t capacity,
+    int *resolver_error);
+const char *tandem_resolver_text(int resolver_error);
+int tandem_address_text(const struct tandem_address *address, char *host, size_t capacity, uint16_t *port);
+
+int tandem_socket(int family);
+int tandem_socket_pair(int descriptors[2]);
+int tandem_socket_set_birth_mode(int descriptor, uint32_t mode);
+int tandem_socket_reuse_address(int descriptor);
+int tandem_socket_no_delay(int descriptor);
+int tandem_socket_buffers(int descriptor, int bytes);
+int tandem_bind(int descriptor, const struct tandem_address *address);
+int tandem_listen(int descriptor, int backlog);
+int tandem_accept(int descriptor, struct tandem_address *address);
+int tandem_shutdown_writing(int descriptor);
+int tandem_connect(int descriptor, const struct tandem_address *address);
+int tandem_socket_error(int descriptor);
+int tandem_socket_local_address(int descriptor, struct tandem_address *address);
+int tandem_socket_credentials(int descriptor, struct tandem_credentials *credentials);
+
+// ---- counting (counting.c)
+
+enum tandem_call {
+    TANDEM_CALL_READ,
+    TANDEM_CALL_WRITE,
+    TANDEM_CALL_WAIT,
+    TANDEM_CALL_ACCEPT,
+    TANDEM_CALL_INTEREST,
+    TANDEM_CALL_WAKE,
+    TANDEM_CALL_KINDS
+};
+
+// Counts this thread's calls into `counts` (TANDEM_CALL_KINDS of them) until called with NULL.
+void tandem_count_calls(uint64_t *counts);

@@ -1,0 +1,31 @@
+// The calls about the process: clocks, descriptor limits, groups.
+
+internal import CTandemLinux
+package import TandemIdentity
+
+extension Linux {
+    /// The time since boot, sleep included.
+    package static var bootTime: MonotonicTime { MonotonicTime(nanoseconds: tandem_clock_boot_nanoseconds()) }
+
+    /// The wall clock.
+    package static var wallTime: WallTime { WallTime(milliseconds: tandem_clock_wall_milliseconds()) }
+
+    /// The most descriptors this process may have open (its soft limit).
+    package static func descriptorLimit() throws(SystemError) -> UInt64 {
+        var limit: UInt64 = 0
+        try check(tandem_descriptor_limit(&limit), "getrlimit")
+        return limit
+    }
+
+    /// Sets the soft limit of open descriptors, at most to the hard one.
+    package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {
+        try check(tandem_descriptor_limit_set(limit), "setrlimit")
+    }
+
+    /// The number of the group with this name.
+    package static func groupIdentifier(named name: String) throws(SystemError) -> UInt32 {
+        var identifier: UInt32 = 0
+        try check(tandem_group_identifier(name, &identifier), "getgrnam")
+        return identifier
+    }
+}

@@ -1,0 +1,51 @@
+// Writes log events to a descriptor that others may share (standard error), one write for each line so that lines never
+// mix. A reader that does not keep up must not stop the service: a line that would block is dropped and counted, and the
+// count is told with the next line that goes out.
+
+internal import CTandemLinux
+internal import Synchronization
+package import TandemLog
+
+/// The log of a process; any thread.
+package final class LogSink: Sendable {
+    /// A longer line would not be written in one piece to a pipe.
+    package static var longestLine: Int { 4096 }
+
+    private let descriptor: CInt
+    private let threshold: LogLevel
+    private let dropped = Atomic<UInt64>(0)
+    private let untold = Atomic<UInt64>(0)
+
+    /// Writes events of at least this level to a descriptor that stays open, and stays the caller's.
+    package init(lending descriptor: CInt, threshold: LogLevel = .info) {
+        self.descriptor = descriptor
+        self.threshold = threshold
+    }
+
+    /// The number of lines lost because the reader did not keep up.
+    package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
+
+    /// The sink as a closure for those who log.
+    package var handler: LogHandler { { self.write($0) } }
+
+    /// Writes the event, or drops it.
+    package func write(_ event: LogEvent) {
+        guard event.level >= threshold else { return }
+        let lost = untold.exchange(0, ordering: .relaxed)
+        if lost > 0, !writeLine(of: LogEvent(.warning, "log lines dropped", .integer("count", lost))) {
+            untold.wrappingAdd(lost, ordering: .relaxed)
+        }
+        guard !writeLine(of: event) else { return }
+        dropped.wrappingAdd(1, ordering: .relaxed)
+        untold.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    private func writeLine(of event: LogEvent) -> Bool {
+        var bytes = Array(event.line(at: Linux.wallTime).utf8.prefix(Self.longestLine - 1))
+        bytes.append(UInt8(ascii: "\n"))
+        // Not O_NONBLOCK: that would change the descriptor for every process that shares it. A pipe that is writable
+        // has room for a line of this length.
+        guard tandem_wait_writable(descriptor, 0) > 0 else { return false }
+        return bytes.withUnsafeBytes { bytes in (try? Linux.write(descriptor, bytes)) == .bytes(bytes.count) }
+    }
+}

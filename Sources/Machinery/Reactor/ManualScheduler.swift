@@ -1,0 +1,88 @@
+// A scheduler without a thread or a clock: time moves only when a test says so, and everything runs in one fixed order
+// (submitted actions, then due timers, then ends of turn), so that a test of timing never waits and never differs.
+
+internal import Synchronization
+package import TandemIdentity
+
+/// A scheduler whose time a test moves by hand.
+///
+/// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler.
+package final class ManualScheduler: Scheduler, @unchecked Sendable {
+    package private(set) var now: MonotonicTime
+    package private(set) var wallNow: WallTime
+    private var timers = TimerQueue()
+    private var endings: [TurnEnding] = []
+    private let submitted = Mutex<[@Sendable () -> Void]>([])
+    private let thread = Linux.currentThread
+
+    package init(
+        now: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000),
+        wallNow: WallTime = WallTime(milliseconds: 1_795_255_200_000)
+    ) {
+        self.now = now
+        self.wallNow = wallNow
+    }
+
+    package var isCurrent: Bool { Linux.currentThread == thread }
+
+    /// The number of timers that are set.
+    package var timerCount: Int { timers.count }
+
+    package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerToken {
+        timers.add(deadline: now + max(delay, .zero), action)
+    }
+
+    package func cancel(_ token: TimerToken) { _ = timers.cancel(token) }
+
+    package func submit(_ action: @escaping @Sendable () -> Void) { submitted.withLock { $0.append(action) } }
+
+    package func atEndOfTurn(_ participant: any TurnParticipant) { endings.append(.participant(participant)) }
+
+    package func atEndOfTurn(_ action: @escaping () -> Void) { endings.append(.action(action)) }
+
+    /// Runs all that is due now, and what that makes due, until nothing is left.
+    package func run() {
+        while runTurn() {}
+    }
+
+    /// Moves both clocks on, stopping at each timer on the way.
+    package func advance(by duration: Duration) {
+        let end = now + duration
+        run()
+        while let deadline = timers.nextDeadline(), deadline <= end {
+            move(to: max(deadline, now))
+            run()
+        }
+        move(to: end)
+    }
+
+    /// Sets the wall clock alone, as an operator or a time service would.
+    package func setWallClock(_ time: WallTime) { wallNow = time }
+
+    private func move(to time: MonotonicTime) {
+        wallNow = wallNow + time.since(now)
+        now = time
+    }
+
+    private func runTurn() -> Bool {
+        var hasRun = false
+        for action in submitted.withLock({ actions in exchange(&actions) }) {
+            action()
+            hasRun = true
+        }
+        while let action = timers.popDue(at: now) {
+            action()
+            hasRun = true
+        }
+        while !endings.isEmpty {
+            for ending in exchange(&endings) { ending.run() }
+            hasRun = true
+        }
+        return hasRun
+    }
+
+    private func exchange<Element>(_ elements: inout [Element]) -> [Element] {
+        defer { elements = [] }
+        return elements
+    }
+}

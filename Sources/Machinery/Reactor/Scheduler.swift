@@ -1,0 +1,45 @@
+// What the synchronous rooms need of a loop: time, timers, the end of the turn, and a way in from other threads. The
+// event loop and the manual scheduler of the tests are the two that exist. Everything but `submit` belongs to the
+// scheduler's own thread; the actions run there too and may use what is confined to it.
+
+package import TandemIdentity
+
+/// A timer that may be cancelled; meaningless to another scheduler.
+package struct TimerToken: Hashable, Sendable {
+    let serial: UInt64
+}
+
+/// Takes part in the end of a turn, such as a stream that has collected writes.
+package protocol TurnParticipant: AnyObject {
+    /// Called once, after all events of the turn, for each `atEndOfTurn` before.
+    func turnDidEnd()
+}
+
+/// Time, timers and turns of one thread.
+package protocol Scheduler: AnyObject, Sendable {
+    /// The time since boot, sleep included; one reading per turn.
+    var now: MonotonicTime { get }
+
+    /// The wall clock, read at each call.
+    var wallNow: WallTime { get }
+
+    /// Whether the caller is on this scheduler's thread.
+    var isCurrent: Bool { get }
+
+    /// Runs the action once, no sooner than after `delay`. Actions due together run in the order they were scheduled.
+    @discardableResult
+    func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerToken
+
+    /// Forgets the action; nothing if it has run or was cancelled.
+    func cancel(_ token: TimerToken)
+
+    /// Runs the action on this scheduler's thread in a later turn; from any thread, in order for each caller. After the
+    /// scheduler has stopped the action is dropped.
+    func submit(_ action: @escaping @Sendable () -> Void)
+
+    /// Calls the participant at the end of this turn.
+    func atEndOfTurn(_ participant: any TurnParticipant)
+
+    /// Runs the action at the end of this turn.
+    func atEndOfTurn(_ action: @escaping () -> Void)
+}

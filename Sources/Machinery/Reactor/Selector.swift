@@ -1,0 +1,92 @@
+// epoll with a table of who waits for what. The kernel hands back (generation, descriptor) with each event; an event
+// whose generation is not the slot's is about a descriptor that was closed, perhaps reused, since: it is dropped.
+
+internal import CTandemLinux
+
+struct Selector: ~Copyable {
+    private struct Slot {
+        var generation: UInt32 = 0
+        var interest: Readiness = []
+        var target: (any ReadinessTarget)?
+    }
+
+    private static var capacity: Int { 256 }
+
+    private let epoll: OwnedDescriptor
+    private let events: UnsafeMutablePointer<tandem_event>
+    private var slots: ContiguousArray<Slot> = []
+    private var nextGeneration: UInt32 = 0
+    private(set) var staleEvents: UInt64 = 0
+
+    init() throws(SystemError) {
+        epoll = try OwnedDescriptor(tandem_epoll_create(), "epoll_create1")
+        events = .allocate(capacity: Self.capacity)
+    }
+
+    deinit { events.deallocate() }
+
+    mutating func add(
+        _ descriptor: CInt, interest: Readiness, target: any ReadinessTarget
+    ) throws(SystemError) -> Registration {
+        while slots.count <= Int(descriptor) { slots.append(Slot()) }
+        nextGeneration &+= 1
+        let registration = Registration(descriptor: descriptor, generation: nextGeneration)
+        try Linux.check(
+            tandem_epoll_add(epoll.raw, descriptor, interest.rawValue, registration.eventData), "epoll_ctl")
+        slots[Int(descriptor)] = Slot(generation: nextGeneration, interest: interest, target: target)
+        return registration
+    }
+
+    mutating func modify(_ registration: Registration, interest: Readiness) throws(SystemError) {
+        guard isCurrent(registration), slots[Int(registration.descriptor)].interest != interest else { return }
+        try Linux.check(
+            tandem_epoll_modify(epoll.raw, registration.descriptor, interest.rawValue, registration.eventData),
+            "epoll_ctl")
+        slots[Int(registration.descriptor)].interest = interest
+    }
+
+    /// Takes the target out, for the caller to let go of: it may call back when it is freed.
+    mutating func remove(_ registration: Registration) -> (any ReadinessTarget)? {
+        guard isCurrent(registration) else { return nil }
+        let target = slots[Int(registration.descriptor)].target
+        slots[Int(registration.descriptor)] = Slot()
+        _ = tandem_epoll_remove(epoll.raw, registration.descriptor)
+        return target
+    }
+
+    /// Waits and returns the number of events; `target(ofEvent:)` resolves each when its turn comes.
+    mutating func wait(milliseconds: CInt) throws(SystemError) -> Int {
+        Int(try Linux.check(tandem_epoll_wait(epoll.raw, events, CInt(Self.capacity), milliseconds), "epoll_wait"))
+    }
+
+    /// Who is to be told of an event of the last wait; nil if it has become stale, also by an earlier event's doing.
+    mutating func target(ofEvent index: Int) -> (target: any ReadinessTarget, readiness: Readiness)? {
+        let event = events[index]
+        let registration = Registration(eventData: event.data)
+        guard isCurrent(registration), let target = slots[Int(registration.descriptor)].target else {
+            staleEvents += 1
+            return nil
+        }
+        return (target, Readiness(rawValue: event.readiness))
+    }
+
+    /// Takes all targets out, for the caller to let go of.
+    mutating func takeAll() -> [any ReadinessTarget] {
+        defer { slots = [] }
+        return slots.compactMap(\.target)
+    }
+
+    private func isCurrent(_ registration: Registration) -> Bool {
+        let index = Int(registration.descriptor)
+        return index < slots.count && slots[index].target != nil && slots[index].generation == registration.generation
+    }
+}
+
+extension Registration {
+    fileprivate var eventData: UInt64 { UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor)) }
+
+    fileprivate init(eventData: UInt64) {
+        descriptor = CInt(bitPattern: UInt32(truncatingIfNeeded: eventData))
+        generation = UInt32(truncatingIfNeeded: eventData >> 32)
+    }
+}

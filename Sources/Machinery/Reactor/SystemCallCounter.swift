@@ -1,0 +1,34 @@
+// Counts the Linux calls of the calling thread, so that a test can demand "one write for this turn" instead of timing
+// it. Off, it costs one load at each call.
+
+internal import CTandemLinux
+
+/// The calls that a thread made while they were counted.
+package struct SystemCallCounts: Equatable, Sendable {
+    package var reads: UInt64 = 0
+    package var writes: UInt64 = 0
+    package var waits: UInt64 = 0
+    package var accepts: UInt64 = 0
+    package var interestChanges: UInt64 = 0
+    package var wakeUps: UInt64 = 0
+}
+
+package enum SystemCallCounter {
+    /// Runs the body and counts this thread's calls meanwhile; an outer count does not see them.
+    package static func counting(_ body: () throws -> Void) rethrows -> SystemCallCounts {
+        let kinds = Int(TANDEM_CALL_KINDS.rawValue)
+        let counts = UnsafeMutablePointer<UInt64>.allocate(capacity: kinds)
+        counts.initialize(repeating: 0, count: kinds)
+        tandem_count_calls(counts)
+        defer {
+            tandem_count_calls(nil)
+            counts.deallocate()
+        }
+        try body()
+        let count = { (call: tandem_call) in counts[Int(call.rawValue)] }
+        return SystemCallCounts(
+            reads: count(TANDEM_CALL_READ), writes: count(TANDEM_CALL_WRITE), waits: count(TANDEM_CALL_WAIT),
+            accepts: count(TANDEM_CALL_ACCEPT), interestChanges: count(TANDEM_CALL_INTEREST),
+            wakeUps: count(TANDEM_CALL_WAKE))
+    }
+}

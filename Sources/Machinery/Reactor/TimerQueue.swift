@@ -1,0 +1,94 @@
+// Timers as a binary heap ordered by deadline, then by the order they were made. A cancelled timer leaves its action at
+// once (whatever it held is freed) and its heap entry when it reaches the top or when most entries are dead.
+
+internal import TandemIdentity
+
+struct TimerQueue {
+    private struct Entry {
+        let deadline: UInt64
+        let serial: UInt64
+
+        func isBefore(_ other: Entry) -> Bool { (deadline, serial) < (other.deadline, other.serial) }
+    }
+
+    private var heap: [Entry] = []
+    private var actions: [UInt64: () -> Void] = [:]
+    private var nextSerial: UInt64
+
+    init(nextSerial: UInt64 = 0) { self.nextSerial = nextSerial }
+
+    /// The number of timers that will still run.
+    var count: Int { actions.count }
+
+    mutating func add(deadline: MonotonicTime, _ action: @escaping () -> Void) -> TimerToken {
+        nextSerial += 1
+        actions[nextSerial] = action
+        heap.append(Entry(deadline: deadline.nanoseconds, serial: nextSerial))
+        siftUp(from: heap.count - 1)
+        return TimerToken(serial: nextSerial)
+    }
+
+    /// Takes the action out, for the caller to let go of: what it held may call back when it is freed.
+    mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
+        let action = actions.removeValue(forKey: token.serial)
+        if heap.count > 64, heap.count > 2 * actions.count { compact() }
+        return action
+    }
+
+    /// The earliest deadline of a timer that will still run.
+    mutating func nextDeadline() -> MonotonicTime? {
+        while let first = heap.first {
+            if actions[first.serial] != nil { return MonotonicTime(nanoseconds: first.deadline) }
+            removeFirst()
+        }
+        return nil
+    }
+
+    /// Takes the action that is due first; nil if none is due.
+    mutating func popDue(at now: MonotonicTime) -> (() -> Void)? {
+        guard let deadline = nextDeadline(), deadline <= now, let first = heap.first else { return nil }
+        removeFirst()
+        return actions.removeValue(forKey: first.serial)
+    }
+
+    /// Takes everything out, for the caller to let go of.
+    mutating func takeAll() -> [UInt64: () -> Void] {
+        defer { self = TimerQueue(nextSerial: nextSerial) }
+        return actions
+    }
+
+    private mutating func compact() {
+        heap = heap.filter { actions[$0.serial] != nil }
+        for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
+    }
+
+    private mutating func removeFirst() {
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return }
+        heap[0] = last
+        siftDown(from: 0)
+    }
+
+    private mutating func siftUp(from start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard heap[index].isBefore(heap[parent]) else { return }
+            heap.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var index = start
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child].isBefore(heap[least]) {
+                least = child
+            }
+            guard least != index else { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}

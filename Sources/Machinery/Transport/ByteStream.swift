@@ -1,0 +1,46 @@
+// A connection as bytes in and bytes out, confined to one scheduler's thread: what sockets and the in-process twin share.
+// Writes are queued and leave together at the end of the turn. It knows no frames, and has no opinion on how much may
+// queue: it says how much does.
+
+/// Receives what happens on a stream; on the scheduler's thread.
+package protocol ByteStreamDelegate: AnyObject {
+    /// Bytes came. They are lent until the method returns.
+    func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer)
+
+    /// The queue was over the high-water mark and has fallen to the low-water mark.
+    func streamDidDrain(_ stream: any ByteStream)
+
+    /// The stream is over, whoever closed it. Called exactly once for a started stream, never from inside a call to it.
+    func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason)
+}
+
+/// A two-way stream of bytes.
+package protocol ByteStream: AnyObject {
+    /// Kept alive until the stream has closed.
+    var delegate: (any ByteStreamDelegate)? { get set }
+
+    var peer: PeerDescription { get }
+
+    /// The bytes accepted by `send` and not yet given to the system.
+    var queuedBytes: Int { get }
+
+    /// Whether more is queued than the high-water mark; `streamDidDrain` will follow.
+    var isCongested: Bool { get }
+
+    /// Begins to read. The stream stays alive by itself until it is closed.
+    func start()
+
+    /// Queues the bytes; they leave at the end of the turn, together with all others. Nothing after a close.
+    func send(_ bytes: [UInt8])
+
+    /// Stops reading, so that the peer feels it. What has been delivered stays delivered.
+    func pauseReading()
+
+    func resumeReading()
+
+    /// Ends the stream now; what is queued is lost.
+    func close(_ reason: CloseReason)
+
+    /// Ends the stream when the queue has been written and the peer had a moment to read it. Nothing more is received.
+    func closeAfterFlush()
+}

@@ -1,0 +1,195 @@
+// A stream over a connected socket. Reading: one read for each readiness, into the buffer that all streams of the loop
+// share, so that an idle connection holds none. Writing: one sendmsg at the end of the turn for all that the turn queued;
+// the socket is watched for writing only while it is full. A peer that is gone may have said why: when writing fails, what
+// it sent is still read.
+
+internal import TandemIdentity
+package import TandemReactor
+
+/// A connected Unix or TCP socket.
+package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
+    /// How long a closing side waits for the peer to read the last bytes: closing at once with unread input would make
+    /// TCP throw them away.
+    static var lingerTime: Duration { .seconds(2) }
+
+    private enum Phase {
+        case idle, open, finishing, lingering, closed
+    }
+
+    package var delegate: (any ByteStreamDelegate)?
+    package let peer: PeerDescription
+    package private(set) var isCongested = false
+    private let loop: EventLoop
+    private let marks: WaterMarks
+    private var descriptor: OwnedDescriptor?
+    private var registration: Registration?
+    private var phase = Phase.idle
+    private var queue = SendQueue()
+    private var isReadingPaused = false
+    private var isBlocked = false
+    private var isFlushDue = false
+    private var linger: TimerToken?
+
+    /// Takes over a connected, non-blocking socket.
+    package init(
+        takingOwnership descriptor: consuming OwnedDescriptor, loop: EventLoop, peer: PeerDescription,
+        marks: WaterMarks = .standard
+    ) {
+        self.descriptor = consume descriptor
+        self.loop = loop
+        self.peer = peer
+        self.marks = marks
+    }
+
+    package var queuedBytes: Int { queue.byteCount }
+
+    package func start() {
+        precondition(phase == .idle, "a stream is started once")
+        phase = .open
+        updateInterest()
+    }
+
+    package func send(_ bytes: [UInt8]) {
+        guard phase == .open || phase == .idle else { return }
+        queue.append(bytes)
+        isCongested = isCongested || queue.byteCount > marks.high
+        scheduleFlush()
+    }
+
+    package func pauseReading() {
+        isReadingPaused = true
+        updateInterest()
+    }
+
+    package func resumeReading() {
+        isReadingPaused = false
+        updateInterest()
+    }
+
+    package func close(_ reason: CloseReason) {
+        guard phase != .closed else { return }
+        phase = .closed
+        if let linger { loop.cancel(linger) }
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        descriptor = nil
+        queue.removeAll()
+        isCongested = false
+        loop.atEndOfTurn { [self] in tellClosed(reason) }
+    }
+
+    package func closeAfterFlush() {
+        guard phase == .open else { return close(.closedHere) }
+        phase = .finishing
+        isReadingPaused = false
+        updateInterest()
+        scheduleFlush()
+    }
+
+    private func tellClosed(_ reason: CloseReason) {
+        let delegate = delegate
+        self.delegate = nil
+        delegate?.stream(self, didCloseWith: reason)
+    }
+
+    // MARK: readiness
+
+    package func isReady(_ readiness: Readiness) {
+        if readiness.contains(.writable), isBlocked {
+            isBlocked = false
+            flush()
+        }
+        guard phase != .closed, !readiness.isDisjoint(with: [.readable, .failed]) else { return }
+        if isReadingPaused { suspendWatch(readiness) } else { read() }
+    }
+
+    /// The end of the peer is reported as long as it is watched: without reading, that would turn into a spin.
+    private func suspendWatch(_ readiness: Readiness) {
+        guard !readiness.isDisjoint(with: .failed), let registration else { return }
+        loop.deregister(registration)
+        self.registration = nil
+    }
+
+    private func read() {
+        loop.withReadBuffer { buffer in
+            do throws(SystemError) {
+                switch try Linux.receive(descriptor?.raw ?? -1, into: buffer) {
+                case .bytes(let count): deliver(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
+                case .wouldBlock: break
+                case .ended: close(phase == .open ? .closedByPeer : .closedHere)
+                }
+            } catch {
+                close(phase == .open ? .failed(error) : .closedHere)
+            }
+        }
+    }
+
+    private func deliver(_ bytes: UnsafeRawBufferPointer) {
+        guard phase == .open else { return }
+        delegate?.stream(self, didReceive: bytes)
+    }
+
+    // MARK: writing
+
+    private func scheduleFlush() {
+        guard !isFlushDue, !isBlocked else { return }
+        isFlushDue = true
+        loop.atEndOfTurn(self)
+    }
+
+    package func turnDidEnd() {
+        isFlushDue = false
+        flush()
+    }
+
+    private func flush() {
+        guard phase == .open || phase == .finishing else { return }
+        while !queue.isEmpty, !isBlocked {
+            guard writeOnce() else { break }
+        }
+        updateInterest()
+        if isCongested, queue.byteCount <= marks.low {
+            isCongested = false
+            delegate?.streamDidDrain(self)
+        }
+        if phase == .finishing, queue.isEmpty { beginLinger() }
+    }
+
+    /// Whether another write may follow at once. A short write means a full socket: no second call to learn it.
+    private func writeOnce() -> Bool {
+        let offered = queue.byteCountOfNextWrite
+        do {
+            switch try queue.write(to: descriptor?.raw ?? -1) {
+            case .bytes(let count):
+                queue.remove(count)
+                isBlocked = count < offered
+            case .wouldBlock: isBlocked = true
+            case .ended: queue.removeAll()
+            }
+        } catch {
+            queue.removeAll()
+        }
+        return !isBlocked
+    }
+
+    private func beginLinger() {
+        phase = .lingering
+        guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(.closedHere) }
+        linger = loop.schedule(after: Self.lingerTime) { [self] in close(.closedHere) }
+    }
+
+    private func updateInterest() {
+        guard phase != .idle, phase != .closed, let raw = descriptor?.raw else { return }
+        var interest: Readiness = isReadingPaused ? [] : .readable
+        if isBlocked { interest.insert(.writable) }
+        do {
+            if let registration {
+                try loop.update(registration, interest: interest)
+            } else if !interest.isEmpty {
+                registration = try loop.register(raw, for: interest, target: self)
+            }
+        } catch {
+            close(.failed(error))
+        }
+    }
+}

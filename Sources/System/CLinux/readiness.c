@@ -1,0 +1,63 @@
+// epoll, eventfd and poll. Level-triggered: a reader that stops early is told again.
+#include "door.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+const uint32_t TANDEM_READABLE = EPOLLIN, TANDEM_WRITABLE = EPOLLOUT, TANDEM_FAILED = EPOLLERR,
+               TANDEM_HUNG_UP = EPOLLHUP;
+
+_Static_assert(sizeof(struct tandem_event) == 16, "one event is 16 bytes");
+
+int tandem_epoll_create(void) { return (int)tandem_result(epoll_create1(EPOLL_CLOEXEC)); }
+
+static int control(int epoll, int operation, int descriptor, uint32_t interest, uint64_t data) {
+    struct epoll_event event = {.events = interest, .data = {.u64 = data}};
+    tandem_count(TANDEM_CALL_INTEREST);
+    return (int)tandem_result(epoll_ctl(epoll, operation, descriptor, &event));
+}
+
+int tandem_epoll_add(int epoll, int descriptor, uint32_t interest, uint64_t data) {
+    return control(epoll, EPOLL_CTL_ADD, descriptor, interest, data);
+}
+
+int tandem_epoll_modify(int epoll, int descriptor, uint32_t interest, uint64_t data) {
+    return control(epoll, EPOLL_CTL_MOD, descriptor, interest, data);
+}
+
+int tandem_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0); }
+
+int tandem_epoll_wait(int epoll, struct tandem_event *events, int capacity, int timeout_milliseconds) {
+    enum { batch = 256 };
+    struct epoll_event ready[batch];
+    tandem_count(TANDEM_CALL_WAIT);
+    int count = (int)tandem_result(
+        epoll_wait(epoll, ready, capacity < batch ? capacity : batch, timeout_milliseconds));
+    if (count == -EINTR) return 0;
+    for (int index = 0; index < count; index++) {
+        events[index].readiness = ready[index].events;
+        events[index].data = ready[index].data.u64;
+    }
+    return count;
+}
+
+int tandem_eventfd_create(void) { return (int)tandem_result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+int tandem_eventfd_signal(int descriptor) {
+    uint64_t one = 1;
+    tandem_count(TANDEM_CALL_WAKE);
+    return (int)TANDEM_RETRY(write(descriptor, &one, sizeof one));
+}
+
+int tandem_eventfd_clear(int descriptor) {
+    uint64_t count;
+    return (int)TANDEM_RETRY(read(descriptor, &count, sizeof count));
+}
+
+int tandem_wait_writable(int descriptor, int timeout_milliseconds) {
+    struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
+    int count = (int)TANDEM_RETRY(poll(&wanted, 1, timeout_milliseconds));
+    return count > 0 && !(wanted.revents & POLLOUT) ? -EIO : count;
+}
