@@ -19,11 +19,14 @@ func cLibrary(_ name: String, _ package: String, pkgConfig: String) -> Target {
     )
 }
 
-func room(_ floor: String, _ name: String, target: String? = nil, imports: [String] = []) -> Target {
+func room(
+    _ floor: String, _ name: String, target: String? = nil, imports: [String] = [], links: [String] = []
+) -> Target {
     let memorySafe: [SwiftSetting] = floor == "Values" || floor == "Decisions" ? [.strictMemorySafety()] : []
     return .target(
         name: target ?? "Tandem" + name, dependencies: imports.map { .byName(name: $0) },
-        path: "Sources/\(floor)/\(name)", swiftSettings: strict + memorySafe)
+        path: "Sources/\(floor)/\(name)", swiftSettings: strict + memorySafe,
+        linkerSettings: links.map { .linkedLibrary($0) })
 }
 
 func command(_ name: String, folder: String, imports: [String]) -> Target {
@@ -54,7 +57,8 @@ let system: [Target] = [
 
 let valueRooms: [Target] = [
     room("Values", "Identity"),
-    room("Values", "PropertyList"),
+    // Rounding reals needs libm, which only an import of Glibc would link by itself.
+    room("Values", "PropertyList", links: ["m"]),
     room("Values", "PropertyListText", imports: ["TandemPropertyList"]),
     room("Values", "Wire", imports: ["TandemIdentity", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
