@@ -2,3 +2,8 @@
 // cannot see become static inline functions here, prefixed with the module's name.
 #pragma once
 #include <sqlite3.h>
+
+// SQL can then neither corrupt the file nor change its schema by accident; returns a result code.
+static inline int CTandemSQLite_set_defensive(sqlite3 *connection) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+}

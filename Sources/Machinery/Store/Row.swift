@@ -1,0 +1,77 @@
+// What the store holds: rows of bytes, ordered by space and key. It knows no rule beyond key, range and order; what a
+// row means is decided by the room that wrote it.
+
+/// One of at most 256 separate key spaces; services give them their meaning.
+package struct RowSpace: RawRepresentable, Sendable, Hashable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+/// A stored row. Keys are unique in a space and ordered as bytes.
+package struct Row: Sendable, Equatable {
+    package let space: RowSpace
+    package let key: [UInt8]
+    package let value: [UInt8]
+
+    package init(space: RowSpace, key: [UInt8], value: [UInt8]) {
+        self.space = space
+        self.key = key
+        self.value = value
+    }
+}
+
+/// One change of a commit; the changes of a commit take effect in order and together, or not at all.
+package enum RowChange: Sendable, Equatable {
+    /// Writes the row, in place of any with the same space and key.
+    case put(RowSpace, key: [UInt8], value: [UInt8])
+    /// Removes the row if there is one.
+    case delete(RowSpace, key: [UInt8])
+    /// Removes every row of the range; its limit and direction do not count.
+    case deleteAll(RowRange)
+
+    /// What the change weighs in the bounded queue: its bytes and a constant for bookkeeping.
+    var weight: Int {
+        switch self {
+        case .put(_, let key, let value): 64 + key.count + value.count
+        case .delete(_, let key): 64 + key.count
+        case .deleteAll(let range): 64 + range.lower.count + (range.upper?.count ?? 0)
+        }
+    }
+}
+
+/// The rows of one space from `lower` to before `upper`, in the order of their keys.
+package struct RowRange: Sendable, Equatable {
+    package let space: RowSpace
+    package let lower: [UInt8]
+    /// The first key after the range; nil for the end of the space.
+    package let upper: [UInt8]?
+    package var limit: Int?
+    package var descending: Bool
+
+    package init(
+        space: RowSpace, from lower: [UInt8] = [], to upper: [UInt8]? = nil, limit: Int? = nil, descending: Bool = false
+    ) {
+        self.space = space
+        self.lower = lower
+        self.upper = upper
+        self.limit = limit
+        self.descending = descending
+    }
+
+    /// The rows whose key starts with `prefix`.
+    package static func prefix(_ prefix: [UInt8], in space: RowSpace) -> RowRange {
+        RowRange(space: space, from: prefix, to: successor(of: prefix))
+    }
+
+    /// The row with exactly this key.
+    package static func key(_ key: [UInt8], in space: RowSpace) -> RowRange {
+        RowRange(space: space, from: key, to: key + [0], limit: 1)
+    }
+
+    /// The smallest key above every key that starts with `prefix`; nil if there is none.
+    private static func successor(of prefix: [UInt8]) -> [UInt8]? {
+        guard let place = prefix.lastIndex(where: { $0 < .max }) else { return nil }
+        return Array(prefix[..<place]) + [prefix[place] + 1]
+    }
+}

@@ -1,0 +1,89 @@
+// The durable store of a daemon: ordered rows in one SQLite file, written on a thread of its own. A commit's completion
+// runs after the fsync that covers it, so whoever acknowledges from there never promises what a crash can take back.
+// It refuses to guess: a store that is missing, foreign, newer or damaged is an error, never an empty beginning.
+
+import Glibc
+
+/// An open store. Any thread may submit; all file access is on the store's own thread.
+package final class Store: Sendable {
+    /// What to do when there is no file.
+    package enum Opening: Sendable {
+        /// A first start: make one.
+        case createIfMissing
+        /// The device is known to have had one: its absence is an error.
+        case mustExist
+    }
+
+    /// The bytes of changes that may wait to be written: 32 of the largest queues' frames, well above a busy second.
+    package static var queueLimit: Int { 16 << 20 }
+
+    package let path: String
+    private let queue: WorkQueue
+    private let statisticsBox = StatisticsBox()
+    private let thread: StoreThread
+
+    /// Opens the store, waiting until it is checked.
+    /// - Parameter fileSystem: the name of a registered SQLite VFS; nil for the system's files.
+    package init(
+        path: String, opening: Opening = .createIfMissing, fileSystem: String? = nil, queueLimit: Int = Store.queueLimit
+    ) throws(StoreError) {
+        let queue = WorkQueue(path: path, limit: queueLimit)
+        let statistics = statisticsBox
+        self.path = path
+        self.queue = queue
+        thread = try StoreThread(path: path) { report in
+            var commits: CommitThread
+            do throws(StoreError) {
+                let connection = try Self.connect(path: path, opening: opening, fileSystem: fileSystem)
+                commits = CommitThread(connection: connection, statistics: statistics)
+            } catch {
+                return report(.failure(error))
+            }
+            report(.success(()))
+            while let batch = queue.takeAll() { commits.run(batch) }
+            commits.close()
+        }
+    }
+
+    deinit { queue.close() }
+
+    private static func connect(path: String, opening: Opening, fileSystem: String?) throws(StoreError) -> Connection {
+        switch opening {
+        case .createIfMissing: try StoreFile.createIfMissing(path: path, fileSystem: fileSystem)
+        case .mustExist: guard access(path, F_OK) == 0 else { throw .missing(path: path) }
+        }
+        return try Connection.checked(path: path, fileSystem: fileSystem)
+    }
+
+    /// Makes the changes durable together. A commit without changes completes in its turn, after those before it.
+    /// - Parameter completion: called on the store's thread, in the order of submission, after the fsync; it must not
+    ///   block, and must not submit and wait.
+    package func commit(
+        _ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        if !queue.submit(.commit(changes, completion)) { completion(.failure(.closed(path: path))) }
+    }
+
+    /// Reads the rows after every commit submitted before. `completion` is called on the store's thread.
+    package func fetch(_ range: RowRange, completion: @escaping @Sendable (Result<[Row], StoreError>) -> Void) {
+        if !queue.submit(.fetch(range, completion)) { completion(.failure(.closed(path: path))) }
+    }
+
+    /// Reads the rows and waits for them: for start-up, before there is a loop to keep waiting.
+    package func read(_ range: RowRange) throws(StoreError) -> [Row] {
+        precondition(!thread.isCurrent, "a wait for the store on its own thread")
+        let answer = Answer<[Row]>()
+        fetch(range) { answer.give($0) }
+        return try answer.wait().get()
+    }
+
+    /// What the store has done since it was opened.
+    package var statistics: StoreStatistics { statisticsBox.current }
+
+    /// Writes what was submitted, closes the file and ends the thread. Later submissions fail with `closed`.
+    package func close() {
+        precondition(!thread.isCurrent, "a wait for the store on its own thread")
+        queue.close()
+        thread.join()
+    }
+}

@@ -1,0 +1,53 @@
+// Why a store cannot be opened, read or written. A store that is not plainly good is refused and left as it is: an
+// empty one in its place would forget pairings and versions, and let old configurations in again.
+
+/// What is wrong with a store; every case names the file.
+package enum StoreError: Error, Sendable, Equatable {
+    /// The file should exist and does not.
+    case missing(path: String)
+    /// The file is not a SQLite database, or another program's.
+    case notAStore(path: String)
+    /// The file was written by a newer version of this program.
+    case newer(path: String, found: Int, supported: Int)
+    /// The file's structure is damaged.
+    case corrupt(path: String, detail: String)
+    /// One row's bytes are not those that were written; its value was not used.
+    case corruptRow(path: String, space: UInt8, key: [UInt8])
+    /// Another process has the store open.
+    case inUse(path: String)
+    /// No space left for this commit; nothing of it was written. Later commits may succeed.
+    case full(path: String)
+    /// The file could not be opened: the operating system's reason.
+    case unavailable(path: String, detail: String)
+    /// Writing or synchronising failed once, so nothing that follows can be trusted to be durable.
+    case poisoned(path: String, cause: String)
+    /// More bytes wait to be written than the store accepts; nothing of this commit was written.
+    case overloaded(path: String, limit: Int)
+    /// The store was closed before this was submitted.
+    case closed(path: String)
+}
+
+extension StoreError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .missing(let path):
+            "store \(path) is missing; restore it from a backup, or start with a new state directory"
+        case .notAStore(let path):
+            "\(path) is not a store of this program; it was left as it is: move it away or name another state directory"
+        case .newer(let path, let found, let supported):
+            "store \(path) has version \(found), this program knows up to \(supported); use a newer program"
+        case .corrupt(let path, let detail):
+            "store \(path) is damaged (\(detail)); it was left as it is: restore it from a backup"
+        case .corruptRow(let path, let space, let key):
+            "store \(path) is damaged (a row of \(key.count) key bytes in space \(space)); restore it from a backup"
+        case .inUse(let path): "store \(path) is in use by another process; stop that one first"
+        case .full(let path): "no space left for store \(path); free some space and try again"
+        case .unavailable(let path, let detail): "store \(path) cannot be opened: \(detail)"
+        case .poisoned(let path, let cause):
+            "store \(path) failed and accepts nothing more (\(cause)); check the disk and restart"
+        case .overloaded(let path, let limit):
+            "store \(path) has more than \(limit) bytes waiting to be written; try again later"
+        case .closed(let path): "store \(path) is closed"
+        }
+    }
+}

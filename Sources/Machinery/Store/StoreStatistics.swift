@@ -1,0 +1,11 @@
+// Counts that say what the store has done, for status and for tests that gate on numbers of transactions.
+
+/// What a store has done since it was opened.
+package struct StoreStatistics: Sendable, Equatable {
+    /// Commits whose changes are durable.
+    package var commits = 0
+    /// Transactions, and so fsyncs, that carried them.
+    package var transactions = 0
+    /// Commits that failed.
+    package var failures = 0
+}
