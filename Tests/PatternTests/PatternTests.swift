@@ -1,0 +1,92 @@
+// The dialect of regular expressions that values of properties are held to: searched, UTF-8, `$` at the very end,
+// and every search under limits, because pattern and text may both come from somebody else.
+
+import TandemPattern
+import Testing
+
+@Suite struct PatternTests {
+    private static let angle = "^(0?[0-9]?[0-9]|[1-2][0-9][0-9]|3[0-5][0-9]|36[0-5])$"
+    private static let fractionalAngle =
+        #"^(0?[0-9]?[0-9]|[1-2][0-9][0-9]|3[0-5][0-9]|36[0-5])?(?:\.\d+)?$"#
+
+    @Test(arguments: ["0", "00", "099", "365"])
+    func wholeAnglesAreFound(text: String) throws {
+        #expect(try Pattern(Self.angle).isFound(in: text))
+    }
+
+    @Test(arguments: ["", "-1", "366", "365.0", "365\n", "\n365", "365 "])
+    func otherTextIsNoWholeAngle(text: String) throws {
+        #expect(try !Pattern(Self.angle).isFound(in: text))
+    }
+
+    @Test(arguments: ["", ".5", "7", "365.99"])
+    func fractionalAnglesAreFound(text: String) throws {
+        #expect(try Pattern(Self.fractionalAngle).isFound(in: text))
+    }
+
+    @Test(arguments: ["366.0", "1e2", "7.", "365.99\n"])
+    func otherTextIsNoFractionalAngle(text: String) throws {
+        #expect(try !Pattern(Self.fractionalAngle).isFound(in: text))
+    }
+
+    @Test func aPatternWithoutAnchorsIsSearchedFor() throws {
+        let pattern = try Pattern("b[aeiou]t")
+        #expect(try pattern.isFound(in: "a bat at night"))
+        #expect(try !pattern.isFound(in: "a bt"))
+    }
+
+    @Test func digitsAndLettersAreThoseOfASCII() throws {
+        #expect(try !Pattern(#"^\d$"#).isFound(in: "\u{0663}"))
+        #expect(try !Pattern(#"^\w$"#).isFound(in: "é"))
+        #expect(try Pattern("^.$").isFound(in: "é"))
+        #expect(throws: PatternError.self) { try Pattern("(*UCP)^\\d$") }
+    }
+
+    @Test func aNulInTheTextIsAnOrdinaryCharacter() throws {
+        #expect(try Pattern("^a.b$").isFound(in: "a\u{0}b"))
+        #expect(try !Pattern("^ab$").isFound(in: "ab\u{0}"))
+    }
+
+    @Test(arguments: ["(", "[a", "a{2,1}", #"\C"#, "(?<n", "*"])
+    func aBrokenPatternSaysWhere(source: String) {
+        #expect {
+            try Pattern(source)
+        } throws: { error in
+            guard case .invalid(let reason, let offset)? = error as? PatternError else { return false }
+            return !reason.isEmpty && offset <= source.utf8.count
+        }
+    }
+
+    @Test(arguments: [
+        ("^(a+)+$", String(repeating: "a", count: 64) + "!"),
+        ("^(a|aa)+$", String(repeating: "a", count: 4096) + "!"),
+        ("(.*)*(.*)*(.*)*x", String(repeating: "ab", count: 2048)),
+        ("^(?:(?:a?){100}){3}a{300}b", String(repeating: "a", count: 300)),
+    ])
+    func aHostilePatternIsTooCostlyAndNeverAMatch(source: String, text: String) throws {
+        let pattern = try Pattern(source)
+        #expect(throws: PatternError.patternTooCostly) { try pattern.isFound(in: text) }
+    }
+
+    @Test func deepRecursionEndsAtALimit() throws {
+        let pattern = try Pattern(#"^(\((?1)*\))*$"#)
+        #expect(throws: PatternError.patternTooCostly) {
+            try pattern.isFound(in: String(repeating: "(", count: 60_000))
+        }
+        let nested = String(repeating: "(", count: 101) + "a" + String(repeating: ")", count: 101)
+        #expect(throws: PatternError.self) { try Pattern(nested) }
+    }
+
+    @Test func lengthsAreLimited() throws {
+        let longest = String(repeating: "a", count: PatternLimits.patternLength)
+        #expect(try !Pattern(longest).isFound(in: "b"))
+        #expect(throws: PatternError.patternTooLong(count: PatternLimits.patternLength + 1)) {
+            try Pattern(longest + "a")
+        }
+        let text = String(repeating: "b", count: PatternLimits.textLength)
+        #expect(try Pattern("b$").isFound(in: text))
+        #expect(throws: PatternError.textTooLong(count: PatternLimits.textLength + 1)) {
+            try Pattern("b$").isFound(in: text + "b")
+        }
+    }
+}
