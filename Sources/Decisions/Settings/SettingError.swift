@@ -1,0 +1,64 @@
+// Why a value was refused: which property, which value, which rule. One error for every way in (code, page, file, signed
+// configuration), so that the same mistake reads the same everywhere.
+
+/// A value that a property does not take.
+public struct SettingError: Error, Sendable, Equatable {
+    /// The rule that the value breaks.
+    public enum Rule: Sendable, Equatable {
+        /// There is no such property.
+        case unknownProperty
+        case type(SettingType)
+        case finite
+        /// The smallest value, as text.
+        case minimum(String)
+        /// The largest value, as text.
+        case maximum(String)
+        case pattern(String)
+        /// The search was given up at a limit; never taken for a match.
+        case patternTooCostly(String)
+        case choice
+    }
+
+    public let property: String
+    /// The value as ``SettingValue/description`` shows it.
+    public let value: String
+    public let rule: Rule
+
+    public init(property: String, value: String, rule: Rule) {
+        self.property = property
+        self.value = value
+        self.rule = rule
+    }
+}
+
+extension SettingError.Rule {
+    /// The stable name of the rule.
+    public var name: String {
+        switch self {
+        case .unknownProperty: "unknown-property"
+        case .type: "type"
+        case .finite: "finite"
+        case .minimum: "minimum"
+        case .maximum: "maximum"
+        case .pattern: "pattern"
+        case .patternTooCostly: "pattern-too-costly"
+        case .choice: "choice"
+        }
+    }
+}
+
+extension SettingError: CustomStringConvertible {
+    public var description: String {
+        switch rule {
+        case .unknownProperty: "there is no property \(ShownText.quoted(property))"
+        case .type(let type): "\(property): \(value) is not of type \(type.rawValue)"
+        case .finite: "\(property): \(value) is not a finite number"
+        case .minimum(let bound): "\(property): \(value) is under the minimum \(bound)"
+        case .maximum(let bound): "\(property): \(value) is over the maximum \(bound)"
+        case .pattern(let pattern): "\(property): \(value) does not match \(ShownText.quoted(pattern))"
+        case .patternTooCostly(let pattern):
+            "\(property): searching \(value) for \(ShownText.quoted(pattern)) costs too much"
+        case .choice: "\(property): \(value) is none of the choices"
+        }
+    }
+}
