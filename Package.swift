@@ -131,7 +131,7 @@ let testTargets: [Target] = [
     tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),
     tests("Wire", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
-    tests("Crypto", imports: ["TandemIdentity", "TandemCrypto"]),
+    tests("Crypto", imports: ["TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),
     tests("Log", imports: ["TandemIdentity", "TandemLog"]),
     tests("Session", imports: ["TandemSession"] + values),
     tests("Delivery", imports: ["TandemDelivery"] + values),

@@ -55,3 +55,6 @@ static inline int CTandemOpenSSL_reason(unsigned long code) { return ERR_GET_REA
 static const uint64_t CTandemOpenSSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t CTandemOpenSSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
 static const uint64_t CTandemOpenSSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
+
+/// Adds an entry to the error queue; variadic in OpenSSL.
+static inline void CTandemOpenSSL_raise(int library, int reason) { ERR_raise(library, reason); }

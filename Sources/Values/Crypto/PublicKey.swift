@@ -38,6 +38,12 @@ package struct PublicKey: Sendable {
         subjectPublicKeyInfo = reference.subjectPublicKeyInfo()
         identifier = KeyIdentifier(subjectPublicKeyInfo: subjectPublicKeyInfo)
         self.reference = reference
+        guard algorithm != .ecdsaP256 || Self.hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
+    }
+
+    /// A P-256 point has three spellings (compressed, hybrid, uncompressed); only the last is in use.
+    private static func hasUncompressedPoint(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
+        subjectPublicKeyInfo.count == 91 && subjectPublicKeyInfo[26] == 4
     }
 
     private static func read(_ bytes: [UInt8]) -> (reference: KeyReference?, consumed: Int) {

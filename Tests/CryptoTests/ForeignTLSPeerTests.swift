@@ -1,0 +1,75 @@
+// Strangers who speak TLS, but not as the protocol asks (PAR-1), and an error queue that others left dirty.
+
+import CTandemOpenSSL
+import TandemCrypto
+import Testing
+
+@Suite struct ForeignTLSPeerTests {
+    private func end(_ side: TLSSession.Side) throws -> TLSSession {
+        try TLSSession(side: side, identity: TestIdentities.identity(.ed25519), peer: .any)
+    }
+
+    @Test func aClientWithoutACertificateIsRefusedByName() throws {
+        let error = try ForeignTLSPeer(clientWithMaximum: TLS1_3_VERSION).run(against: end(.server))
+        #expect(error == .noCertificate)
+        #expect(error?.name == "no-certificate")
+    }
+
+    @Test func aClientThatSpeaksNoTLS13IsRefusedByName() throws {
+        let error = try ForeignTLSPeer(clientWithMaximum: TLS1_2_VERSION).run(against: end(.server))
+        #expect(error == .protocolVersion)
+        #expect(error?.name == "tls-version")
+    }
+
+    @Test func aServerThatSpeaksNoTLS13IsRefusedByName() throws {
+        let peer = ForeignTLSPeer(serverWithMaximum: TLS1_2_VERSION, directory: OpenSSLCommand())
+        #expect(try peer.run(against: end(.client)) == .protocolVersion)
+    }
+
+    @Test func aServerThatAsksForNoCertificateCannotBeToldApartButIsPinned() throws {
+        let directory = OpenSSLCommand()
+        let peer = ForeignTLSPeer(serverWithMaximum: TLS1_3_VERSION, directory: directory)
+        let pinned = TestKeys.key(.ecdsaP256).publicKey.identifier
+        let client = try TLSSession(
+            side: .client, identity: TestIdentities.identity(.ed25519), peer: .pinned(pinned))
+        #expect(peer.run(against: client)?.name == "wrong-pin")
+    }
+
+    @Test func anErrorThatOthersLeftInTheQueueChangesNothing() throws {
+        let pair = try TLSSessionTests.pinnedPair()
+        ForeignTLSPeer.poisonErrorQueue()
+        pair.run()
+        #expect(pair.client.isEstablished && pair.server.isEstablished)
+        ForeignTLSPeer.poisonErrorQueue()
+        try pair.client.write([1])
+        ForeignTLSPeer.poisonErrorQueue()
+        pair.carry()
+        #expect(pair.server.takePlaintext() == [1])
+        #expect(pair.serverError == nil && pair.clientError == nil)
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
+    func nothingThatFailsLeavesAnErrorInTheQueue(algorithm: KeyAlgorithm) throws {
+        let key = TestKeys.key(algorithm)
+        #expect(!key.publicKey.isValid([1, 2, 3], for: [4]))
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+        #expect(throws: KeyError.self) { try PublicKey(pem: "-----BEGIN PUBLIC KEY-----\nAAAA\n") }
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+        #expect(throws: KeyError.self) { try PublicKey(subjectPublicKeyInfo: [0x30, 0x03, 1, 2, 3]) }
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+        let server = try end(.server)
+        try server.start()
+        #expect(throws: TLSError.self) { try server.receive([UInt8](repeating: 7, count: 100)) }
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+    }
+
+    @Test func aQueueThatOthersLeftDirtyDoesNotMakeAGoodKeyBad() throws {
+        ForeignTLSPeer.poisonErrorQueue()
+        let key = TestKeys.key(.ed25519)
+        let signature = key.sign([1])
+        ForeignTLSPeer.poisonErrorQueue()
+        #expect(key.publicKey.isValid(signature, for: [1]))
+        #expect(ForeignTLSPeer.errorQueueIsEmpty)
+    }
+}

@@ -1,0 +1,115 @@
+// Key files as people break them: cut, doubled, with something before or after, of the wrong kind, or no keys at all.
+
+import TandemCrypto
+import Testing
+
+@Suite struct KeyTextTests {
+    private func error(_ text: String) -> String? {
+        do throws(KeyError) {
+            _ = try PublicKey(pem: text)
+            return nil
+        } catch { return error.name }
+    }
+
+    private func privateError(_ bytes: [UInt8]) -> String? {
+        do throws(KeyError) {
+            _ = try PrivateKey(pem: SecretBytes(copying: bytes))
+            return nil
+        } catch { return error.name }
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
+    func aKeySurvivesBeingWrittenAndRead(algorithm: KeyAlgorithm) throws {
+        let key = TestKeys.key(algorithm)
+        let read = try PrivateKey(pem: key.pem)
+        #expect(read.publicKey == key.publicKey)
+        #expect(read.algorithm == algorithm)
+        #expect(try PublicKey(pem: key.publicKey.pem) == key.publicKey)
+        #expect(try PublicKey(subjectPublicKeyInfo: key.publicKey.subjectPublicKeyInfo) == key.publicKey)
+    }
+
+    @Test func spaceAroundABlockAndWindowsLineEndsAreAccepted() {
+        let pem = TestKeys.key(.ed25519).publicKey.pem
+        #expect(error("\n \n" + pem + "\n\n") == nil)
+        #expect(error(pem.replacing("\n", with: "\r\n")) == nil)
+        #expect(error(String(pem.dropLast())) == nil)
+    }
+
+    @Test func anythingElseAroundABlockIsRefused() {
+        let pem = TestKeys.key(.ed25519).publicKey.pem
+        #expect(error(pem + pem) == "key-trailing-data")
+        #expect(error(pem + "x") == "key-trailing-data")
+        #expect(error("# my key\n" + pem) == "key-malformed")
+        #expect(error("") == "key-malformed")
+        #expect(error("not a key") == "key-malformed")
+        #expect(error("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n") == "key-malformed")
+        #expect(error(String(repeating: " ", count: 20000) + pem) == "key-malformed")
+    }
+
+    @Test func aPrivateKeyIsNotAPublicOneAndTheOtherWayRound() {
+        let key = TestKeys.key(.ed25519)
+        #expect(error(String(decoding: key.pem.exposed, as: UTF8.self)) == "key-unexpected-block")
+        #expect(privateError(Array(key.publicKey.pem.utf8)) == "key-unexpected-block")
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
+    func aTruncatedKeyIsRefused(algorithm: KeyAlgorithm) {
+        let key = TestKeys.key(algorithm)
+        let der = key.publicKey.subjectPublicKeyInfo
+        for count in 0..<der.count {
+            #expect(throws: KeyError.self) { try PublicKey(subjectPublicKeyInfo: Array(der.prefix(count))) }
+        }
+        let pem = key.pem.exposed
+        for count in stride(from: 0, to: pem.count - 1, by: 5) {
+            #expect(privateError(Array(pem.prefix(count))) != nil)
+        }
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
+    func bytesAfterTheKeyAreRefused(algorithm: KeyAlgorithm) throws {
+        let key = TestKeys.key(algorithm)
+        let der = key.publicKey.subjectPublicKeyInfo
+        #expect(throws: KeyError.trailingData) { try PublicKey(subjectPublicKeyInfo: der + [0]) }
+        let openssl = OpenSSLCommand()
+        openssl.write(key.pem.exposed, to: "key.pem")
+        #expect(openssl.run("pkcs8 -topk8 -nocrypt -in key.pem -outform DER -out key.der"))
+        #expect(privateError(DER.pem("PRIVATE KEY", openssl.read("key.der"))) == nil)
+        #expect(privateError(DER.pem("PRIVATE KEY", openssl.read("key.der") + [0])) == "key-trailing-data")
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
+    func aKeyTamperedAtAnyByteIsRefusedOrAnotherKey(algorithm: KeyAlgorithm) {
+        let key = TestKeys.key(algorithm).publicKey
+        for index in key.subjectPublicKeyInfo.indices {
+            var bytes = key.subjectPublicKeyInfo
+            bytes[index] ^= 1
+            if let other = try? PublicKey(subjectPublicKeyInfo: bytes) { #expect(other.identifier != key.identifier) }
+        }
+    }
+
+    @Test func randomBytesAreNoKey() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<500 {
+            let noise = (0..<Int.random(in: 0..<200, using: &generator)).map { _ in UInt8.random(in: 0...255) }
+            #expect(throws: KeyError.self) { try PublicKey(subjectPublicKeyInfo: noise) }
+            #expect(privateError(DER.pem("PRIVATE KEY", noise)) != nil)
+        }
+    }
+
+    @Test func aFingerprintIsBase32InThirteenGroupsAndReadsBack() {
+        let identifier = TestKeys.key(.ed25519).publicKey.identifier
+        #expect(identifier.fingerprint.split(separator: "-").count == 13)
+        #expect(KeyIdentifier(text: identifier.fingerprint) == identifier)
+        #expect(KeyIdentifier(text: identifier.fingerprint.lowercased()) == identifier)
+        #expect(KeyIdentifier(text: identifier.hexadecimal) == identifier)
+        for wrong in ["", "ABCD", identifier.fingerprint + "A", "1" + identifier.fingerprint.dropFirst()] {
+            #expect(KeyIdentifier(text: wrong) == nil)
+        }
+    }
+
+    @Test func theFingerprintOfKnownBytesIsThatOfRFC4648() {
+        let identifier = KeyIdentifier(bytes: Array("foobarfoobarfoobarfoobarfoobarfo".utf8))
+        #expect(
+            identifier?.fingerprint == "MZXW-6YTB-OJTG-633C-MFZG-M33P-MJQX-EZTP-N5RG-C4TG-N5XW-EYLS-MZXQ")
+    }
+}
