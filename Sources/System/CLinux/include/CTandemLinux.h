@@ -70,6 +70,39 @@ struct tandem_file {
 
 int tandem_file_look(const char *path, struct tandem_file *file);
 
+// ---- files and directories (files.c)
+
+struct tandem_status {
+    uint64_t device, inode, size;
+    uint32_t owner, group, mode;
+    int is_regular, is_directory, is_symbolic_link;
+};
+
+// In place of a directory's descriptor: names are then paths from the working directory, or absolute ones.
+extern const int TANDEM_WORKING_DIRECTORY;
+
+uint32_t tandem_user_current(void);
+int32_t tandem_process_current(void);
+int tandem_directory_open(int directory, const char *name);
+int tandem_directory_make(int directory, const char *name, uint32_t mode);
+int tandem_directory_list(int directory, void (*each)(void *context, const char *name), void *context);
+int tandem_file_open(int directory, const char *name);
+int tandem_file_open_lock(int directory, const char *name);
+int tandem_file_create(int directory, const char *name, uint32_t mode);
+int tandem_file_status(int descriptor, struct tandem_status *status);
+int tandem_file_status_named(int directory, const char *name, struct tandem_status *status);
+int tandem_file_set_mode(int descriptor, uint32_t mode);
+int tandem_file_set_owner(int descriptor, uint32_t owner, uint32_t group);
+int tandem_file_truncate(int descriptor);
+int tandem_file_synchronise(int descriptor);
+int tandem_file_rename(int directory, const char *from, const char *to);
+int tandem_file_remove(int directory, const char *name);
+int tandem_space_available(int descriptor, uint64_t *bytes);
+int tandem_watch_create(void);
+int tandem_watch_add_directory(int watch, int directory);
+// Takes one event apart: its length in the buffer (0 at the end), the name in the directory or NULL.
+size_t tandem_watch_next(const void *bytes, size_t count, const char **name, int *overflowed);
+
 // ---- sockets (sockets.c)
 
 struct tandem_address {

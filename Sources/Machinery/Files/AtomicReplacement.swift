@@ -1,0 +1,76 @@
+// Putting a file in place whole. The bytes are written and synchronised under a name of their own and then take the
+// file's name in one step, so that whoever opens the file sees the old bytes or the new ones, after a crash too.
+
+internal import CTandemLinux
+internal import TandemReactor
+
+/// What a new file is like.
+package struct FileAttributes: Sendable, Equatable {
+    package var mode: UInt32
+    /// The user who gets the file; only root can give files away. Nil leaves it to the caller.
+    package var owner: UInt32?
+
+    package init(mode: UInt32, owner: UInt32? = nil) {
+        self.mode = mode
+        self.owner = owner
+    }
+
+    /// For the owner alone.
+    package static var privateFile: FileAttributes { FileAttributes(mode: 0o600) }
+}
+
+/// The replacement of one file.
+struct AtomicReplacement {
+    /// The steps at which it can fail, in their order.
+    enum Step: CaseIterable, Sendable {
+        case clear, create, write, attributes, synchronise, rename, synchroniseDirectory
+    }
+
+    let place: FilePlace
+    let draft: FilePlace
+    /// Called before each step; lets tests fail there.
+    var willTake: (Step) throws(FileError) -> Void = { _ throws(FileError) in }
+
+    init(name: String, directory: CInt, path: String) {
+        place = FilePlace(directory: directory, name: name, in: path)
+        draft = FilePlace(directory: directory, name: "." + name + ".new", in: path)
+    }
+
+    func run(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
+        do throws(FileError) {
+            try fillDraft(bytes, attributes)
+            try willTake(.rename)
+            try place.check(tandem_file_rename(place.directory, draft.name, place.name), "rename")
+        } catch {
+            _ = tandem_file_remove(draft.directory, draft.name)
+            throw error
+        }
+        try willTake(.synchroniseDirectory)
+        try place.check(tandem_file_synchronise(place.directory), "fsync")
+    }
+
+    private func fillDraft(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
+        try willTake(.clear)
+        try draft.remove()
+        try willTake(.create)
+        let file = try draft.create(mode: 0o600)
+        try willTake(.write)
+        try write(bytes, to: file)
+        try willTake(.attributes)
+        if let owner = attributes.owner { try draft.check(tandem_file_set_owner(file.raw, owner, .max), "fchown") }
+        try draft.check(tandem_file_set_mode(file.raw, attributes.mode), "fchmod")
+        try willTake(.synchronise)
+        try draft.check(tandem_file_synchronise(file.raw), "fsync")
+    }
+
+    private func write(_ bytes: [UInt8], to file: borrowing OwnedDescriptor) throws(FileError) {
+        var written = 0
+        while written < bytes.count {
+            let result = bytes.withUnsafeBytes {
+                tandem_write(file.raw, $0.baseAddress.map { $0 + written }, $0.count - written)
+            }
+            try draft.check(CInt(clamping: result), "write")
+            written += result
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// One process for each state directory. The lock is the kernel's and ends with the process, so that a crash leaves
+// nothing to clean up; the number in the file is only there to tell people who it is.
+
+internal import CTandemLinux
+internal import Glibc
+internal import TandemReactor
+
+/// The exclusive use of a directory; ends when this goes away.
+package final class DirectoryLock: Sendable {
+    /// The name of the lock's file, which stays.
+    package static var fileName: String { "lock" }
+
+    private let file: OwnedDescriptor
+
+    init(directory: CInt, path: String) throws(FileError) {
+        let place = FilePlace(directory: directory, name: Self.fileName, in: path)
+        let opened = try place.check(tandem_file_open_lock(directory, place.name), "open")
+        file = OwnedDescriptor(takingOwnership: opened)
+        let result = tandem_lock(opened)
+        guard result != -EWOULDBLOCK else { throw .inUse(path: path, process: Self.holder(place)) }
+        try place.check(result, "flock")
+        try place.check(tandem_file_truncate(opened), "ftruncate")
+        let number = Array("\(tandem_process_current())\n".utf8)
+        let written = number.withUnsafeBytes { tandem_write(opened, $0.baseAddress, $0.count) }
+        try place.check(CInt(clamping: written), "write")
+    }
+
+    private static func holder(_ place: FilePlace) -> Int32? {
+        guard let bytes = try? FileReading.read(place, limit: 32, trust: .any) else { return nil }
+        return Int32(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    }
+}

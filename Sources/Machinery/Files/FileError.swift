@@ -1,0 +1,53 @@
+// What is wrong with a file or directory, as the person who has to put it right needs to hear it: which one, what it
+// is, and what to do. The machine's own failures travel inside as SystemError.
+
+package import TandemReactor
+
+/// A file or directory that cannot be used as asked; every case names it.
+package enum FileError: Error, Sendable, Equatable {
+    case missing(path: String)
+    case symbolicLink(path: String)
+    case notADirectory(path: String)
+    case notARegularFile(path: String)
+    /// It belongs to another user than the one that must own it.
+    case otherOwner(path: String, owner: UInt32, expected: UInt32)
+    /// A directory that others than its owner may write to.
+    case writableByOthers(path: String, mode: UInt32)
+    /// A private file that others than its owner may read or write.
+    case loosePermissions(path: String, mode: UInt32)
+    case tooLarge(path: String, limit: Int)
+    /// Another process holds the directory's lock; its number if it left one.
+    case inUse(path: String, process: Int32?)
+    /// A name that could leave its directory or hide in it.
+    case unsafeName(String)
+    case full(path: String)
+    case system(path: String, SystemError)
+}
+
+extension FileError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .missing(let path): "\(path) does not exist"
+        case .symbolicLink(let path): "\(path) is a symbolic link; name the real one"
+        case .notADirectory(let path): "\(path) is not a directory"
+        case .notARegularFile(let path): "\(path) is not a regular file"
+        case .otherOwner(let path, let owner, let expected):
+            "\(path) belongs to user \(owner), not to user \(expected); change its owner, run as that user or name another"
+        case .writableByOthers(let path, let mode):
+            "\(path) may be written by others (mode \(Self.octal(mode))); run: chmod go-w \(path)"
+        case .loosePermissions(let path, let mode):
+            "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 600 \(path)"
+        case .tooLarge(let path, let limit): "\(path) is larger than the \(limit) bytes allowed"
+        case .inUse(let path, let process):
+            "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"
+        case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
+        case .full(let path): "no space left for \(path); free some space and try again"
+        case .system(let path, let error): "\(path): \(error)"
+        }
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

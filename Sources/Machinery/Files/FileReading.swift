@@ -1,0 +1,66 @@
+// Reading a whole file that must be small: a key, a join link, an envelope, a configuration. The limit is checked
+// before anything is allocated, and again while reading, because a file can grow.
+
+internal import CTandemLinux
+internal import TandemReactor
+
+/// Who may have had their hands on a file that is read.
+package enum FileTrust: Sendable {
+    /// Any regular file that can be read.
+    case any
+    /// The caller's own file that nobody else may read or write: a key or a secret.
+    case ownAndPrivate
+}
+
+/// Reads small files whole.
+package enum FileReading {
+    /// The bytes of the regular file at `path`.
+    /// - Throws: ``FileError`` also for a symbolic link and for more than `limit` bytes.
+    package static func read(path: String, limit: Int, trust: FileTrust = .any) throws(FileError) -> [UInt8] {
+        try read(FilePlace(path: path), limit: limit, trust: trust)
+    }
+
+    static func read(_ place: FilePlace, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8] {
+        let file = try place.openFile()
+        let status = try place.status(of: file)
+        guard status.is_regular != 0 else { throw .notARegularFile(path: place.path) }
+        if trust == .ownAndPrivate { try checkPrivate(status, place) }
+        guard status.size <= UInt64(limit) else { throw .tooLarge(path: place.path, limit: limit) }
+        return try bytes(of: file, place, expected: Int(status.size), limit: limit)
+    }
+
+    private static func checkPrivate(_ status: tandem_status, _ place: FilePlace) throws(FileError) {
+        let user = tandem_user_current()
+        guard status.owner == user else { throw .otherOwner(path: place.path, owner: status.owner, expected: user) }
+        guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: place.path, mode: status.mode) }
+    }
+
+    private static func bytes(
+        of file: borrowing OwnedDescriptor, _ place: FilePlace, expected: Int, limit: Int
+    ) throws(FileError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(expected)
+        while let chunk = try nextChunk(of: file, place, size: min(65_536, limit - bytes.count + 1)) {
+            bytes += chunk
+            guard bytes.count <= limit else { throw .tooLarge(path: place.path, limit: limit) }
+        }
+        return bytes
+    }
+
+    /// The next bytes; nil at the end of the file.
+    private static func nextChunk(
+        of file: borrowing OwnedDescriptor, _ place: FilePlace, size: Int
+    ) throws(FileError) -> [UInt8]? {
+        let descriptor = file.raw
+        do throws(SystemError) {
+            let chunk = try [UInt8](unsafeUninitializedCapacity: size) { buffer, count throws(SystemError) in
+                if case .bytes(let read) = try Linux.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer)) {
+                    count = read
+                }
+            }
+            return chunk.isEmpty ? nil : chunk
+        } catch {
+            throw .system(path: place.path, error)
+        }
+    }
+}
