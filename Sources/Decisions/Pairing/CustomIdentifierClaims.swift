@@ -1,0 +1,110 @@
+// What a primary's apps claim to be called (a claim, not a proof). The first custom identifier declared for an app takes
+// effect; any later one is alarmed as `identifier-changed` and waits, the old one staying in force, until this
+// secondary's operator accepts it. Otherwise a taken-over app could redirect configuration to itself by renaming.
+
+package import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// What is known of one app of one primary.
+package struct IdentifierClaim: Sendable, Equatable {
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier
+    /// The identifier in force.
+    package var effective: CustomIdentifier
+    /// A later, different claim that waits for the operator.
+    package var offered: CustomIdentifier?
+
+    package var row: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "pairing": .data(pairing.bytes), "app": .string(app.description),
+            "effective": .string(effective.description),
+        ]
+        if let offered { row["offered"] = .string(offered.description) }
+        return row
+    }
+
+    package init(
+        pairing: UniqueIdentifier, app: ApplicationIdentifier, effective: CustomIdentifier,
+        offered: CustomIdentifier? = nil
+    ) {
+        self.pairing = pairing
+        self.app = app
+        self.effective = effective
+        self.offered = offered
+    }
+
+    package init(row: PropertyListDictionary) throws(BodyError) {
+        let reader = BodyReader(row)
+        try reader.refuseKeys(otherThan: ["pairing", "app", "effective", "offered"])
+        guard let effective = try reader.optionalCustomIdentifier("effective") else {
+            throw BodyError(key: "effective", problem: .missing)
+        }
+        self.init(
+            pairing: try reader.identifier("pairing"), app: try reader.application("app"), effective: effective,
+            offered: try reader.optionalCustomIdentifier("offered"))
+    }
+}
+
+/// All claims of this secondary's primaries.
+package struct CustomIdentifierClaims: Sendable, Equatable {
+    /// What a declaration came to.
+    package enum Verdict: Sendable, Equatable {
+        case unchanged
+        /// The first one: in force now.
+        case accepted(IdentifierClaim)
+        /// Alarm `identifier-changed`; the old one stays. Raised once for each new value.
+        case changed(IdentifierClaim)
+        /// The identifier in force was declared again: a waiting offer is withdrawn.
+        case withdrawn(IdentifierClaim)
+    }
+
+    private struct Key: Hashable {
+        let pairing: UniqueIdentifier
+        let app: ApplicationIdentifier
+    }
+
+    private var claims: [Key: IdentifierClaim]
+
+    package init(claims: [IdentifierClaim] = []) {
+        self.claims = Dictionary(
+            claims.map { (Key(pairing: $0.pairing, app: $0.app), $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package func claim(_ pairing: UniqueIdentifier, _ app: ApplicationIdentifier) -> IdentifierClaim? {
+        claims[Key(pairing: pairing, app: app)]
+    }
+
+    /// The primary's app declared this identifier. Declaring none is not a declaration: the one in force stays.
+    package mutating func declared(
+        _ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) -> Verdict {
+        let key = Key(pairing: pairing, app: app)
+        guard var claim = claims[key] else {
+            let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
+            claims[key] = claim
+            return .accepted(claim)
+        }
+        let offer = claim.effective == identifier ? nil : identifier
+        guard claim.offered != offer else { return .unchanged }
+        claim.offered = offer
+        claims[key] = claim
+        return offer == nil ? .withdrawn(claim) : .changed(claim)
+    }
+
+    /// The operator accepts the waiting offer; nil if none waits.
+    package mutating func accept(_ app: ApplicationIdentifier, pairing: UniqueIdentifier) -> IdentifierClaim? {
+        let key = Key(pairing: pairing, app: app)
+        guard var claim = claims[key], let offered = claim.offered else { return nil }
+        (claim.effective, claim.offered) = (offered, nil)
+        claims[key] = claim
+        return claim
+    }
+
+    /// The pairing is gone; returns the apps whose claims went with it, sorted.
+    package mutating func remove(pairing: UniqueIdentifier) -> [ApplicationIdentifier] {
+        let apps = claims.keys.filter { $0.pairing == pairing }.map(\.app).sorted()
+        for app in apps { claims[Key(pairing: pairing, app: app)] = nil }
+        return apps
+    }
+}

@@ -1,0 +1,66 @@
+// What an operator can learn about pairings from the log. Each cause of a refusal has a line of its own, while the peer
+// gets one and the same answer for all of them. No line holds a token, a secret or a proof.
+
+package import TandemCrypto
+package import TandemIdentity
+package import TandemLog
+package import TandemWire
+
+/// Something to log about pairing.
+package enum PairingEvent: Sendable, Equatable {
+    case joined(UniqueIdentifier, peer: KeyIdentifier)
+    case joinRepeated(UniqueIdentifier, peer: KeyIdentifier)
+    case joinRefused(JoinRefusalCause, peer: KeyIdentifier)
+    case activated(UniqueIdentifier, peer: KeyIdentifier)
+    case helloFromStranger(UniqueIdentifier, peer: KeyIdentifier)
+    case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
+    case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
+    case identifierChanged(UniqueIdentifier, app: ApplicationIdentifier)
+
+    package var logEvent: LogEvent {
+        switch self {
+        case .joined(let pairing, let peer): Self.event(.info, "device joined, pairing pending", pairing, peer)
+        case .joinRepeated(let pairing, let peer): Self.event(.info, "join repeated by the same device", pairing, peer)
+        case .joinRefused(let cause, let peer):
+            LogEvent(cause.isAlarm ? .error : .warning, cause.message, .text("peer", peer.fingerprint))
+        case .activated(let pairing, let peer): Self.event(.info, "pairing active", pairing, peer)
+        case .helloFromStranger(let pairing, let peer):
+            Self.event(.warning, "hello for a pairing that this device's key does not have", pairing, peer)
+        case .versionLowered(let pairing, let from, let to):
+            LogEvent(
+                .error, "alarm: protocol version lowered", .text("pairing", pairing.description),
+                .integer("seen", from.number), .integer("offered", to.number))
+        case .epochRefused(let pairing, let own, let peer):
+            LogEvent(
+                .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),
+                .integer("peer", peer))
+        case .identifierChanged(let pairing, let app):
+            LogEvent(
+                .error, "alarm: custom identifier changed, the old one stays until it is accepted",
+                .text("pairing", pairing.description), .text("app", app.description))
+        }
+    }
+
+    private static func event(
+        _ level: LogLevel, _ message: StaticString, _ pairing: UniqueIdentifier, _ peer: KeyIdentifier
+    ) -> LogEvent {
+        LogEvent(
+            level, message, .text("pairing", pairing.description), .text("peer", peer.fingerprint))
+    }
+}
+
+extension JoinRefusalCause {
+    fileprivate var isAlarm: Bool { self == .consumedByAnother }
+
+    fileprivate var message: StaticString {
+        switch self {
+        case .unknownToken: "join refused: unknown token"
+        case .expired: "join refused: token expired"
+        case .attemptsUsedUp: "join refused: no attempts left"
+        case .wrongProof: "join refused: wrong proof"
+        case .consumedByAnother: "alarm: join refused, the token was already used by another device"
+        case .untrustedPin: "join refused: fingerprint not trusted"
+        case .pairingGone: "join refused: the pairing of this token is gone"
+        }
+    }
+}

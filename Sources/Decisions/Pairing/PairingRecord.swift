@@ -1,0 +1,84 @@
+// The stored trust between two devices (PAR-3), and the strict form in which a row of the store keeps it.
+
+package import TandemCrypto
+package import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// One pairing as this device keeps it.
+package struct PairingRecord: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
+        /// Joined, but not one hello yet; lapses a day after `created`.
+        case pending
+        case active
+    }
+
+    package let pairing: UniqueIdentifier
+    /// This device's part.
+    package let role: DeviceRole
+    /// The other device's pin.
+    package let peer: KeyIdentifier
+    package var name: String
+    /// From 1.
+    package var epoch: UInt64
+    /// SubjectPublicKeyInfo of the other device's report key.
+    package var reportKey: [UInt8]
+    /// The highest protocol version seen with it; nil before the first hello.
+    package var highestVersion: ProtocolVersion?
+    package var state: State
+    package let created: WallTime
+    /// Where a secondary dials its primary.
+    package var address: String?
+
+    package init(
+        pairing: UniqueIdentifier, role: DeviceRole, peer: KeyIdentifier, claim: JoinClaim, epoch: UInt64 = 1,
+        highestVersion: ProtocolVersion? = nil, state: State = .pending, created: WallTime, address: String? = nil
+    ) {
+        self.pairing = pairing
+        self.role = role
+        self.peer = peer
+        self.name = claim.name
+        self.epoch = epoch
+        self.reportKey = claim.reportKey
+        self.highestVersion = highestVersion
+        self.state = state
+        self.created = created
+        self.address = address
+    }
+
+    /// The other device's vendor identifier (PAR-2).
+    package var peerVendorIdentifier: UniqueIdentifier? { peer.derivedIdentifier }
+
+    /// Whether it stayed pending for too long (PAR-10).
+    package func hasLapsed(now: WallTime) -> Bool {
+        state == .pending && now >= created + Limits.pendingPairingLife
+    }
+}
+
+extension PairingRecord {
+    package var row: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "pairing": .data(pairing.bytes), "role": .string(role.rawValue), "peer": .data(peer.bytes),
+            "name": .string(name), "epoch": .integer(Int64(clamping: epoch)), "reportKey": .data(reportKey),
+            "active": .boolean(state == .active), "created": .integer(created.milliseconds),
+        ]
+        if let highestVersion { row["version"] = .integer(Int64(highestVersion.number)) }
+        if let address { row["address"] = .string(address) }
+        return row
+    }
+
+    package init(row: PropertyListDictionary) throws(BodyError) {
+        let reader = BodyReader(row)
+        try reader.refuseKeys(otherThan: [
+            "pairing", "role", "peer", "name", "epoch", "reportKey", "active", "created", "version", "address",
+        ])
+        self.init(
+            pairing: try reader.identifier("pairing"), role: try reader.choice("role"), peer: try reader.pin("peer"),
+            claim: JoinClaim(name: try reader.string("name"), reportKey: try reader.data("reportKey")),
+            epoch: try reader.epoch("epoch"),
+            highestVersion: row["version"] == nil ? nil : try reader.version("version"),
+            state: try reader.boolean("active") ? .active : .pending,
+            created: WallTime(milliseconds: try reader.integer("created")),
+            address: try reader.optionalString("address"))
+    }
+}

@@ -1,0 +1,67 @@
+// Devices trusted by hand (PAR-11): their pins, each for one role. Trust for one role says nothing about the other one.
+
+package import TandemCrypto
+package import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// One device trusted by its fingerprint.
+package struct TrustedDevice: Sendable, Equatable {
+    package let pin: KeyIdentifier
+    /// The other device's part in the pairing to come.
+    package let role: DeviceRole
+    /// For a primary: where this secondary dials it.
+    package let address: String?
+    package let name: String?
+
+    package init(pin: KeyIdentifier, role: DeviceRole, address: String? = nil, name: String? = nil) {
+        self.pin = pin
+        self.role = role
+        self.address = address
+        self.name = name
+    }
+
+    package var row: PropertyListDictionary {
+        var row: PropertyListDictionary = ["pin": .data(pin.bytes), "role": .string(role.rawValue)]
+        if let address { row["address"] = .string(address) }
+        if let name { row["name"] = .string(name) }
+        return row
+    }
+
+    package init(row: PropertyListDictionary) throws(BodyError) {
+        let reader = BodyReader(row)
+        try reader.refuseKeys(otherThan: ["pin", "role", "address", "name"])
+        self.init(
+            pin: try reader.pin("pin"), role: try reader.choice("role"), address: try reader.optionalString("address"),
+            name: try reader.optionalString("name"))
+    }
+}
+
+/// All devices trusted by hand.
+package struct TrustList: Sendable, Equatable {
+    private var devices: [TrustedDevice]
+
+    package init(devices: [TrustedDevice] = []) { self.devices = devices }
+
+    /// The entry for a pin in a role.
+    package func device(_ pin: KeyIdentifier, as role: DeviceRole) -> TrustedDevice? {
+        devices.first { $0.pin == pin && $0.role == role }
+    }
+
+    /// The devices trusted in a role, oldest first.
+    package func devices(as role: DeviceRole) -> [TrustedDevice] { devices.filter { $0.role == role } }
+
+    /// Adds a device, or replaces its entry for the same role.
+    package mutating func add(_ device: TrustedDevice) {
+        remove(device.pin, as: device.role)
+        devices.append(device)
+    }
+
+    /// Removes an entry; true if there was one.
+    @discardableResult
+    package mutating func remove(_ pin: KeyIdentifier, as role: DeviceRole) -> Bool {
+        let count = devices.count
+        devices.removeAll { $0.pin == pin && $0.role == role }
+        return devices.count < count
+    }
+}

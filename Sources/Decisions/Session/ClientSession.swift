@@ -1,0 +1,195 @@
+// A host app's session with its daemon, from the first attempt to the end. It never gives up by itself: a daemon that is
+// not there, or goes away, is dialled again with Backoff. Only a refusal that waiting cannot cure ends the attempts.
+// The shell owns the connection and one timer; each effect says what to do with them, in order.
+
+package import TandemIdentity
+package import TandemWire
+
+/// The activation machine of one host app's session (SES-1, SES-5 to SES-7, switching as SES-23 says).
+package struct ClientSession: Sendable {
+    /// The time a daemon has for `hello` and for `registered` (LIM-4).
+    package static var greetingTime: Duration { Limits.firstFrameTime }
+
+    package enum Phase: Sendable, Equatable {
+        /// Not asked to activate, or ended.
+        case idle
+        /// A connection is being made.
+        case connecting
+        /// `hello` was sent.
+        case greeting
+        /// `register` was sent.
+        case registering
+        case active
+        /// The timer runs until the next attempt.
+        case waiting
+        /// A final refusal; only ``activate()`` leaves this.
+        case refused(RefusalName)
+    }
+
+    /// What the shell has to do.
+    package enum Effect: Sendable, Equatable {
+        case connect
+        case sendHello
+        case sendRegister
+        /// Close the connection without another word.
+        case disconnect
+        /// Replace the one timer.
+        case startTimer(Duration)
+        case stopTimer
+        /// Complete open requests to one pairing, or all for nil.
+        case failRequests(to: UniqueIdentifier?, RequestLoss)
+        /// Tell observers that the activation state passes through this value.
+        case activation(ActivationState)
+        /// Complete the callers of `activate()` with this refusal.
+        case activationRefused(RefusalName)
+        /// Tell observers that pairings or reachability may have changed.
+        case situationChanged
+    }
+
+    /// Why open requests end without an answer.
+    package enum RequestLoss: Sendable, Equatable {
+        /// The daemon is gone: 7014, whether it was sent on is not known.
+        case daemonLost
+        /// Another counterpart became the active one: 7016.
+        case switched
+        /// The pairing is gone: 7005.
+        case unpaired
+        /// The app ended its session: 7004.
+        case ended
+    }
+
+    package private(set) var phase = Phase.idle
+    package private(set) var activation = ActivationState.notActivated
+    /// The role of this app's device in its session; known once registered.
+    package private(set) var role: DeviceRole?
+    /// This device's vendor identifier; known once registered.
+    package private(set) var device: UniqueIdentifier?
+    package private(set) var directory: String?
+    package private(set) var situation: Situation?
+    /// When the daemon was last lost, or the session created.
+    package private(set) var withoutDaemonSince: MonotonicTime
+    private var backoff = Backoff()
+    private var wasActivated = false
+
+    package init(now: MonotonicTime) { withoutDaemonSince = now }
+
+    /// Begins, or does nothing when it has begun already.
+    package mutating func activate() -> [Effect] {
+        switch phase {
+        case .idle, .refused:
+            phase = .connecting
+            return [.connect]
+        case .connecting, .greeting, .registering, .active, .waiting: return []
+        }
+    }
+
+    /// The connection is open.
+    package mutating func connected() -> [Effect] {
+        guard phase == .connecting else { return [.disconnect] }
+        phase = .greeting
+        return [.startTimer(Self.greetingTime), .sendHello]
+    }
+
+    /// The daemon's `hello` was acceptable.
+    package mutating func greeted() -> [Effect] {
+        guard phase == .greeting else { return [] }
+        phase = .registering
+        return [.startTimer(Self.greetingTime), .sendRegister]
+    }
+
+    /// `registered` arrived.
+    package mutating func registered(_ answer: RegistrationAnswer) -> [Effect] {
+        guard phase == .registering else { return [] }
+        phase = .active
+        wasActivated = true
+        backoff.reset()
+        (role, device, directory) = (answer.role, answer.device, answer.directory)
+        let switching = replaceSituation(answer.situation)
+        activation = .activated
+        return [.stopTimer] + switching + [.activation(.activated), .situationChanged]
+    }
+
+    /// `state` arrived; an older revision than the one held is ignored.
+    package mutating func situationArrived(_ new: Situation) -> [Effect] {
+        guard phase == .active, let situation, new.revision > situation.revision else { return [] }
+        let isSwitch = role == .primary && situation.active != nil && situation.active != new.active
+        let losses = replaceSituation(new)
+        guard isSwitch else { return losses + [.situationChanged] }
+        return [.activation(.inactive)] + losses
+            + [.activation(.notActivated), .activation(.activated), .situationChanged]
+    }
+
+    /// The daemon refused; the connection is over.
+    package mutating func refused(_ name: RefusalName, now: MonotonicTime, random: UInt64) -> [Effect] {
+        let isCurable = wasActivated && name == .alreadyReceiving
+        guard name.isFinalForHostApp, !isCurable else { return lost(now: now, random: random) }
+        let effects = leaveDaemon(now: now)
+        phase = .refused(name)
+        return [.disconnect, .stopTimer] + effects + [.activationRefused(name)]
+    }
+
+    /// No connection could be made, or it ended, or it broke the protocol.
+    package mutating func lost(now: MonotonicTime, random: UInt64) -> [Effect] {
+        switch phase {
+        case .idle, .refused, .waiting: return [.disconnect]
+        case .connecting, .greeting, .registering, .active: break
+        }
+        let effects = leaveDaemon(now: now)
+        phase = .waiting
+        return [.disconnect] + effects + [.startTimer(backoff.next(random: random))]
+    }
+
+    /// The one timer fired: time for the next attempt, or the daemon took too long to greet.
+    package mutating func timerFired(now: MonotonicTime, random: UInt64) -> [Effect] {
+        switch phase {
+        case .waiting:
+            phase = .connecting
+            return [.connect]
+        case .greeting, .registering: return lost(now: now, random: random)
+        case .idle, .connecting, .active, .refused: return []
+        }
+    }
+
+    /// The app ends the session.
+    package mutating func end(now: MonotonicTime) -> [Effect] {
+        guard phase != .idle else { return [] }
+        let effects = leaveDaemon(now: now, loss: .ended)
+        phase = .idle
+        wasActivated = false
+        backoff.reset()
+        return [.disconnect, .stopTimer] + effects
+    }
+
+    private mutating func leaveDaemon(now: MonotonicTime, loss: RequestLoss = .daemonLost) -> [Effect] {
+        guard phase == .active else { return [] }
+        activation = .notActivated
+        withoutDaemonSince = now
+        return [.failRequests(to: nil, loss), .activation(.notActivated), .situationChanged]
+    }
+
+    /// Takes the new situation in; returns what becomes of requests to pairings that are gone or, on a primary, no
+    /// longer active.
+    private mutating func replaceSituation(_ new: Situation) -> [Effect] {
+        let old = situation
+        situation = new
+        guard phase == .active, let old else { return [] }
+        var effects: [Effect] = []
+        for gone in old.pairings where new.pairing(gone.pairing) == nil {
+            effects.append(.failRequests(to: gone.pairing, .unpaired))
+        }
+        if role == .primary, let left = old.active, left != new.active, new.pairing(left) != nil {
+            effects.append(.failRequests(to: left, .switched))
+        }
+        return effects
+    }
+}
+
+extension RefusalName {
+    /// Trying again cannot help: somebody has to change something first.
+    package var isFinalForHostApp: Bool {
+        switch self {
+        case .appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// What two ends agree on in `hello` (SES-2 to SES-4): the highest version both speak, the capabilities both named, and
+// that a pairing never falls back to a version below one it has seen. A proxy that strips either is refused, not obeyed.
+
+package import TandemWire
+
+/// What both ends may use after `hello`.
+package struct HelloAgreement: Sendable, Equatable {
+    package let version: ProtocolVersion
+    package let capabilities: Set<String>
+}
+
+/// What one end can do.
+package struct HelloOffer: Sendable, Equatable {
+    package let versions: ClosedRange<ProtocolVersion>
+    package let capabilities: Set<String>
+
+    package init(versions: ClosedRange<ProtocolVersion> = ProtocolVersion.supported, capabilities: Set<String>) {
+        self.versions = versions
+        self.capabilities = capabilities
+    }
+}
+
+/// Why a `hello` is refused; `refusal` is what goes out.
+package enum HelloFailure: Error, Sendable, Equatable {
+    /// No common version, or an answer outside what was asked.
+    case version
+    /// Below the highest version seen with this pairing.
+    case versionLowered(chosen: ProtocolVersion, seen: ProtocolVersion)
+    /// The server named a capability that the client did not.
+    case capability(String)
+
+    package var refusal: RefusalName {
+        switch self {
+        case .version, .capability: .version
+        case .versionLowered: .versionLowered
+        }
+    }
+}
+
+/// The negotiation, once for each side.
+package struct HelloNegotiation: Sendable {
+    private let own: HelloOffer
+    /// The highest version seen with this pairing; nil on a local socket and for a new pairing.
+    private let highestSeen: ProtocolVersion?
+
+    package init(own: HelloOffer, highestSeen: ProtocolVersion? = nil) {
+        self.own = own
+        self.highestSeen = highestSeen
+    }
+
+    /// The server's choice for a client's offer.
+    package func choose(for client: HelloOffer) throws(HelloFailure) -> HelloAgreement {
+        guard let chosen = ProtocolVersion.chosen(from: client.versions, and: own.versions) else { throw .version }
+        try checkNotLowered(chosen)
+        return HelloAgreement(version: chosen, capabilities: own.capabilities.intersection(client.capabilities))
+    }
+
+    /// The client's check of the server's choice.
+    package func accept(version: ProtocolVersion, capabilities: Set<String>) throws(HelloFailure) -> HelloAgreement {
+        guard own.versions.contains(version) else { throw .version }
+        if let foreign = capabilities.subtracting(own.capabilities).min() { throw .capability(foreign) }
+        try checkNotLowered(version)
+        return HelloAgreement(version: version, capabilities: capabilities)
+    }
+
+    private func checkNotLowered(_ version: ProtocolVersion) throws(HelloFailure) {
+        guard let highestSeen, version < highestSeen else { return }
+        throw .versionLowered(chosen: version, seen: highestSeen)
+    }
+}

@@ -1,0 +1,81 @@
+// Whether a counterpart can be talked to now, why not, and since when (SES-7). A reason is always given: "unreachable"
+// alone tells a person nothing. The level follows from facts that are known at this moment; nothing is predicted.
+
+package import TandemIdentity
+
+/// How far a message would come now.
+public enum ReachabilityLevel: String, Sendable, Hashable, CaseIterable {
+    /// No link to the other device.
+    case unreachable
+    /// The devices are linked; the counterpart app is not connected there.
+    case background
+    /// The counterpart app is connected.
+    case immediate
+}
+
+/// Why the level is not `immediate`.
+public enum ReachabilityReason: String, Sendable, Hashable, CaseIterable {
+    case none
+    case noLink = "no-link"
+    case noHeartbeat = "no-heartbeat"
+    case pending
+    case notInstalled = "not-installed"
+    case counterpartAbsent = "counterpart-absent"
+    case version
+    case stopping
+    /// The host app has no daemon to talk to; known on its own side only, never on the wire.
+    case noDaemon = "no-daemon"
+    /// The device has no pairing at all; likewise.
+    case notPaired = "not-paired"
+}
+
+/// Level and reason of one counterpart, and since when both hold.
+package struct Reachability: Sendable, Equatable {
+    /// What is known about the way to one counterpart app.
+    package struct Facts: Sendable, Equatable {
+        package enum Link: Sendable, Equatable {
+            case up
+            /// With `.noLink`, `.noHeartbeat`, `.version` or `.stopping`.
+            case down(ReachabilityReason)
+        }
+
+        package var link: Link
+        package var isPending: Bool
+        package var isInstalled: Bool
+        package var isConnected: Bool
+
+        package init(
+            link: Link = .down(.noLink), isPending: Bool = false, isInstalled: Bool = false, isConnected: Bool = false
+        ) {
+            self.link = link
+            self.isPending = isPending
+            self.isInstalled = isInstalled
+            self.isConnected = isConnected
+        }
+    }
+
+    package private(set) var level: ReachabilityLevel
+    package private(set) var reason: ReachabilityReason
+    package private(set) var since: MonotonicTime
+
+    package init(facts: Facts = Facts(), now: MonotonicTime) {
+        (level, reason) = Self.judge(facts)
+        since = now
+    }
+
+    /// Judges new facts; true if level or reason changed, and `since` then is `now`.
+    package mutating func update(_ facts: Facts, now: MonotonicTime) -> Bool {
+        let (newLevel, newReason) = Self.judge(facts)
+        guard newLevel != level || newReason != reason else { return false }
+        (level, reason, since) = (newLevel, newReason, now)
+        return true
+    }
+
+    /// Level and reason that follow from the facts.
+    package static func judge(_ facts: Facts) -> (ReachabilityLevel, ReachabilityReason) {
+        if facts.isPending { return (.unreachable, .pending) }
+        if case .down(let reason) = facts.link { return (.unreachable, reason) }
+        guard facts.isInstalled else { return (.background, .notInstalled) }
+        return facts.isConnected ? (.immediate, .none) : (.background, .counterpartAbsent)
+    }
+}

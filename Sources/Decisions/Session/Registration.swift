@@ -1,0 +1,116 @@
+// What a host app says of itself (`register`, SES-5), what its daemon answers (`registered`, SES-6), and what one device
+// announces of an app to the other (`application`, SES-16). Written and read by the same type, so both ends agree.
+
+package import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// The body of `register`.
+package struct Registration: Sendable, Equatable {
+    /// This connection takes the app's messages.
+    package var receives: Bool
+    /// PEM text of the app's compiled trust anchor.
+    package var anchor: String?
+    /// The custom identifier that this device's app declares.
+    package var identifier: CustomIdentifier?
+    package var allowsInvalidSignatures: Bool
+
+    package init(
+        receives: Bool = true, anchor: String? = nil, identifier: CustomIdentifier? = nil,
+        allowsInvalidSignatures: Bool = false
+    ) {
+        self.receives = receives
+        self.anchor = anchor
+        self.identifier = identifier
+        self.allowsInvalidSignatures = allowsInvalidSignatures
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = ["receives": .boolean(receives)]
+        if let anchor { body["anchor"] = .data(Array(anchor.utf8)) }
+        if let identifier { body["identifier"] = .string(identifier.description) }
+        if allowsInvalidSignatures { body["allowsInvalidSignatures"] = .boolean(true) }
+        return body
+    }
+
+    package init(body: PropertyListDictionary) throws(BodyError) {
+        let reader = BodyReader(body)
+        receives = try reader.optionalBoolean("receives") ?? true
+        anchor = try reader.optionalText("anchor")
+        identifier = try reader.optionalCustomIdentifier("identifier")
+        allowsInvalidSignatures = try reader.optionalBoolean("allowsInvalidSignatures") ?? false
+    }
+}
+
+/// The body of `registered`.
+package struct RegistrationAnswer: Sendable, Equatable {
+    /// This device's vendor identifier.
+    package var device: UniqueIdentifier
+    package var role: DeviceRole
+    /// The app's own directory, if there is one.
+    package var directory: String?
+    /// The user that owns the app.
+    package var uid: UInt64
+    package var situation: Situation
+
+    package init(
+        device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, situation: Situation
+    ) {
+        self.device = device
+        self.role = role
+        self.directory = directory
+        self.uid = uid
+        self.situation = situation
+    }
+
+    package func body(now: MonotonicTime) -> PropertyListDictionary {
+        var body = situation.body(now: now)
+        body["device"] = .data(device.bytes)
+        body["role"] = .string(role.rawValue)
+        if let directory { body["directory"] = .string(directory) }
+        body["uid"] = .integer(Int64(clamping: uid))
+        return body
+    }
+
+    package init(body: PropertyListDictionary, now: MonotonicTime) throws(BodyError) {
+        let reader = BodyReader(body)
+        device = try reader.identifier("device")
+        role = try reader.choice("role")
+        directory = try reader.optionalString("directory")
+        uid = try reader.count("uid")
+        situation = try Situation(body: body, now: now)
+    }
+}
+
+/// The body of `application`: one installed app as its device announces it.
+package struct ApplicationAnnouncement: Sendable, Equatable {
+    package var isInstalled: Bool
+    package var isConnected: Bool
+    /// Sent by a primary only: the custom identifier that its app declares.
+    package var identifier: CustomIdentifier?
+    /// An anchor for the app is known there.
+    package var isAnchored: Bool
+
+    package init(isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isAnchored: Bool) {
+        self.isInstalled = isInstalled
+        self.isConnected = isConnected
+        self.identifier = identifier
+        self.isAnchored = isAnchored
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "installed": .boolean(isInstalled), "connected": .boolean(isConnected), "anchored": .boolean(isAnchored),
+        ]
+        if let identifier { body["identifier"] = .string(identifier.description) }
+        return body
+    }
+
+    package init(body: PropertyListDictionary) throws(BodyError) {
+        let reader = BodyReader(body)
+        isInstalled = try reader.boolean("installed")
+        isConnected = try reader.boolean("connected")
+        identifier = try reader.optionalCustomIdentifier("identifier")
+        isAnchored = try reader.boolean("anchored")
+    }
+}

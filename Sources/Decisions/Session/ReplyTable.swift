@@ -1,0 +1,67 @@
+// Requests of a caller that wait for an answer (SES-9). The token (a continuation or a closure) leaves the table exactly
+// once, whatever comes first: answer, deadline, loss of the daemon, end of the session. What comes later finds nothing
+// and is counted. Nothing is ever waited for without a deadline.
+
+package import TandemIdentity
+
+/// Open requests by identifier, each with the one token that completes it.
+package struct ReplyTable<Token> {
+    fileprivate struct Entry {
+        let token: Token
+        let pairing: UniqueIdentifier
+        let deadline: MonotonicTime
+    }
+
+    private var entries: [UniqueIdentifier: Entry] = [:]
+    private let capacity: Int
+    /// Answers that found no request: late, repeated or made up.
+    package private(set) var strayAnswers: UInt64 = 0
+
+    /// - Parameter capacity: most requests at once (LIM-7).
+    package init(capacity: Int) { self.capacity = capacity }
+
+    package var count: Int { entries.count }
+
+    /// The earliest deadline of an open request; O(count).
+    package var nextDeadline: MonotonicTime? { entries.values.lazy.map(\.deadline).min() }
+
+    /// Takes the token in; false, and the token stays the caller's, if the table is full or the identifier is open.
+    package mutating func open(
+        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, deadline: MonotonicTime, token: Token
+    ) -> Bool {
+        guard entries.count < capacity, entries[id] == nil else { return false }
+        entries[id] = Entry(token: token, pairing: pairing, deadline: deadline)
+        return true
+    }
+
+    /// The token of the request that this answers, if the request is open and went to this pairing.
+    package mutating func answered(_ id: UniqueIdentifier, from pairing: UniqueIdentifier) -> Token? {
+        guard let entry = entries[id], entry.pairing == pairing else {
+            strayAnswers &+= 1
+            return nil
+        }
+        entries[id] = nil
+        return entry.token
+    }
+
+    /// Gives a request up, for example because its task was cancelled; not counted when it is gone already.
+    package mutating func abandoned(_ id: UniqueIdentifier) -> Token? { entries.removeValue(forKey: id)?.token }
+
+    /// The tokens whose deadline has come.
+    package mutating func expired(now: MonotonicTime) -> [Token] { remove { $0.deadline <= now } }
+
+    /// The tokens of all requests to one pairing: it was switched away from or removed.
+    package mutating func closed(pairing: UniqueIdentifier) -> [Token] { remove { $0.pairing == pairing } }
+
+    /// All tokens: the daemon is gone or the session ends.
+    package mutating func closedAll() -> [Token] { remove { _ in true } }
+
+    private mutating func remove(where condition: (Entry) -> Bool) -> [Token] {
+        let gone = entries.filter { condition($0.value) }
+        for id in gone.keys { entries[id] = nil }
+        return gone.values.map(\.token)
+    }
+}
+
+extension ReplyTable.Entry: Sendable where Token: Sendable {}
+extension ReplyTable: Sendable where Token: Sendable {}

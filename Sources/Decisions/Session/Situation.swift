@@ -1,0 +1,103 @@
+// What a daemon tells a host app about all its pairings (SES-7): written by the daemon, read strictly by the library.
+// `since` travels as elapsed milliseconds, never as a time of day; here it is a point on this machine's clock.
+
+package import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// One pairing as a host app sees it.
+package struct PairingSituation: Sendable, Equatable {
+    package var pairing: UniqueIdentifier
+    /// The other device's vendor identifier.
+    package var peer: UniqueIdentifier
+    /// The other device's name, for people.
+    package var name: String
+    /// This device's part.
+    package var role: DeviceRole
+    /// What configuration for the secondary's app is targeted at.
+    package var target: PairedIdentifier
+    package var isInstalled: Bool
+    package var level: ReachabilityLevel
+    package var reason: ReachabilityReason
+    package var since: MonotonicTime
+
+    package init(
+        pairing: UniqueIdentifier, peer: UniqueIdentifier, name: String, role: DeviceRole, target: PairedIdentifier,
+        isInstalled: Bool, level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime
+    ) {
+        self.pairing = pairing
+        self.peer = peer
+        self.name = name
+        self.role = role
+        self.target = target
+        self.isInstalled = isInstalled
+        self.level = level
+        self.reason = reason
+        self.since = since
+    }
+}
+
+/// The whole situation at one revision.
+package struct Situation: Sendable, Equatable {
+    package var revision: UInt64
+    package var active: UniqueIdentifier?
+    package var pairings: [PairingSituation]
+
+    package init(revision: UInt64, active: UniqueIdentifier?, pairings: [PairingSituation]) {
+        self.revision = revision
+        self.active = active
+        self.pairings = pairings
+    }
+
+    /// The pairing with this identifier; the active one for nil.
+    package func pairing(_ identifier: UniqueIdentifier?) -> PairingSituation? {
+        guard let wanted = identifier ?? active else { return nil }
+        return pairings.first { $0.pairing == wanted }
+    }
+}
+
+extension Situation {
+    /// The keys of the body of `state` and of `registered`.
+    package static var keys: [String] { ["revision", "active", "pairings"] }
+
+    /// The body as sent now.
+    package func body(now: MonotonicTime) -> PropertyListDictionary {
+        var body = PropertyListDictionary()
+        body["revision"] = .integer(Int64(clamping: revision))
+        if let active { body["active"] = .data(active.bytes) }
+        body["pairings"] = .array(pairings.map { .dictionary($0.body(now: now)) })
+        return body
+    }
+
+    /// Reads a received body.
+    package init(body: PropertyListDictionary, now: MonotonicTime) throws(BodyError) {
+        let reader = BodyReader(body)
+        revision = try reader.count("revision")
+        active = try reader.optionalIdentifier("active")
+        pairings = []
+        for entry in try reader.dictionaries("pairings") { pairings.append(try PairingSituation(entry, now: now)) }
+    }
+}
+
+extension PairingSituation {
+    fileprivate func body(now: MonotonicTime) -> PropertyListDictionary {
+        [
+            "pairing": .data(pairing.bytes), "peer": .data(peer.bytes), "name": .string(name),
+            "role": .string(role.rawValue), "target": .string(target.text), "installed": .boolean(isInstalled),
+            "level": .string(level.rawValue), "reason": .string(reason.rawValue),
+            "since": .integer(now.since(since).saturatingMilliseconds),
+        ]
+    }
+
+    fileprivate init(_ reader: BodyReader, now: MonotonicTime) throws(BodyError) {
+        pairing = try reader.identifier("pairing")
+        peer = try reader.identifier("peer")
+        name = try reader.string("name")
+        role = try reader.choice("role")
+        target = try reader.target("target")
+        isInstalled = try reader.boolean("installed")
+        level = try reader.choice("level")
+        reason = try reader.choice("reason")
+        since = now + .milliseconds(-Int64(clamping: try reader.count("since")))
+    }
+}
