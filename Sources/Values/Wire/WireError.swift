@@ -12,6 +12,8 @@ package enum WireError: Error, Sendable, Equatable {
     case unknownKind(String)
     case unknownKey(String)
     case unknownSealing(Int64)
+    /// No `kind`, so nothing else can be judged.
+    case missingKind
     case missingKey(EnvelopeKey, FrameKind)
     case unlistedKey(EnvelopeKey, FrameKind)
     /// A value that is not of the key's type or not within its range.
@@ -25,7 +27,7 @@ package enum WireError: Error, Sendable, Equatable {
         case .unknownKind: .unknownKind
         case .unknownKey: .unknownKey
         case .unknownSealing: .unknownSealing
-        case .missingKey, .unlistedKey, .invalidValue: .envelope
+        case .missingKind, .missingKey, .unlistedKey, .invalidValue: .envelope
         }
     }
 }
@@ -45,6 +47,7 @@ extension WireError: CustomStringConvertible {
         case .unknownKind(let kind): "unknown kind \(PeerText.quoted(kind))"
         case .unknownKey(let key): "unknown key \(PeerText.quoted(key))"
         case .unknownSealing(let number): "sealing \(number) is not known; only 0 is"
+        case .missingKind: "envelope without its key 'kind'"
         case .missingKey(let key, let kind): "\(kind.rawValue) without its key '\(key.rawValue)'"
         case .unlistedKey(let key, let kind): "\(kind.rawValue) must not have the key '\(key.rawValue)'"
         case .invalidValue(let key, let expected): "key \(PeerText.quoted(key)) is not \(expected)"

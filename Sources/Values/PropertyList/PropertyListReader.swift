@@ -1,0 +1,36 @@
+// The strict reader of binary property lists (Protocol/Frames.md, FRM-6). Iterative, budgeted, and never led by a
+// claimed count. No other property-list reader may see bytes of a peer: Foundation's dies on 46 of them.
+
+/// Reads binary property lists of the strict profile.
+public enum PropertyListReader {
+    /// The value of a whole property list.
+    /// - Throws: ``PropertyListError`` naming the first fault and its place; nothing is read in part.
+    public static func read(
+        _ bytes: [UInt8], limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> PropertyListValue {
+        try read(bytes[...], limits: limits)
+    }
+
+    public static func read(
+        _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> PropertyListValue {
+        let view = ByteView(bytes)
+        return try TreeBuilder.value(PropertyListValidation(view, limits: limits), in: view)
+    }
+
+    /// The dictionary of a property list whose root must be one.
+    public static func readDictionary(
+        _ bytes: [UInt8], limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> PropertyListDictionary {
+        try readDictionary(bytes[...], limits: limits)
+    }
+
+    public static func readDictionary(
+        _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> PropertyListDictionary {
+        guard case .dictionary(let dictionary) = try read(bytes, limits: limits) else {
+            throw PropertyListError(.rootNotDictionary, at: .byte(0))
+        }
+        return dictionary
+    }
+}
