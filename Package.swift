@@ -59,7 +59,7 @@ let valueRooms: [Target] = [
     room("Values", "Identity"),
     // Rounding reals needs libm, which only an import of Glibc would link by itself.
     room("Values", "PropertyList", links: ["m"]),
-    room("Values", "PropertyListText", imports: ["TandemPropertyList"]),
+    room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"]),
     room("Values", "Wire", imports: ["TandemIdentity", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
     room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemIdentity"]),
@@ -153,7 +153,10 @@ let testTargets: [Target] = [
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
             + values),
-    tests("System", imports: ["PairedSession", "TandemFiles"] + values),
+    // The two executables are built with the tests, which start them; the command line's parser is tested directly.
+    tests(
+        "System",
+        imports: ["tandem", "SampleApp", "PairedSession", "TandemFiles", "TandemPropertyListText"] + values),
 ]
 
 let package = Package(

@@ -31,7 +31,8 @@ FILES = [
 ]
 # (what it is, text in Package.swift, its replacement, what the report must say)
 EDITS = [
-    ("manifest upward", 'room("Values", "PropertyList")', 'room("Values", "PropertyList", imports: ["TandemStore"])',
+    ("manifest upward", 'room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"])',
+     'room("Values", "PropertyListText", imports: ["TandemStore"])',
      "Machinery is above Values"),
     ("manifest strangers", 'room("Decisions", "Pairing", imports: values)',
      'room("Decisions", "Pairing", imports: values + ["TandemReactor"])', "strangers"),

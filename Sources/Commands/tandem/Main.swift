@@ -1,4 +1,56 @@
-// Entry point under construction.
-@main enum Entry {
-    static func main() {}
+// argument -> subcommand -> exit code. Nothing else happens here: no rule, no socket, no file.
+
+import Glibc
+
+@main enum Main {
+    static func main() async {
+        exit(await run(Array(CommandLine.arguments.dropFirst()), on: Console()))
+    }
+
+    /// Runs the command line and returns its exit code.
+    static func run(_ arguments: [String], on console: Console) async -> Int32 {
+        do {
+            if try answersWithoutCommand(arguments, console) { return 0 }
+            let (subcommand, rest) = try Subcommand.find(arguments)
+            if OptionParser.asksForHelp(rest) {
+                console.write(Help.page(of: subcommand))
+                return 0
+            }
+            try await subcommand.run(try OptionParser(subcommand: subcommand).parse(rest), console)
+            return 0
+        } catch let failure as CommandFailure {
+            return report(failure, arguments, console)
+        } catch {
+            return report(.refused("\(error)"), arguments, console)
+        }
+    }
+
+    /// Help and version, which belong to no subcommand.
+    private static func answersWithoutCommand(_ arguments: [String], _ console: Console) throws(CommandFailure) -> Bool
+    {
+        switch arguments.first {
+        case nil: throw .usage("a command is missing")
+        case "--version"?: console.print("tandem \(Version.text)")
+        case "--help"?, "-h"?: console.write(Help.overview)
+        case "help"? where arguments.count == 1: console.write(Help.overview)
+        case "help"?:
+            console.write(Help.page(of: try Subcommand.find(Array(arguments.dropFirst())).0))
+        case let first? where OptionParser.asksForHelp(arguments.dropFirst()) && !hasCommand(arguments):
+            guard let pages = Help.family(first) else { return false }
+            console.write(pages)
+        default: return false
+        }
+        return true
+    }
+
+    private static func hasCommand(_ arguments: [String]) -> Bool { (try? Subcommand.find(arguments)) != nil }
+
+    private static func report(_ failure: CommandFailure, _ arguments: [String], _ console: Console) -> Int32 {
+        console.warn("tandem: \(failure.text)")
+        if case .usage = failure {
+            let name = (try? Subcommand.find(arguments))?.0.name
+            console.warn("Try: tandem \(name.map { $0 + " " } ?? "")--help")
+        }
+        return failure.exitCode
+    }
 }

@@ -1,0 +1,51 @@
+// Help as text: the overview of all subcommands and the page of one. Made from the same tables that the parser uses, so
+// that no option can be missing here.
+
+/// Renders help pages.
+enum Help {
+    /// What `tandem --help` prints.
+    static var overview: String {
+        let width = Subcommand.all.map(\.name.count).max() ?? 0
+        let list = Subcommand.all.map { "  \(padded($0.name, to: width))  \($0.summary)" }
+        return """
+            tandem: pairs devices, carries messages between their apps, and signed configuration to them.
+
+            usage: tandem COMMAND [OPTIONS] [--] [OPERANDS]
+
+            \(list.joined(separator: "\n"))
+
+            tandem COMMAND --help explains a command; tandem --version shows the version.
+            Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call.
+            Environment: TANDEM_SOCKET (daemon of client commands), NO_COLOR (no colours).
+
+            """
+    }
+
+    /// What `tandem COMMAND --help` prints.
+    static func page(of subcommand: Subcommand) -> String {
+        let options = subcommand.options + [.help]
+        let operands = subcommand.operands.map(\.usage).joined(separator: " ")
+        let required = subcommand.options.filter(\.isRequired).map { " " + $0.usage }.joined()
+        let width = options.map(\.usage.count).max() ?? 0
+        var text = "\(subcommand.summary)\n\nusage: tandem \(subcommand.name)\(required) [OPTIONS]"
+        text += (operands.isEmpty ? "" : " " + operands) + "\n\noptions:\n"
+        for option in options { text += "  \(padded(option.usage, to: width))  \(line(of: option))\n" }
+        if !subcommand.notes.isEmpty { text += "\n\(subcommand.notes)\n" }
+        let examples = subcommand.examples.map { "  tandem \($0)\n" }.joined()
+        return text + "\nexample\(subcommand.examples.count == 1 ? "" : "s"):\n\(examples)"
+    }
+
+    /// The pages of a family such as `keys`; nil if no subcommand begins so.
+    static func family(_ first: String) -> String? {
+        let members = Subcommand.all.filter { $0.path.first == first }
+        return members.isEmpty ? nil : members.map(page).joined(separator: "\n")
+    }
+
+    private static func line(of option: Option) -> String {
+        option.summary + (option.isRequired ? " (required)" : "") + (option.isRepeated ? " (may be repeated)" : "")
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}

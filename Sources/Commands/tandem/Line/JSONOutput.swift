@@ -1,0 +1,9 @@
+// What `--json` prints: one value, one line, so that a program may read line by line.
+
+import TandemPropertyList
+import TandemPropertyListText
+
+extension Console {
+    /// Prints a value as one line of JSON.
+    func print(json value: PropertyListValue) { print(PropertyListJSON.text(value)) }
+}

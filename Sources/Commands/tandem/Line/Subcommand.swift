@@ -1,0 +1,33 @@
+// One subcommand as a value: what it is called, what it takes, how help shows it, and what it runs. Each lives in a file
+// of its own; `all` is the only list of them.
+
+/// A subcommand of `tandem`.
+struct Subcommand: Sendable {
+    /// Its words, `["keys", "new"]`.
+    let path: [String]
+    /// One line for the overview.
+    let summary: String
+    var operands: [Operand] = []
+    var options: [Option] = []
+    /// What help says below the options.
+    var notes = ""
+    /// Command lines without the leading `tandem`.
+    let examples: [String]
+    /// Does the work; throws what went wrong. Exit code 0 is returning.
+    let run: @Sendable (Arguments, Console) async throws -> Void
+
+    var name: String { path.joined(separator: " ") }
+}
+
+extension Subcommand {
+    /// The subcommand that the arguments begin with, and the arguments after its words.
+    static func find(_ arguments: [String]) throws(CommandFailure) -> (Subcommand, [String]) {
+        if let found = all.first(where: { arguments.starts(with: $0.path) }) {
+            return (found, Array(arguments.dropFirst(found.path.count)))
+        }
+        let first = arguments.first ?? ""
+        let family = all.filter { $0.path.first == first }.map(\.name)
+        if !family.isEmpty { throw .usage("'\(first)' needs one of: \(family.joined(separator: ", "))") }
+        throw .usage("unknown command '\(first)'")
+    }
+}

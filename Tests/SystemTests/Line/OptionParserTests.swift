@@ -1,0 +1,90 @@
+// The command line's grammar: what is accepted, and the words for what is not.
+
+import Testing
+
+@testable import tandem
+
+@Suite struct OptionParserTests {
+    private let subcommand = Subcommand(
+        path: ["try"], summary: "", operands: [.required("FILE"), .optional("OTHER")],
+        options: [
+            .valued("out", "FILE", "").required, .valued("set", "K=V", "").repeated, .flag("json", ""),
+            .valued("wait", "TIME", ""), .valued("count", "N", ""),
+        ], examples: []
+    ) { _, _ in }
+
+    private func parse(_ arguments: String...) throws(CommandFailure) -> Arguments {
+        try OptionParser(subcommand: subcommand).parse(arguments)
+    }
+
+    @Test func bothFormsOfAValueAreTheSame() throws {
+        #expect(try parse("--out", "a", "f") == parse("--out=a", "f"))
+        #expect(try parse("--out=a=b", "f").value("out") == "a=b")
+        #expect(try parse("--out=", "f").value("out") == "")
+    }
+
+    @Test func optionsAndOperandsMix() throws {
+        let parsed = try parse("f", "--json", "--set", "a=1", "--out", "o", "--set=b=-2", "g")
+        #expect(parsed.operands == ["f", "g"])
+        #expect(parsed.all("set") == ["a=1", "b=-2"])
+        #expect(parsed.has("json"))
+        #expect(!parsed.has("wait"))
+    }
+
+    @Test func afterTwoDashesEverythingIsAnOperand() throws {
+        #expect(try parse("--out", "o", "--", "--json", "-x").operands == ["--json", "-x"])
+    }
+
+    @Test func aSingleDashIsAnOperand() throws {
+        #expect(try parse("--out", "o", "-").operands == ["-"])
+    }
+
+    @Test(arguments: [
+        (["--out", "o", "f", "--nope"], "unknown option '--nope'"),
+        (["--out", "o", "f", "-j"], "unknown option '-j'; an operand with a leading dash goes after --"),
+        (["--out", "o", "f", "--jso"], "unknown option '--jso'"),
+        (["f", "--out"], "--out FILE: the value is missing"),
+        (["f", "--out", "--json"], "--out FILE: the value is missing"),
+        (["f", "--out", "--", "x"], "--out FILE: the value is missing"),
+        (["f"], "--out FILE is missing"),
+        (["--out", "o"], "FILE is missing"),
+        (["--out", "o", "--out", "p", "f"], "--out is given twice"),
+        (["--out", "o", "--json=1", "f"], "--json takes no value"),
+        (["--out", "o", "f", "g", "h"], "'h' is one argument too many"),
+    ])
+    func wrongCallsAreNamed(arguments: [String], text: String) {
+        #expect(throws: CommandFailure.usage(text)) { try OptionParser(subcommand: subcommand).parse(arguments) }
+    }
+
+    @Test(arguments: [
+        ("500ms", Duration.milliseconds(500)), ("30s", .seconds(30)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
+        ("7d", .seconds(604_800)), ("12", .seconds(12)), ("0", .zero),
+    ])
+    func timesAreRead(text: String, duration: Duration) throws {
+        #expect(try parse("--out", "o", "f", "--wait", text).duration("wait") == duration)
+    }
+
+    @Test(arguments: ["", "s", "-1s", "1.5s", "1 s", "99999999999999999999s", "9223372036854775807d", "1week"])
+    func otherTimesAreRefused(text: String) throws {
+        let parsed = try parse("--out", "o", "f", "--wait=\(text)")
+        #expect(throws: CommandFailure.self) { try parsed.duration("wait") }
+    }
+
+    @Test(arguments: ["0", "11", "x", "", "1.0", "99999999999999999999"])
+    func integersOutsideTheirRangeAreRefused(text: String) throws {
+        let parsed = try parse("--out", "o", "f", "--count=\(text)")
+        #expect(throws: CommandFailure.usage("--count '\(text)' is not a whole number from 1 to 10")) {
+            try parsed.integer("count", in: 1...10)
+        }
+    }
+
+    @Test func everySubcommandHasAPageWithItsOptionsAndAnExample() {
+        for subcommand in Subcommand.all {
+            let page = Help.page(of: subcommand)
+            #expect(subcommand.options.allSatisfy { page.contains($0.usage) })
+            #expect(!subcommand.examples.isEmpty)
+            #expect(subcommand.examples.allSatisfy { $0.hasPrefix(subcommand.name) }, "\(subcommand.name)")
+            #expect(Help.overview.contains(subcommand.name))
+        }
+    }
+}
