@@ -1,0 +1,40 @@
+// A session error as a `failure` and back (SES-20). An unknown number from a newer peer becomes genericError with the
+// number in its text: a caller always gets an error that it can name.
+
+package import TandemIdentity
+package import TandemPropertyList
+
+extension SessionError {
+    /// The body of the `failure` that carries this error; peer and message are known from the envelope.
+    package var failureBody: PropertyListDictionary {
+        var body: PropertyListDictionary = ["text": .string(reason), "retry": .boolean(isRetryable)]
+        body["actual"] = actual.map { PropertyListValue($0) }
+        body["limit"] = limit.map { PropertyListValue($0) }
+        body["path"] = keyPath.map { .string($0) }
+        return body
+    }
+
+    /// The `failure` frame's envelope that answers a message.
+    package func failure(
+        app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier
+    ) throws(WireError) -> Envelope {
+        try Envelope(.failure, app: app, pairing: pairing, id: id, code: code.rawValue, name: name)
+            .with(body: failureBody)
+    }
+
+    /// The error that a `failure` carries.
+    /// - Throws: ``WireError`` if the envelope is no failure or its body is malformed.
+    package init(failure envelope: Envelope) throws(WireError) {
+        guard let number = envelope.code else { throw .missingKey(.code, envelope.kind) }
+        let fields = BodyFields(try envelope.dictionaryBody())
+        let known = Code(rawValue: number)
+        let text = try fields.optionalString("text") ?? "the other side gave no text"
+        self.init(
+            known ?? .genericError, name: envelope.name,
+            reason: known == nil ? "unknown error \(number): \(text)" : text,
+            actual: try fields.optionalInteger("actual").map { Int($0) },
+            limit: try fields.optionalInteger("limit").map { Int($0) },
+            keyPath: try fields.optionalString("path"), messageID: envelope.id,
+            isRetryable: try fields.optional("retry", "a boolean", \.booleanValue))
+    }
+}
