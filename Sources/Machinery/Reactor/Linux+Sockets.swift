@@ -1,4 +1,4 @@
-// The calls about sockets. Addresses are values here; how people write them is Transport's business.
+// The calls about stream sockets. Every socket is born close-on-exec and non-blocking.
 
 internal import CTandemLinux
 internal import Glibc
@@ -10,6 +10,11 @@ package struct DescriptorPair: ~Copyable {
 }
 
 extension Linux {
+    /// A new stream socket of the address's family.
+    package static func socket(for address: NetworkAddress) throws(SystemError) -> OwnedDescriptor {
+        try OwnedDescriptor(tandem_socket(address.raw.family), "socket")
+    }
+
     /// Two connected Unix stream sockets.
     package static func socketPair() throws(SystemError) -> DescriptorPair {
         var pair: [CInt] = [-1, -1]
@@ -18,21 +23,55 @@ extension Linux {
             first: OwnedDescriptor(takingOwnership: pair[0]), second: OwnedDescriptor(takingOwnership: pair[1]))
     }
 
-    /// The reading and the writing end of a pipe; both non-blocking.
-    package static func pipe() throws(SystemError) -> DescriptorPair {
-        var pair: [CInt] = [-1, -1]
-        try check(tandem_pipe(&pair), "pipe2")
-        return DescriptorPair(
-            first: OwnedDescriptor(takingOwnership: pair[0]), second: OwnedDescriptor(takingOwnership: pair[1]))
+    package static func bind(_ descriptor: CInt, to address: NetworkAddress) throws(SystemError) {
+        var raw = address.raw
+        try check(tandem_bind(descriptor, &raw), "bind")
+    }
+
+    package static func listen(_ descriptor: CInt, backlog: Int) throws(SystemError) {
+        try check(tandem_listen(descriptor, CInt(clamping: backlog)), "listen")
+    }
+
+    /// What asking for a connection came to.
+    package enum Accepted: ~Copyable {
+        case connection(OwnedDescriptor, NetworkAddress)
+        case none
+        /// A connection that was gone before it could be taken; another may wait.
+        case lost
+    }
+
+    /// Takes a waiting connection.
+    package static func accept(_ descriptor: CInt) throws(SystemError) -> Accepted {
+        var peer = tandem_address()
+        let result = tandem_accept(descriptor, &peer)
+        if result >= 0 {
+            return .connection(OwnedDescriptor(takingOwnership: result), NetworkAddress(raw: peer))
+        }
+        switch -result {
+        case EAGAIN: return .none
+        // accept(2): errors that the connection already had, not the listener.
+        case ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH:
+            return .lost
+        case let number: throw SystemError(call: "accept4", errno: number)
+        }
+    }
+
+    /// Begins to connect; false if it is still under way, to be asked with `socketError` when writable.
+    package static func connect(_ descriptor: CInt, to address: NetworkAddress) throws(SystemError) -> Bool {
+        var raw = address.raw
+        let result = tandem_connect(descriptor, &raw)
+        if result == -EINPROGRESS { return false }
+        try check(result, "connect")
+        return true
+    }
+
+    /// Throws the error that a connection attempt ended with.
+    package static func checkConnected(_ descriptor: CInt) throws(SystemError) {
+        try check(tandem_socket_error(descriptor), "connect")
     }
 
     /// Tells the peer that nothing more will come.
     package static func shutdownWriting(_ descriptor: CInt) throws(SystemError) {
         try check(tandem_shutdown_writing(descriptor), "shutdown")
-    }
-
-    /// Sets the kernel's send and receive buffers; the kernel doubles and bounds the number.
-    package static func setSocketBuffers(_ descriptor: CInt, bytes: Int) throws(SystemError) {
-        try check(tandem_socket_buffers(descriptor, CInt(clamping: bytes)), "setsockopt")
     }
 }

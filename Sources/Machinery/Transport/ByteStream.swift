@@ -42,5 +42,5 @@ package protocol ByteStream: AnyObject {
     func close(_ reason: CloseReason)
 
     /// Ends the stream when the queue has been written and the peer had a moment to read it. Nothing more is received.
-    func closeAfterFlush()
+    func closeAfterFlush(_ reason: CloseReason)
 }

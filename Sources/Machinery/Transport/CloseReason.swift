@@ -1,9 +1,10 @@
 // Why a stream or channel ended: a closed list with stable names, because logs, status and tests compare them.
 
 package import TandemReactor
+package import TandemWire
 
 /// Why a connection is over. The first reason stays.
-package enum CloseReason: Error, Hashable, Sendable {
+package enum CloseReason: Error, Equatable, Sendable {
     /// This side closed it.
     case closedHere
     /// The peer closed it, between two frames.
@@ -11,7 +12,7 @@ package enum CloseReason: Error, Hashable, Sendable {
     /// The peer closed it in the middle of a frame.
     case truncatedFrame
     /// The peer sent what is no frame.
-    case invalidFrame(String)
+    case invalidFrame(WireError)
     /// A frame did not come in time or came too slowly.
     case frameTooSlow
     /// The peer did not read what was queued for it.
@@ -28,7 +29,7 @@ package enum CloseReason: Error, Hashable, Sendable {
         case .closedByPeer: "closed-by-peer"
         case .truncatedFrame: "truncated-frame"
         case .invalidFrame: "invalid-frame"
-        case .frameTooSlow: "frame-too-slow"
+        case .frameTooSlow: "too-slow"
         case .slowConsumer: "slow-consumer"
         case .filterFailed: "tls-failed"
         case .failed: "connection-failed"

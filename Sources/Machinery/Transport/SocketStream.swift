@@ -22,19 +22,22 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     private let loop: EventLoop
     private let marks: WaterMarks
     private var descriptor: OwnedDescriptor?
+    private var charge: ConnectionCharge?
     private var registration: Registration?
     private var phase = Phase.idle
     private var queue = SendQueue()
     private var isReadingPaused = false
     private var isBlocked = false
     private var isFlushDue = false
+    private var finishReason = CloseReason.closedHere
     private var linger: TimerToken?
 
     /// Takes over a connected, non-blocking socket.
     package init(
         takingOwnership descriptor: consuming OwnedDescriptor, loop: EventLoop, peer: PeerDescription,
-        marks: WaterMarks = .standard
+        marks: WaterMarks = .standard, charge: consuming ConnectionCharge? = nil
     ) {
+        self.charge = charge
         self.descriptor = consume descriptor
         self.loop = loop
         self.peer = peer
@@ -73,14 +76,16 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         if let registration { loop.deregister(registration) }
         registration = nil
         descriptor = nil
+        charge = nil
         queue.removeAll()
         isCongested = false
         loop.atEndOfTurn { [self] in tellClosed(reason) }
     }
 
-    package func closeAfterFlush() {
-        guard phase == .open else { return close(.closedHere) }
+    package func closeAfterFlush(_ reason: CloseReason) {
+        guard phase == .open else { return close(reason) }
         phase = .finishing
+        finishReason = reason
         isReadingPaused = false
         updateInterest()
         scheduleFlush()
@@ -116,10 +121,10 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
                 switch try Linux.receive(descriptor?.raw ?? -1, into: buffer) {
                 case .bytes(let count): deliver(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
                 case .wouldBlock: break
-                case .ended: close(phase == .open ? .closedByPeer : .closedHere)
+                case .ended: close(phase == .open ? .closedByPeer : finishReason)
                 }
             } catch {
-                close(phase == .open ? .failed(error) : .closedHere)
+                close(phase == .open ? .failed(error) : finishReason)
             }
         }
     }
@@ -174,8 +179,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
 
     private func beginLinger() {
         phase = .lingering
-        guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(.closedHere) }
-        linger = loop.schedule(after: Self.lingerTime) { [self] in close(.closedHere) }
+        guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(finishReason) }
+        linger = loop.schedule(after: Self.lingerTime) { [self] in close(finishReason) }
     }
 
     private func updateInterest() {

@@ -1,0 +1,87 @@
+// What goes wrong between the two ends of an in-process stream, and how often: chances in thousandths for each sent
+// piece, drawn from a seed, so that a failure found once is found again. Bytes change only by these faults.
+
+/// The faults of one direction.
+package struct FaultPlan: Sendable {
+    package var seed: UInt64
+    /// Each piece arrives after a time from this range; order is kept.
+    package var delay: ClosedRange<Duration> = .zero ... .zero
+    /// Chances in thousandths.
+    package var drop = 0
+    package var duplicate = 0
+    /// The piece may overtake others and be overtaken.
+    package var reorder = 0
+    /// One bit of the piece is wrong.
+    package var corrupt = 0
+    /// The connection ends somewhere inside the piece.
+    package var cut = 0
+    /// This piece and all after it come later by `stallTime`.
+    package var stall = 0
+    package var stallTime = Duration.seconds(1)
+
+    package init(seed: UInt64) { self.seed = seed }
+
+    /// Nothing goes wrong.
+    package static var none: Self { Self(seed: 0) }
+}
+
+/// The draws of a plan.
+struct FaultDice {
+    /// What becomes of one piece.
+    struct Outcome: Equatable {
+        var copies: [[UInt8]]
+        var delay: Duration
+        var mayOvertake = false
+        var isCut = false
+        var stalls = false
+    }
+
+    private let plan: FaultPlan
+
+    var stallTime: Duration { plan.stallTime }
+
+    private var state: UInt64
+
+    init(_ plan: FaultPlan) {
+        self.plan = plan
+        state = plan.seed
+    }
+
+    mutating func roll(for piece: [UInt8]) -> Outcome {
+        var outcome = Outcome(copies: [piece], delay: drawDelay())
+        if happens(plan.drop) { outcome.copies = [] }
+        if happens(plan.duplicate) { outcome.copies += outcome.copies }
+        outcome.mayOvertake = happens(plan.reorder)
+        outcome.stalls = happens(plan.stall)
+        if happens(plan.corrupt) { flipOneBit(in: &outcome.copies) }
+        if happens(plan.cut) {
+            outcome.isCut = true
+            outcome.copies = [Array(piece.prefix(Int(next() % UInt64(piece.count))))]
+        }
+        return outcome
+    }
+
+    private mutating func flipOneBit(in copies: inout [[UInt8]]) {
+        guard !copies.isEmpty, !copies[0].isEmpty else { return }
+        let bit = next() % UInt64(copies[0].count * 8)
+        copies[0][Int(bit / 8)] ^= 1 << UInt8(bit % 8)
+    }
+
+    private mutating func drawDelay() -> Duration {
+        let low = plan.delay.lowerBound
+        let span = (plan.delay.upperBound - low) / .nanoseconds(1)
+        guard span >= 1 else { return low }
+        return low + .nanoseconds(Int64(next() % UInt64(span)))
+    }
+
+    private mutating func happens(_ thousandths: Int) -> Bool { next() % 1000 < UInt64(thousandths) }
+
+    /// SplitMix64: small, and the same everywhere.
+    private mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

@@ -1,0 +1,33 @@
+// The channel's timers. One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a read
+// and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it, and an
+// idle channel has none.
+
+internal import TandemIdentity
+internal import TandemReactor
+
+extension FrameChannel {
+    /// Sets the timer if an unfinished frame is here and none runs.
+    func watchPace() {
+        guard phase != .closed, paceTimer == nil, let deadline = pace.deadline else { return }
+        setPaceTimer(at: deadline)
+    }
+
+    private func setPaceTimer(at deadline: MonotonicTime) {
+        paceTimer = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace() }
+    }
+
+    private func judgePace() {
+        paceTimer = nil
+        guard phase != .closed, !isReadingPaused else { return }
+        switch pace.judge(now: scheduler.now) {
+        case .idle: break
+        case .judgeAgain(let time): setPaceTimer(at: time)
+        case .tooSlow: close(.frameTooSlow)
+        }
+    }
+
+    /// Closes a peer that says nothing whole in time (LIM-4).
+    func watchForFirstFrame(within time: Duration) {
+        firstFrameTimer = scheduler.schedule(after: time) { [self] in close(.frameTooSlow) }
+    }
+}

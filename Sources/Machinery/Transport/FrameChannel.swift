@@ -1,0 +1,178 @@
+// Frames over any byte stream, plain or through a filter: the one place where bytes from outside become frames. It
+// enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named reason;
+// what a frame says is for others. Frames go on as the bytes they came in.
+
+internal import TandemIdentity
+package import TandemReactor
+package import TandemWire
+
+/// Receives what happens on a channel; on the scheduler's thread.
+package protocol FrameChannelDelegate: AnyObject {
+    /// Frames may go both ways now: at once without a filter, after the handshake with one.
+    func channelDidOpen(_ channel: FrameChannel)
+
+    func channel(_ channel: FrameChannel, didReceive frame: Frame)
+
+    /// The queue was over its high-water mark and has fallen to the low one.
+    func channelDidDrain(_ channel: FrameChannel)
+
+    /// The channel is over; called exactly once after `start`, never from inside a call to it.
+    func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason)
+}
+
+/// A stream of frames; confined to its scheduler's thread.
+package final class FrameChannel {
+    enum Phase {
+        case idle, opening, open, closed
+    }
+
+    /// Kept alive until the channel has closed.
+    package var delegate: (any FrameChannelDelegate)?
+    package let stream: any ByteStream
+    let scheduler: any Scheduler
+    let filter: (any StreamFilter)?
+    let options: FrameChannelOptions
+    var phase = Phase.idle
+    var decoder: FrameDecoder
+    var pace: FramePace
+    var paceTimer: TimerToken?
+    var firstFrameTimer: TimerToken?
+    /// Frames for the filter: they go through it together at the end of the turn, as few large records.
+    var unfiltered: [[UInt8]] = []
+    var unfilteredBytes = 0
+    var isFilterFlushDue = false
+    private(set) var isReadingPaused = false
+    private var isDelivering = false
+
+    /// A channel over a stream that has not started.
+    package init(
+        stream: any ByteStream, scheduler: any Scheduler, filter: (any StreamFilter)? = nil,
+        options: FrameChannelOptions = FrameChannelOptions()
+    ) {
+        self.stream = stream
+        self.scheduler = scheduler
+        self.filter = filter
+        self.options = options
+        decoder = FrameDecoder(limit: options.limit)
+        pace = FramePace(window: options.headerTime, rate: options.payloadRate)
+    }
+
+    package var peer: PeerDescription { stream.peer }
+
+    /// The largest payload accepted from now on, in bytes.
+    package var limit: Int {
+        get { decoder.limit }
+        set { decoder.limit = newValue }
+    }
+
+    /// The bytes of accepted frames that the system has not taken yet.
+    package var queuedBytes: Int { stream.queuedBytes + unfilteredBytes }
+
+    /// Whether a sender should wait for `channelDidDrain`.
+    package var isCongested: Bool { stream.isCongested }
+
+    /// Begins; without a filter `channelDidOpen` is called before it returns. The delegate is set before.
+    package func start() {
+        precondition(phase == .idle, "a channel is started once")
+        phase = .opening
+        stream.delegate = self
+        stream.start()
+        if let time = options.firstFrameTime { watchForFirstFrame(within: time) }
+        if filter == nil { opened() } else { startFilter() }
+    }
+
+    /// Queues a frame; it leaves at the end of the turn. A peer with more than the quota waiting is closed.
+    package func send(_ frame: Frame) {
+        guard phase == .opening || phase == .open else { return }
+        guard queuedBytes + frame.bytes.count <= options.queueQuota else { return close(.slowConsumer) }
+        guard filter != nil else { return stream.send(frame.bytes) }
+        unfiltered.append(frame.bytes)
+        unfilteredBytes += frame.bytes.count
+        scheduleFilterFlush()
+    }
+
+    /// Delivers no more frames, and reads no more, until `resumeReading`.
+    package func pauseReading() {
+        isReadingPaused = true
+        stream.pauseReading()
+    }
+
+    /// Goes on, first with the frames that are here already, from the end of the turn.
+    package func resumeReading() {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        pace.restart(isUnfinished: decoder.bufferedCount > 0, now: scheduler.now)
+        scheduler.atEndOfTurn { [self] in
+            guard !isReadingPaused, phase == .open || phase == .opening else { return }
+            deliver()
+            if !isReadingPaused { stream.resumeReading() }
+        }
+    }
+
+    /// Ends the channel now; what is queued is lost.
+    package func close(_ reason: CloseReason = .closedHere) {
+        guard phase != .closed else { return }
+        phase = .closed
+        stream.close(reason)
+    }
+
+    /// Ends the channel when what is queued has been written; no more frames are delivered.
+    package func closeAfterFlush(_ reason: CloseReason = .closedHere) {
+        guard phase == .opening || phase == .open else { return }
+        finishFilter()
+        phase = .closed
+        stream.closeAfterFlush(reason)
+    }
+
+    /// Both ways are open.
+    func opened() {
+        phase = .open
+        delegate?.channelDidOpen(self)
+    }
+
+    /// Takes plain bytes and gives out the frames that they complete.
+    func accept(_ bytes: UnsafeRawBufferPointer) {
+        decoder.append(bytes)
+        pace.gained(bytes.count, now: scheduler.now)
+        deliver()
+    }
+
+    private func deliver() {
+        guard !isDelivering else { return }
+        isDelivering = true
+        defer { isDelivering = false }
+        do throws(WireError) {
+            while phase == .open, !isReadingPaused, let frame = try decoder.next() { received(frame) }
+        } catch {
+            close(.invalidFrame(error))
+        }
+        watchPace()
+    }
+
+    private func received(_ frame: Frame) {
+        pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
+        if let firstFrameTimer { scheduler.cancel(firstFrameTimer) }
+        firstFrameTimer = nil
+        delegate?.channel(self, didReceive: frame)
+    }
+}
+
+extension FrameChannel: ByteStreamDelegate {
+    package func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
+        guard phase != .closed else { return }
+        if let filter { receive(bytes, through: filter) } else { accept(bytes) }
+    }
+
+    package func streamDidDrain(_ stream: any ByteStream) {
+        if phase == .open { delegate?.channelDidDrain(self) }
+    }
+
+    package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
+        phase = .closed
+        for timer in [paceTimer, firstFrameTimer] { if let timer { scheduler.cancel(timer) } }
+        let isTruncated = reason == .closedByPeer && decoder.bufferedCount > 0
+        let delegate = delegate
+        self.delegate = nil
+        delegate?.channel(self, didCloseWith: isTruncated ? .truncatedFrame : reason)
+    }
+}

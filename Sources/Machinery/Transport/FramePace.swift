@@ -1,0 +1,60 @@
+// Judges whether an unfinished frame comes fast enough (FRM-4). Time is cut into windows that begin with the frame's
+// first byte; a frame that is unfinished at the end of a window must have gained the least rate's worth of bytes in it.
+// So a header, and any small frame, has one window; a large payload keeps its rate in every window, and bytes sent early
+// buy no silence later. No clock here, and nothing to do for a frame that comes whole.
+
+internal import TandemIdentity
+
+struct FramePace {
+    enum Verdict: Equatable {
+        /// No frame is unfinished.
+        case idle
+        /// To be judged again at this time.
+        case judgeAgain(at: MonotonicTime)
+        case tooSlow
+    }
+
+    private let window: Duration
+    private let leastGain: Int
+    private var windowStart: MonotonicTime?
+    private var gain = 0
+
+    init(window: Duration, rate: Int) {
+        self.window = window
+        leastGain = Int(clamping: window.saturatingMilliseconds.multipliedReportingOverflow(by: Int64(rate)).0 / 1000)
+    }
+
+    /// When an unfinished frame is to be judged; nil if there is none.
+    var deadline: MonotonicTime? { windowStart.map { $0 + window } }
+
+    /// Bytes came that completed no frame.
+    mutating func gained(_ count: Int, now: MonotonicTime) {
+        if windowStart == nil {
+            windowStart = now
+            gain = 0
+        }
+        gain += count
+    }
+
+    /// A frame was completed, and this many bytes of the next one are there.
+    mutating func completed(leaving rest: Int, now: MonotonicTime) {
+        windowStart = rest > 0 ? now : nil
+        gain = rest
+    }
+
+    /// Judging pauses or goes on with a new window, because it was this side that did not read.
+    mutating func restart(isUnfinished: Bool, now: MonotonicTime) {
+        windowStart = isUnfinished ? now : nil
+        gain = leastGain
+    }
+
+    /// Judges at or after the deadline.
+    mutating func judge(now: MonotonicTime) -> Verdict {
+        guard let deadline else { return .idle }
+        if now < deadline { return .judgeAgain(at: deadline) }
+        guard gain >= leastGain else { return .tooSlow }
+        windowStart = now
+        gain = 0
+        return .judgeAgain(at: now + window)
+    }
+}

@@ -1,0 +1,168 @@
+// Two streams joined inside one process: the same behaviour as sockets (queues, marks, pausing, one end, the end of the
+// other) on any scheduler, with faults when asked for. For the simulator and for tests that must not depend on a kernel's
+// timing.
+
+internal import Glibc
+internal import TandemIdentity
+package import TandemReactor
+
+/// One end of a pair; confined to the scheduler's thread.
+package final class InProcessStream: ByteStream, TurnParticipant {
+    /// The bytes under way or unread before the sender has to queue, as a socket's buffer would hold.
+    static var capacity: Int { 128 * 1024 }
+
+    private enum Phase {
+        case idle, open, finishing, closed
+    }
+
+    private enum Arrival {
+        case bytes([UInt8])
+        case end
+    }
+
+    package var delegate: (any ByteStreamDelegate)?
+    package private(set) var isCongested = false
+    package private(set) var queuedBytes = 0
+    private let scheduler: any Scheduler
+    private let marks: WaterMarks
+    private var dice: FaultDice
+    private var other: InProcessStream?
+    private var phase = Phase.idle
+    private var finishReason = CloseReason.closedHere
+    private var queue: [[UInt8]] = []
+    private var underWay = 0
+    private var lineIsBusyUntil: MonotonicTime
+    private var arrivals: [Arrival] = []
+    private var isReadingPaused = false
+    private var isTurnEndDue = false
+
+    private init(scheduler: any Scheduler, faults: FaultPlan, marks: WaterMarks) {
+        self.scheduler = scheduler
+        self.marks = marks
+        dice = FaultDice(faults)
+        lineIsBusyUntil = scheduler.now
+    }
+
+    /// Two joined ends; each sends with its own faults.
+    package static func pair(
+        on scheduler: any Scheduler, faults: FaultPlan = .none, returnFaults: FaultPlan? = nil,
+        marks: WaterMarks = .standard
+    ) -> (InProcessStream, InProcessStream) {
+        var back = returnFaults ?? faults
+        if returnFaults == nil { back.seed &+= 1 }
+        let first = InProcessStream(scheduler: scheduler, faults: faults, marks: marks)
+        let second = InProcessStream(scheduler: scheduler, faults: back, marks: marks)
+        first.other = second
+        second.other = first
+        return (first, second)
+    }
+
+    package var peer: PeerDescription { .inProcess }
+
+    package func start() {
+        precondition(phase == .idle, "a stream is started once")
+        phase = .open
+        endTurnLater()
+    }
+
+    package func send(_ bytes: [UInt8]) {
+        guard phase == .open || phase == .idle, !bytes.isEmpty else { return }
+        queue.append(bytes)
+        queuedBytes += bytes.count
+        isCongested = isCongested || queuedBytes > marks.high
+        endTurnLater()
+    }
+
+    package func pauseReading() { isReadingPaused = true }
+
+    package func resumeReading() {
+        isReadingPaused = false
+        endTurnLater()
+    }
+
+    package func close(_ reason: CloseReason) {
+        guard phase != .closed else { return }
+        phase = .closed
+        queue = []
+        queuedBytes = 0
+        isCongested = false
+        arrivals = []
+        let other = other
+        self.other = nil
+        scheduler.schedule(after: lineIsBusyUntil.since(scheduler.now)) { other?.arrive(.end) }
+        scheduler.atEndOfTurn { [self] in
+            let delegate = delegate
+            self.delegate = nil
+            delegate?.stream(self, didCloseWith: reason)
+        }
+    }
+
+    package func closeAfterFlush(_ reason: CloseReason) {
+        guard phase == .open else { return close(reason) }
+        phase = .finishing
+        finishReason = reason
+        endTurnLater()
+    }
+
+    // MARK: the end of a turn
+
+    private func endTurnLater() {
+        guard !isTurnEndDue else { return }
+        isTurnEndDue = true
+        scheduler.atEndOfTurn(self)
+    }
+
+    package func turnDidEnd() {
+        isTurnEndDue = false
+        receiveArrivals()
+        sendQueued()
+    }
+
+    private func sendQueued() {
+        while phase == .open || phase == .finishing, underWay < Self.capacity, !queue.isEmpty {
+            let piece = queue.removeFirst()
+            queuedBytes -= piece.count
+            put(dice.roll(for: piece))
+        }
+        if isCongested, queuedBytes <= marks.low {
+            isCongested = false
+            delegate?.streamDidDrain(self)
+        }
+        if phase == .finishing, queue.isEmpty { close(finishReason) }
+    }
+
+    private func put(_ outcome: FaultDice.Outcome) {
+        let arrival = scheduler.now + outcome.delay + (outcome.stalls ? dice.stallTime : .zero)
+        let inOrder = max(arrival, lineIsBusyUntil)
+        if !outcome.mayOvertake { lineIsBusyUntil = inOrder }
+        let delay = (outcome.mayOvertake ? arrival : inOrder).since(scheduler.now)
+        for copy in outcome.copies {
+            underWay += copy.count
+            scheduler.schedule(after: delay) { [self, other] in
+                underWay -= copy.count
+                other?.arrive(.bytes(copy))
+                endTurnLater()
+            }
+        }
+        if outcome.isCut { close(.failed(SystemError(call: "recv", errno: ECONNRESET))) }
+    }
+
+    // MARK: receiving
+
+    private func arrive(_ arrival: Arrival) {
+        guard phase != .closed else { return }
+        arrivals.append(arrival)
+        if phase != .idle { receiveArrivals() }
+    }
+
+    private func receiveArrivals() {
+        while phase != .idle, phase != .closed, !isReadingPaused, !arrivals.isEmpty {
+            switch arrivals.removeFirst() {
+            case .bytes(let bytes):
+                guard phase == .open else { continue }
+                bytes.withUnsafeBytes { delegate?.stream(self, didReceive: $0) }
+            case .end: close(phase == .open ? .closedByPeer : finishReason)
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// Connects to an address without blocking its loop: a name is looked up on a thread of its own, then each of its
+// addresses is tried in turn, all within one deadline. The outcome is told exactly once, never from inside the call that
+// began it, and not at all after `cancel`.
+
+package import TandemReactor
+
+/// One attempt to connect; confined to its loop's thread.
+package final class StreamConnector {
+    /// For the lookup and all attempts together: three times TCP's first retransmission, and a person still waits.
+    package static var standardTimeout: Duration { .seconds(10) }
+
+    package typealias Completion = (Result<SocketStream, ConnectError>) -> Void
+
+    private let address: SocketAddress
+    private let loop: EventLoop
+    private let marks: WaterMarks
+    private var completion: Completion?
+    private var remaining: ArraySlice<NetworkAddress> = []
+    private var attempt: ConnectAttempt?
+    private var deadline: TimerToken?
+
+    /// Begins at once; it stays alive until the outcome is told or it is cancelled.
+    @discardableResult
+    package init(
+        to address: SocketAddress, loop: EventLoop, timeout: Duration = StreamConnector.standardTimeout,
+        marks: WaterMarks = .standard, completion: @escaping Completion
+    ) {
+        self.address = address
+        self.loop = loop
+        self.marks = marks
+        self.completion = completion
+        deadline = loop.schedule(after: timeout) { [self] in finish(.failure(.timedOut(address))) }
+        loop.atEndOfTurn { [self] in begin() }
+    }
+
+    /// Ends the attempt; the outcome is not told any more.
+    package func cancel() {
+        completion = nil
+        attempt?.abandon()
+        attempt = nil
+        if let deadline { loop.cancel(deadline) }
+        deadline = nil
+    }
+
+    private func begin() {
+        guard completion != nil else { return }
+        switch address {
+        case .unix(let path):
+            do throws(SystemError) {
+                tryAddresses([try NetworkAddress(path: path)])
+            } catch {
+                finish(.failure(.failed(address, error)))
+            }
+        case .tcp(let host, let port): lookUp(host: host, port: port)
+        }
+    }
+
+    private func lookUp(host: String, port: UInt16) {
+        if let numeric = try? NetworkAddress.resolve(host: host, port: port, .numeric), !numeric.isEmpty {
+            return tryAddresses(numeric)
+        }
+        let connector = LoopBound(self, to: loop)
+        let loop = loop
+        do throws(SystemError) {
+            let thread = try LoopThread(named: "tandem-resolve") {
+                let found = Result { () throws(ResolverError) in
+                    try NetworkAddress.resolve(host: host, port: port, .names)
+                }
+                loop.submit { connector.value.didLookUp(found) }
+            }
+            thread.detach()
+        } catch {
+            finish(.failure(.failed(address, error)))
+        }
+    }
+
+    private func didLookUp(_ found: Result<[NetworkAddress], ResolverError>) {
+        switch found {
+        case .success(let addresses): tryAddresses(addresses)
+        case .failure(let error): finish(.failure(.unresolved(error)))
+        }
+    }
+
+    private func tryAddresses(_ addresses: [NetworkAddress]) {
+        remaining = addresses[...]
+        tryNext(after: nil)
+    }
+
+    private func tryNext(after error: SystemError?) {
+        guard completion != nil else { return }
+        guard let next = remaining.popFirst() else {
+            return finish(.failure(failure(after: error)))
+        }
+        attempt = ConnectAttempt(to: next, loop: loop) { [self] outcome in
+            attempt = nil
+            switch outcome {
+            case .success(let connection): connected(connection)
+            case .failure(let error): tryNext(after: error)
+            }
+        }
+        attempt?.begin()
+    }
+
+    private func failure(after error: SystemError?) -> ConnectError {
+        guard let error else { return .unresolved(ResolverError(host: "\(address)", reason: "it has no address")) }
+        return .failed(address, error)
+    }
+
+    private func connected(_ connection: ConnectedSocket) {
+        guard let descriptor = connection.take() else { return }
+        do throws(SystemError) {
+            let peer = try PeerDescription(descriptor: descriptor.raw, address: connection.address)
+            if !connection.address.isLocal { try Linux.setNoDelay(descriptor.raw) }
+            finish(
+                .success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer, marks: marks)))
+        } catch {
+            finish(.failure(.failed(address, error)))
+        }
+    }
+
+    private func finish(_ outcome: Result<SocketStream, ConnectError>) {
+        guard let completion else { return }
+        cancel()
+        completion(outcome)
+    }
+}

@@ -1,0 +1,139 @@
+// Takes connections at one address and hands them on as streams. It takes a bounded number in a turn, so that a flood of
+// connections does not starve those that exist; it refuses what is over its budget at once; and when the process is out
+// of descriptors it sheds what waits with a descriptor kept in reserve and then pauses, instead of being woken for ever by
+// connections that it cannot take.
+
+package import TandemLog
+package import TandemReactor
+
+/// A listening socket; confined to its loop's thread. The loop keeps it alive until `close`.
+package final class StreamListener: ReadinessTarget {
+    /// Connections taken in one turn: enough for a restart storm, short enough not to be felt by others.
+    static var acceptsPerTurn: Int { 64 }
+    /// The pause when descriptors have run out.
+    static var exhaustionPause: Duration { .milliseconds(100) }
+    /// Connections that the kernel keeps waiting for us.
+    static var backlog: Int { 512 }
+
+    /// The address in effect, with the port that the system chose for port 0.
+    package let address: SocketAddress
+    private let loop: EventLoop
+    private let budget: ConnectionBudget
+    private let marks: WaterMarks
+    private let log: LogHandler
+    private let onAccept: (SocketStream) -> Void
+    private var socket: BoundSocket?
+    private var registration: Registration?
+    private var reserve: OwnedDescriptor?
+    private var pause: TimerToken?
+    private var isRefusing = false
+    /// Connections closed at once because of the budget or the descriptor limit.
+    package private(set) var refusedConnections: UInt64 = 0
+
+    /// Listens from now on; each stream is handed on before it is started.
+    package init(
+        at address: SocketAddress, loop: EventLoop, access: SocketAccess = .owner, budget: ConnectionBudget,
+        marks: WaterMarks = .standard, log: @escaping LogHandler = { _ in },
+        onAccept: @escaping (SocketStream) -> Void
+    ) throws(ListenError) {
+        let socket = try BoundSocket.bind(to: address, access: access)
+        self.address = socket.address
+        self.loop = loop
+        self.budget = budget
+        self.marks = marks
+        self.log = log
+        self.onAccept = onAccept
+        do throws(SystemError) {
+            reserve = try Linux.openReserve()
+            try Linux.listen(socket.descriptor.raw, backlog: Self.backlog)
+            registration = try loop.register(socket.descriptor.raw, for: .readable, target: self)
+        } catch {
+            throw .failed(address, error)
+        }
+        self.socket = consume socket
+    }
+
+    /// Takes no more connections; those taken stay. Removes the socket's file.
+    package func close() {
+        if let registration { loop.deregister(registration) }
+        if let pause { loop.cancel(pause) }
+        registration = nil
+        pause = nil
+        socket = nil
+        reserve = nil
+    }
+
+    package func isReady(_ readiness: Readiness) {
+        var taken = 0
+        while taken < Self.acceptsPerTurn, let raw = socket?.descriptor.raw {
+            do throws(SystemError) {
+                switch try Linux.accept(raw) {
+                case .connection(let descriptor, let peer): handOn(consume descriptor, from: peer)
+                case .lost: break
+                case .none: return
+                }
+            } catch {
+                return pauseAccepting(because: error)
+            }
+            taken += 1
+        }
+    }
+
+    private func handOn(_ descriptor: consuming OwnedDescriptor, from address: NetworkAddress) {
+        guard let charge = budget.take() else { return refuse() }
+        isRefusing = false
+        do throws(SystemError) {
+            let peer = try PeerDescription(descriptor: descriptor.raw, address: address)
+            if !address.isLocal { try Linux.setNoDelay(descriptor.raw) }
+            let stream = SocketStream(
+                takingOwnership: descriptor, loop: loop, peer: peer, marks: marks, charge: consume charge)
+            onAccept(stream)
+        } catch {
+            log(LogEvent(.debug, "connection lost while it was taken", .text("error", "\(error)")))
+        }
+    }
+
+    /// Told once for each time that the budget is reached.
+    private func refuse() {
+        refusedConnections += 1
+        guard !isRefusing else { return }
+        isRefusing = true
+        log(
+            LogEvent(
+                .warning, "connections refused: too many are open", .text("address", "\(address)"),
+                .integer("limit", budget.limit)))
+    }
+
+    // MARK: running out of descriptors
+
+    private func pauseAccepting(because error: SystemError) {
+        log(
+            LogEvent(
+                .warning, "accepting paused", .text("address", "\(address)"), .text("error", "\(error)")))
+        if error.isExhaustion { shedWaiting() }
+        guard let registration else { return }
+        do {
+            try loop.update(registration, interest: [])
+        } catch {
+            return
+        }
+        pause = loop.schedule(after: Self.exhaustionPause) { [self] in resumeAccepting() }
+    }
+
+    private func resumeAccepting() {
+        pause = nil
+        if reserve == nil { reserve = try? Linux.openReserve() }
+        if let registration { try? loop.update(registration, interest: .readable) }
+    }
+
+    /// Closes what waits, so that those peers learn it at once and may try elsewhere or later.
+    private func shedWaiting() {
+        guard let raw = socket?.descriptor.raw, reserve != nil else { return }
+        reserve = nil
+        for _ in 0..<Self.acceptsPerTurn {
+            guard case .connection = try? Linux.accept(raw) else { break }
+            refusedConnections += 1
+        }
+        reserve = try? Linux.openReserve()
+    }
+}
