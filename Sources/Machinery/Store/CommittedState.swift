@@ -1,0 +1,58 @@
+// A value of which only what is durable is in force. Transitions run one at a time: each works on a copy, its rows are
+// committed, and only then the copy becomes the state and its effects run. A commit that fails changes nothing, so memory
+// and disk never tell two stories. For state that changes rarely (pairings, owners, configurations), not for queues.
+
+/// A state machine's value behind a store.
+package final class CommittedState<State> {
+    /// Works on a copy of the state; returns the rows to commit and what to do once they are durable.
+    package typealias Transition = (inout State) -> (changes: [RowChange], effect: () -> Void)
+
+    private struct Step {
+        let transition: Transition
+        let failure: (StoreError) -> Void
+    }
+
+    /// The state as it is durable.
+    package private(set) var state: State
+    private let store: LoopStore
+    private var waiting: [Step] = []
+    private var isCommitting = false
+
+    package init(_ state: State, in store: LoopStore) {
+        self.state = state
+        self.store = store
+    }
+
+    /// Runs the transition after those before it. One without changes takes effect without a commit.
+    /// - Parameter failure: called instead of the effect if the changes could not be stored; the state is as before.
+    package func perform(_ transition: @escaping Transition, failure: @escaping (StoreError) -> Void) {
+        waiting.append(Step(transition: transition, failure: failure))
+        if !isCommitting { runWaiting() }
+    }
+
+    private func runWaiting() {
+        while !isCommitting, !waiting.isEmpty {
+            let step = waiting.removeFirst()
+            var next = state
+            let (changes, effect) = step.transition(&next)
+            guard !changes.isEmpty else {
+                state = next
+                effect()
+                continue
+            }
+            isCommitting = true
+            store.commit(changes) { [self] result in finish(step, next, effect, result) }
+        }
+    }
+
+    private func finish(_ step: Step, _ next: State, _ effect: () -> Void, _ result: Result<Void, StoreError>) {
+        switch result {
+        case .success:
+            state = next
+            effect()
+        case .failure(let error): step.failure(error)
+        }
+        isCommitting = false
+        runWaiting()
+    }
+}

@@ -1,0 +1,24 @@
+// The store as a loop's code sees it: commits whose completions come back on the loop, in the order of submission. It
+// adds no queue and no rule of its own; a completion may use everything that is confined to the loop.
+
+package import TandemReactor
+
+/// A store used from one scheduler's thread.
+package final class LoopStore {
+    package typealias Completion = (Result<Void, StoreError>) -> Void
+
+    private let store: Store
+    private let scheduler: any Scheduler
+
+    package init(_ store: Store, on scheduler: any Scheduler) {
+        self.store = store
+        self.scheduler = scheduler
+    }
+
+    /// Makes the changes durable together, then calls `completion` on the scheduler's thread.
+    package func commit(_ changes: [RowChange], then completion: @escaping Completion) {
+        let scheduler = scheduler
+        let bound = LoopBound(completion, to: scheduler)
+        store.commit(changes) { result in scheduler.submit { bound.value(result) } }
+    }
+}
