@@ -128,7 +128,7 @@ let testTargets: [Target] = [
         },
         path: "Tests/TestSupport", swiftSettings: strict),
     tests("Identity", imports: ["TandemIdentity"]),
-    tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),
+    tests("PropertyList", imports: ["TandemIdentity", "TandemPropertyList", "TandemPropertyListText"]),
     tests("Wire", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
     tests("Crypto", imports: ["TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),

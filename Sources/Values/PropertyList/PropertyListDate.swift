@@ -14,13 +14,9 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
 
     /// The nearest millisecond to `seconds`; nil if it is not finite or outside the representable years.
     public init?(secondsSinceReferenceDate seconds: Double) {
-        let milliseconds = seconds * 1000
-        guard milliseconds.magnitude < 0x1p53 else { return nil }
-        // Rounded by hand: `rounded()` calls the C mathematics library, which nothing else here links.
-        let whole = Int64(milliseconds)
-        let rest = milliseconds - Double(whole)
-        let nearest = whole + (rest >= 0.5 ? 1 : rest <= -0.5 ? -1 : 0)
-        guard Self.representable.contains(nearest) else { return nil }
+        guard let nearest = Int64(exactly: (seconds * 1000).rounded()), Self.representable.contains(nearest) else {
+            return nil
+        }
         self.init(millisecondsSinceReferenceDate: nearest)
     }
 

@@ -1,0 +1,94 @@
+// Containers that refer to the next one many times: a few bytes that a naive reader expands to hundreds of millions of
+// values (FRM-6 k, m). They are counted, never expanded; what is asserted is the work, in references looked at.
+
+import TandemPropertyList
+import Testing
+
+@Suite struct SharedReferenceTests {
+    /// `levels` arrays of ten references each to the next, and a string at the end.
+    static func bomb(levels: Int) -> [UInt8] {
+        var objects = (1...levels).map { [0xAA] + [UInt8](repeating: UInt8($0), count: 10) }
+        objects.append(Array("\u{53}abc".utf8))
+        return RawPropertyList(objects).bytes
+    }
+
+    @Test(arguments: [(6, 117), (7, 129), (8, 141)])
+    func aBombOfTenfoldSharingIsRefusedAfterAFewVisits(levels: Int, size: Int) throws {
+        let bytes = Self.bomb(levels: levels)
+        #expect(bytes.count == size)
+        #expect(refusal(of: bytes) == .tooManyValues(limit: 65_536))
+        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max)
+        let validation = try PropertyListValidation(bytes, limits: unlimited)
+        let powers = sequence(first: 1) { $0 * 10 }.prefix(levels + 1)
+        #expect(validation.expandedValues == powers.reduce(0, +))
+        #expect(validation.visits == 2 * 10 * levels)
+    }
+
+    @Test func sharingWithinTheBudgetIsReadAndSharesItsStorage() throws {
+        let value = try PropertyListReader.read(Self.bomb(levels: 4))
+        #expect(value.arrayValue?.last?.arrayValue?.last?.arrayValue?.first?.arrayValue?[9] == "abc")
+    }
+
+    @Test func expansionBeyondTheRangeOfIntegersIsCountedWithoutOverflow() {
+        let limits = PropertyListLimits(depth: 1000, objects: 16_384, values: .max)
+        #expect(throws: PropertyListError.self) { try PropertyListValidation(Self.bomb(levels: 30), limits: limits) }
+    }
+
+    @Test func exactlyTheBudgetOfValuesIsRead() throws {
+        // The root and 65,535 references to one boolean.
+        func list(of count: Int) -> [UInt8] {
+            let head: [UInt8] = [0xAF, 0x12] + RawPropertyList.bigEndian(UInt64(count), size: 4)
+            return RawPropertyList([head + [UInt8](repeating: 1, count: count), [0x09]])
+                .with { $0.offsetSize = 4 }.bytes
+        }
+        #expect(try PropertyListReader.read(list(of: 65_534)).arrayValue?.count == 65_534)
+        #expect(try PropertyListReader.read(list(of: 65_535)).arrayValue?.count == 65_535)
+        #expect(refusal(of: list(of: 65_536)) == .tooManyValues(limit: 65_536))
+    }
+
+    @Test func depthIsCountedInLevels() throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            RawPropertyList((1..<levels).map { [0xA1, UInt8($0)] } + [[0xA0]]).bytes
+        }
+        #expect(refusal(of: nested(63)) == nil)
+        #expect(refusal(of: nested(64)) == nil)
+        #expect(refusal(of: nested(65)) == .tooDeep(limit: 64))
+        #expect(
+            refusal(of: RawPropertyList((1...64).map { [0xA1, UInt8($0)] } + [[0x08]]).bytes) == .tooDeep(limit: 64))
+    }
+
+    @Test func theNumberOfObjectsIsLimited() throws {
+        func list(of count: Int) -> [UInt8] {
+            let references = (1..<count).flatMap { RawPropertyList.bigEndian(UInt64($0), size: 2) }
+            let head: [UInt8] = [0xAF, 0x11] + RawPropertyList.bigEndian(UInt64(count - 1), size: 2) + references
+            let booleans = [[UInt8]](repeating: [0x08], count: count - 1)
+            return RawPropertyList([head] + booleans).with { ($0.offsetSize, $0.referenceSize) = (4, 2) }.bytes
+        }
+        #expect(refusal(of: list(of: 16_383)) == nil)
+        #expect(refusal(of: list(of: 16_384)) == nil)
+        #expect(refusal(of: list(of: 16_385)) == .tooManyObjects(count: 16_385, limit: 16_384))
+    }
+
+    @Test func childrenMayBeNumberedBeforeTheirParents() throws {
+        // The order of writers that number a container after what it holds.
+        let list = RawPropertyList([[0x10, 7], [0xA1, 0], [0x51, 0x61], [0xD1, 2, 1], [0xA2, 3, 1]]).with { $0.top = 4 }
+        #expect(try PropertyListReader.read(list.bytes) == [["a": [7]], [7]])
+    }
+
+    @Test func longerCyclesAreRefusedInWhateverOrder() {
+        #expect(refusal(of: RawPropertyList([[0xA1, 1], [0xA1, 0]]).bytes) == .cycle)
+        #expect(refusal(of: RawPropertyList([[0xA1, 1], [0xA1, 2], [0xA1, 1]]).bytes) == .cycle)
+        #expect(refusal(of: RawPropertyList([[0xA0], [0xA1, 2], [0xA2, 1, 0]]).bytes) == .cycle)
+        #expect(refusal(of: RawPropertyList([[0xD1, 1, 0], [0x51, 0x61]]).bytes) == .cycle)
+        #expect(refusal(of: RawPropertyList([[0xD1, 0, 1], [0x51, 0x61]]).bytes) == .cycle)
+    }
+
+    @Test func aBombNumberedBackwardsIsRefusedToo() throws {
+        var objects = [Array("\u{53}abc".utf8)]
+        for level in 0..<8 { objects.append([0xAA] + [UInt8](repeating: UInt8(level), count: 10)) }
+        let bytes = RawPropertyList(objects).with { $0.top = 8 }.bytes
+        #expect(refusal(of: bytes) == .tooManyValues(limit: 65_536))
+        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max)
+        #expect(try PropertyListValidation(bytes, limits: unlimited).visits <= 400)
+    }
+}
