@@ -1,0 +1,40 @@
+// The limits of a queue, each with its reason; tests make them small.
+
+import TandemWire
+
+/// How much a queue holds and how it waits.
+package struct DeliveryLimits: Sendable, Equatable {
+    /// Items that may wait, and their bytes (LIM-14).
+    package var items = Limits.queuedItems
+    package var bytes = Limits.queuedItemBytes
+    /// Items sent and not yet stored by the peer: enough to fill a link, little to send again after a loss.
+    package var window = 64
+    /// Attempts of a failing head before it becomes a dead letter (LIM-15).
+    package var attempts = Limits.deliveryAttempts
+    /// The pause after a first failed attempt; it doubles with each further one.
+    package var firstPause = Duration.seconds(1)
+    /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
+    package var resendAfter = Duration.seconds(30)
+    /// The time to live of an item that names none: 30 days.
+    package var lifetime = Duration.seconds(30 * 24 * 3600)
+
+    package init() {}
+
+    func pause(afterAttempts attempts: Int) -> Duration { firstPause * (1 << min(max(attempts - 1, 0), 10)) }
+}
+
+/// Why an item was not accepted.
+package enum DeliveryError: Error, Sendable, Equatable {
+    /// The queue holds this many items or bytes already.
+    case queueFull(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
+}
+
+extension DeliveryError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .queueFull(let items, let bytes, let itemLimit, let byteLimit):
+            "queue full: \(items) of \(itemLimit) items and \(bytes) of \(byteLimit) bytes wait; "
+                + "try again when the other device was connected"
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// What comes from the link: items, gaps, and the sender's word that it has written an outcome down.
+
+import TandemIdentity
+
+extension InboundLedger {
+    /// An `item` frame has come.
+    package mutating func arrived(_ item: ArrivedItem, at reading: Reading) -> InboundTransition {
+        guard item.sequence > header.watermark else { return repeated(item.sequence) }
+        guard item.sequence == header.watermark + 1 else { return InboundTransition(effects: [.droppedAhead]) }
+        guard count < limits.items, item.payload.count <= limits.bytes - bytes else {
+            return InboundTransition(effects: [.droppedFull])
+        }
+        return transition(at: reading) { ledger, transition in
+            ledger.store(item, at: reading, &transition)
+            transition.effects.append(.acknowledge(through: item.sequence))
+            ledger.handNext(at: reading, payload: item.payload, of: item.id, &transition)
+        }
+    }
+
+    /// A sequence that is known: the sender has not heard, so it is told again.
+    private func repeated(_ sequence: UInt64) -> InboundTransition {
+        var transition = InboundTransition(effects: [.acknowledge(through: header.watermark)])
+        if let ordinal = ordinalBySequence[sequence], case .finished(let outcome)? = records[ordinal]?.phase {
+            transition.effects.append(.report(sequence: sequence, outcome))
+        }
+        return transition
+    }
+
+    private mutating func store(_ item: ArrivedItem, at reading: Reading, _ transition: inout InboundTransition) {
+        let now = clock.milliseconds(at: reading.monotonic)
+        let expiresAt = item.remaining.map { QueueClock.sum(now, max(.zero, $0).saturatingMilliseconds) }
+        let record = InboundRecord(
+            ordinal: header.nextOrdinal, id: item.id, sequence: item.sequence, size: item.payload.count,
+            expiresAt: expiresAt)
+        advance(to: record)
+        count += 1
+        bytes += record.size
+        inbox.append(record.ordinal)
+        put(record, &transition)
+        let place = DeliveryRowKey(.inboundPayload, key, record.ordinal)
+        transition.changes.append(.put(place, .payload(item.payload)))
+    }
+
+    private mutating func advance(to record: InboundRecord) {
+        header.nextOrdinal += 1
+        guard let sequence = record.sequence else { return }
+        header.watermark = sequence
+        ordinalBySequence[sequence] = record.ordinal
+    }
+
+    /// A `gap` frame has come: the item will not come, or is taken back if no handler has it yet.
+    package mutating func gapArrived(
+        _ sequence: UInt64, _ reason: GapReason, at reading: Reading
+    ) -> InboundTransition {
+        if sequence == header.watermark + 1 {
+            return transition(at: reading) { ledger, transition in
+                var record = InboundRecord(
+                    ordinal: ledger.header.nextOrdinal, id: nil, sequence: sequence, size: 0, expiresAt: nil)
+                record.phase = .finished(.withdrawn(reason))
+                ledger.advance(to: record)
+                ledger.put(record, &transition)
+                transition.effects += [
+                    .acknowledge(through: sequence), .report(sequence: sequence, .withdrawn(reason)),
+                ]
+            }
+        }
+        guard sequence <= header.watermark else { return InboundTransition(effects: [.droppedAhead]) }
+        guard let record = ordinalBySequence[sequence].flatMap({ records[$0] }), record.phase == .waiting else {
+            return repeated(sequence)
+        }
+        return transition(at: reading) { ledger, transition in
+            ledger.finish(record, .withdrawn(reason), &transition)
+            ledger.handNext(at: reading, &transition)
+        }
+    }
+
+    /// A `settled` frame has come: the sender will not ask about this item again.
+    package mutating func settled(_ sequence: UInt64, at reading: Reading) -> InboundTransition {
+        guard var record = ordinalBySequence[sequence].flatMap({ records[$0] }),
+            case .finished(let outcome) = record.phase
+        else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in
+            guard outcome == .withdrawn(.dead), record.attempts > 0 else {
+                return ledger.remove(record, &transition)
+            }
+            ledger.ordinalBySequence[sequence] = nil
+            record.sequence = nil
+            ledger.put(record, &transition)
+        }
+    }
+
+    /// The link is ready: what the sender may have missed is told again.
+    package func linkOpened() -> InboundTransition {
+        var transition = InboundTransition(effects: [.acknowledge(through: header.watermark)])
+        for (sequence, ordinal) in ordinalBySequence.sorted(by: { $0.key < $1.key }) {
+            guard case .finished(let outcome)? = records[ordinal]?.phase else { continue }
+            transition.effects.append(.report(sequence: sequence, outcome))
+        }
+        return transition
+    }
+
+    /// A new epoch of the pairing begins: sequences start from nothing. What was stored goes to its handler all the
+    /// same, but its outcome can no longer be told.
+    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> InboundTransition {
+        transition(at: reading) { ledger, transition in
+            for record in ledger.records.values.sorted(by: { $0.ordinal < $1.ordinal }) where record.sequence != nil {
+                if case .finished(let outcome) = record.phase, outcome != .withdrawn(.dead) || record.attempts == 0 {
+                    ledger.remove(record, &transition)
+                } else {
+                    var kept = record
+                    kept.sequence = nil
+                    ledger.put(kept, &transition)
+                }
+            }
+            ledger.ordinalBySequence = [:]
+            ledger.header.epoch = epoch
+            ledger.header.watermark = 0
+            transition.changes.append(.put(DeliveryRowKey(.inboundHeader, ledger.key), .inboundHeader(ledger.header)))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// What a receiver keeps of each item, apart from its body: until its handler has returned, and then until the sender
+// has written down how it ended.
+
+package import TandemIdentity
+
+/// Where a received item stands.
+package enum InboundPhase: Sendable, Equatable {
+    /// Durable here, waiting for its turn.
+    case waiting
+    /// Given to the handler, which has not returned.
+    case handing
+    /// Ended; the sender has perhaps not heard.
+    case finished(Outcome)
+}
+
+/// An item of an inbound ledger without its body.
+package struct InboundRecord: Sendable, Equatable {
+    /// The order of arrival; local to this ledger and never used again.
+    package let ordinal: UInt64
+    /// Nil for a gap: its item never came.
+    package let id: UniqueIdentifier?
+    /// The sender's number in the current epoch; nil once an epoch has passed over it or the sender has settled it.
+    package internal(set) var sequence: UInt64?
+    /// Bytes of the body.
+    package let size: Int
+    /// In the ledger's time; nil if its sender told none.
+    package let expiresAt: Int64?
+    /// Times it was given to the handler.
+    package internal(set) var attempts = 0
+    package internal(set) var phase = InboundPhase.waiting
+}
+
+/// What a receiver keeps of a ledger as a whole.
+package struct InboundHeader: Sendable, Equatable {
+    package internal(set) var epoch: UInt64
+    package internal(set) var nextOrdinal: UInt64 = 1
+    /// Every sequence up to this one has been stored, or is a gap.
+    package internal(set) var watermark: UInt64 = 0
+    var clock: QueueClock.Mark
+
+    /// The header of a new ledger.
+    package init(epoch: UInt64, at reading: Reading) {
+        self.epoch = epoch
+        clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
+    }
+
+    init(epoch: UInt64, nextOrdinal: UInt64, watermark: UInt64, clock: QueueClock.Mark) {
+        self.epoch = epoch
+        self.nextOrdinal = nextOrdinal
+        self.watermark = watermark
+        self.clock = clock
+    }
+}

@@ -1,0 +1,56 @@
+// What an inbound ledger answers to an event: changes to commit together, and effects to run after that commit, in
+// their order. A transition without changes waits for the commits before it all the same: an acknowledgement must not
+// pass the commit that it rests on.
+
+package import TandemIdentity
+
+/// An item as it came from the link.
+package struct ArrivedItem: Sendable, Equatable {
+    package let sequence: UInt64
+    package let id: UniqueIdentifier
+    package let payload: [UInt8]
+    /// Time until it expires; nil if the sender told none.
+    package var remaining: Duration?
+
+    package init(sequence: UInt64, id: UniqueIdentifier, payload: [UInt8], remaining: Duration? = nil) {
+        self.sequence = sequence
+        self.id = id
+        self.payload = payload
+        self.remaining = remaining
+    }
+}
+
+/// An item for the handler. Answer with `handled`, `rejected` or `failed` and its ordinal.
+package struct InboundDelivery: Sendable, Equatable {
+    package let ordinal: UInt64
+    package let id: UniqueIdentifier
+    /// 1 for the first attempt; above it the handler may have seen the item before.
+    package let attempt: Int
+    /// The body, if it is at hand; otherwise it is in the row (`inboundPayload`, `ordinal`).
+    package let payload: [UInt8]?
+
+    package var isRedelivery: Bool { attempt > 1 }
+}
+
+/// What to do once a transition's changes are durable. Frames are dropped while there is no link: `linkOpened` repeats
+/// them.
+package enum InboundEffect: Sendable, Equatable {
+    /// A `stored` frame.
+    case acknowledge(through: UInt64)
+    /// An `outcome` frame.
+    case report(sequence: UInt64, Outcome)
+    /// Give the item to the handler.
+    case hand(InboundDelivery)
+    /// The item came before its predecessors and was dropped; it will come again.
+    case droppedAhead
+    /// The ledger is full and the item was dropped without an answer; it will come again.
+    case droppedFull
+    /// The item failed too often and waits for an operator.
+    case deadLetter(ordinal: UInt64)
+}
+
+/// The answer of an inbound ledger to an event.
+package struct InboundTransition: Sendable, Equatable {
+    package internal(set) var changes: [DeliveryChange] = []
+    package internal(set) var effects: [InboundEffect] = []
+}

@@ -1,0 +1,84 @@
+// What time does: items expire, pauses end, silence makes us send again. And the new epoch, which begins the numbering
+// anew when two stores contradict each other.
+
+package import TandemIdentity
+
+extension OutboundQueue {
+    /// Time has passed; call it at ``nextDeadline`` or at any other time.
+    package mutating func timeAdvanced(at reading: Reading) -> OutboundTransition {
+        let now = clock.milliseconds(at: reading.monotonic)
+        return transition(at: reading) { queue, transition in
+            let expired = queue.records.values.filter { $0.expiresAt <= now && $0.withdrawal == nil }
+            for record in expired.sorted(by: { $0.ordinal < $1.ordinal }) {
+                queue.withdraw(record.ordinal, .expired, &transition)
+            }
+            queue.resume(at: reading, &transition)
+        }
+    }
+
+    private mutating func resume(at reading: Reading, _ transition: inout OutboundTransition) {
+        guard let open = link else { return }
+        let isPauseOver = open.pausedUntil.map { $0 <= reading.monotonic } ?? false
+        guard isPauseOver || isSilent(open, at: reading.monotonic) else { return }
+        link = OpenLink(lastProgress: reading.monotonic)
+        sendAgain(at: reading, &transition)
+        sendWaiting(at: reading, &transition)
+    }
+
+    private func isSilent(_ link: OpenLink, at time: MonotonicTime) -> Bool {
+        isAwaitingPeer && link.pausedUntil == nil && time.since(link.lastProgress) >= limits.resendAfter
+    }
+
+    /// Whether the peer still owes a word about something that was sent.
+    private var isAwaitingPeer: Bool {
+        header.storedThrough + 1 < header.nextSequence
+            || ordinalBySequence.values.contains { records[$0]?.withdrawal != nil }
+    }
+
+    /// When time has to be told next; nil if nothing depends on it.
+    package var nextDeadline: MonotonicTime? {
+        var deadlines: [MonotonicTime] = []
+        let expiring = records.values.filter { record in
+            if case .finished = record.phase { false } else { record.withdrawal == nil }
+        }
+        if let earliest = expiring.map(\.expiresAt).min() { deadlines.append(clock.time(of: earliest)) }
+        if let link {
+            if let end = link.pausedUntil {
+                deadlines.append(end)
+            } else if isAwaitingPeer {
+                deadlines.append(link.lastProgress + limits.resendAfter)
+            }
+        }
+        return deadlines.min()
+    }
+
+    /// A new epoch of the pairing begins. What the peer has not stored is sent anew, perhaps a second time; what only
+    /// the peer has is lost to this queue, because its numbers mean nothing any more.
+    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> OutboundTransition {
+        transition(at: reading) { queue, transition in
+            for (_, ordinal) in queue.ordinalBySequence.sorted(by: { $0.key < $1.key }) {
+                guard var record = queue.records[ordinal] else { continue }
+                if let reason = record.withdrawal {
+                    queue.finish(record, .withdrawn(reason), &transition)
+                } else if case .stored = record.phase {
+                    queue.finish(record, .withdrawn(.lost), &transition)
+                } else {
+                    record.phase = .waiting
+                    queue.put(record, &transition)
+                }
+            }
+            queue.beginNumbering(epoch, &transition)
+        }
+    }
+
+    private mutating func beginNumbering(_ epoch: UInt64, _ transition: inout OutboundTransition) {
+        link = nil
+        ordinalBySequence = [:]
+        header.epoch = epoch
+        header.nextSequence = 1
+        header.storedThrough = 0
+        rebuildLanes()
+        // The header is a change of its own here, also if the queue is empty.
+        transition.changes.append(.put(DeliveryRowKey(.outboundHeader, key), .outboundHeader(header)))
+    }
+}

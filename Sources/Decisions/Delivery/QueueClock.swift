@@ -1,0 +1,54 @@
+// The time by which items expire. It runs with the monotonic clock while the program runs, so that a jump of the wall
+// clock expires nothing; across restarts it takes the wall clock's difference, and never runs backwards.
+
+package import TandemIdentity
+
+/// One reading of both clocks.
+package struct Reading: Sendable, Equatable {
+    package let monotonic: MonotonicTime
+    package let wall: WallTime
+
+    package init(monotonic: MonotonicTime, wall: WallTime) {
+        self.monotonic = monotonic
+        self.wall = wall
+    }
+}
+
+/// A queue's own time in milliseconds since the queue began.
+struct QueueClock: Sendable, Equatable {
+    /// What is stored: the queue's time and the wall clock's at one moment.
+    struct Mark: Sendable, Equatable {
+        var milliseconds: Int64
+        var wall: Int64
+    }
+
+    private let start: Int64
+    private let origin: MonotonicTime
+
+    /// Goes on from the stored mark; the time switched off counts, as the wall clock tells it.
+    init(resuming mark: Mark, at reading: Reading) {
+        let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
+        let elapsed = overflow ? 0 : max(0, difference)
+        start = Self.sum(mark.milliseconds, elapsed)
+        origin = reading.monotonic
+    }
+
+    func milliseconds(at time: MonotonicTime) -> Int64 {
+        Self.sum(start, time.since(origin).saturatingMilliseconds)
+    }
+
+    func mark(at reading: Reading) -> Mark {
+        Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
+    }
+
+    /// The monotonic time at which the queue's time reaches `milliseconds`.
+    func time(of milliseconds: Int64) -> MonotonicTime {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)
+        return origin + .milliseconds(overflow ? .max : max(0, difference))
+    }
+
+    static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? (right < 0 ? .min : .max) : sum
+    }
+}
