@@ -9,6 +9,11 @@ struct OptionParser {
     /// The parsed arguments, with every required option and operand present.
     func parse(_ arguments: [String]) throws(CommandFailure) -> Arguments {
         var parsed = Arguments()
+        // Before anything else, because every other message would repeat the secret.
+        if arguments.contains(where: { $0.contains("tandem:join/") }) {
+            throw .usage(
+                "a join link is a secret and never an argument; give it on standard input or in a private file")
+        }
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument == "--" {

@@ -1,5 +1,11 @@
 // Every subcommand, in the order in which help shows them.
 
 extension Subcommand {
-    static var all: [Subcommand] { [keysNew, keysShow] }
+    static var all: [Subcommand] {
+        [
+            status,
+            pair, join, trustDevice, unpair, allowVersion,
+            keysNew, keysShow, trustAdd, trustList, apply, identifierAccept,
+        ]
+    }
 }

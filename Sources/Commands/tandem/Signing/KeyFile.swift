@@ -17,18 +17,19 @@ struct KeyFile {
     }
 
     /// The public key in the file, or the public half of the private one.
-    func publicHalf() throws(CommandFailure) -> PublicKey {
+    func publicHalf() throws -> PublicKey {
         let bytes = try LocalFile(path: path).read()
         if String(decoding: bytes.prefix(4096), as: UTF8.self).contains("PRIVATE KEY") {
             return try signing().publicKey
         }
-        do { return try PublicKey(pem: String(decoding: bytes, as: UTF8.self)) } catch { throw refusal(error) }
+        return try checked { () throws(KeyError) in try PublicKey(pem: String(decoding: bytes, as: UTF8.self)) }
     }
 
     /// The private key in the file, which must be closed to others.
-    func signing() throws(CommandFailure) -> PrivateKey {
+    func signing() throws -> PrivateKey {
         var bytes = try LocalFile(path: path).readPrivate()
-        do { return try PrivateKey(pem: SecretBytes(taking: &bytes)) } catch { throw refusal(error) }
+        let text = SecretBytes(taking: &bytes)
+        return try checked { () throws(KeyError) in try PrivateKey(pem: text) }
     }
 
     static func describe(_ key: PublicKey, on console: Console) {
@@ -37,5 +38,8 @@ struct KeyFile {
         console.print("fingerprint  \(key.identifier.fingerprint)")
     }
 
-    private func refusal(_ error: KeyError) -> CommandFailure { .refused("\(path): \(error)") }
+    /// The key, or the key's error with the file's name before it.
+    private func checked<Key>(_ key: () throws(KeyError) -> Key) throws(CommandFailure) -> Key {
+        do throws(KeyError) { return try key() } catch { throw .refused("\(path): \(error)") }
+    }
 }

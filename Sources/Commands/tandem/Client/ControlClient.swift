@@ -1,0 +1,106 @@
+// One control request to a running daemon (Protocol/Control.md): connect, hello, request, result. It runs its own loop
+// on the calling thread and gives up after a time, so that a daemon that hangs cannot hang a person's shell.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemTransport
+import TandemWire
+
+/// A connection for control requests; used on one thread.
+final class ControlClient {
+    /// Beyond what the request itself may take: for connecting, hello, and the daemon's own turn.
+    private static let patience = Duration.seconds(15)
+
+    private let loop: EventLoop
+    private let path: String
+    private var channel: FrameChannel?
+    private var isGreeted = false
+    private var answer: Result<PropertyListDictionary, CommandFailure>?
+    private var request = Envelope(.control)
+
+    /// A client of the daemon whose local socket is at `path`.
+    init(path: String) throws {
+        self.path = path
+        loop = try EventLoop()
+    }
+
+    /// Sends one command and waits for its result.
+    /// - Parameter time: how long the command itself may take in the daemon.
+    func ask(
+        _ command: String, _ body: PropertyListDictionary = [:], time: Duration = .zero
+    ) throws -> PropertyListDictionary {
+        request = try Envelope(.control, id: .random(), command: command).with(body: body)
+        connect(to: try SocketAddress.unix(checking: path))
+        _ = loop.schedule(after: Self.patience + time) { [self] in
+            finish(.refused("\(path): the daemon does not answer"))
+        }
+        loop.run { answer != nil }
+        channel?.close()
+        guard let answer else { throw CommandFailure.refused("\(path): no answer") }
+        return try answer.get()
+    }
+
+    private func connect(to address: SocketAddress) {
+        StreamConnector(to: address, loop: loop) { [self] outcome in
+            switch outcome {
+            case .success(let stream): begin(FrameChannel(stream: stream, scheduler: loop))
+            case .failure(let error): finish(.refused("no daemon answers: \(error)"))
+            }
+        }
+    }
+
+    private func begin(_ channel: FrameChannel) {
+        self.channel = channel
+        channel.delegate = self
+        channel.start()
+    }
+
+    private func finish(_ failure: CommandFailure) { if answer == nil { answer = .failure(failure) } }
+
+    private func received(_ envelope: Envelope) throws {
+        switch envelope.kind {
+        case .hello where !isGreeted:
+            isGreeted = true
+            channel?.send(try request.frame())
+        case .result where envelope.id == request.id: answer = try result(envelope)
+        case .ping: channel?.send(try Envelope(.pong, id: envelope.id).frame())
+        case .refusal: finish(.refused("\(path): the daemon refused the connection: \(explanation(of: envelope))"))
+        case .bye: finish(.refused("\(path): the daemon is stopping"))
+        default: break
+        }
+    }
+
+    private func result(_ envelope: Envelope) throws -> Result<PropertyListDictionary, CommandFailure> {
+        guard envelope.code == 0 else { return .failure(.refused(explanation(of: envelope))) }
+        return .success(try envelope.dictionaryBody())
+    }
+
+    /// `text [name]` of a refusal or a failed result.
+    private func explanation(of envelope: Envelope) -> String {
+        let name = envelope.name ?? "failed"
+        guard let text = try? envelope.dictionaryBody()["text"]?.stringValue else { return name }
+        return "\(Printable.text(text)) [\(name)]"
+    }
+}
+
+extension ControlClient: FrameChannelDelegate {
+    func channelDidOpen(_ channel: FrameChannel) {
+        let hello = Hello.offer(software: "tandem \(Version.text)")
+        do { channel.send(try Envelope(.hello).with(body: hello.body).frame()) } catch {
+            finish(.refused("\(error)"))
+        }
+    }
+
+    func channel(_ channel: FrameChannel, didReceive frame: Frame) {
+        do { try received(Envelope(reading: frame)) } catch {
+            finish(.refused("\(path): what answers there is no Tandem daemon: \(error)"))
+        }
+    }
+
+    func channelDidDrain(_ channel: FrameChannel) {}
+
+    func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
+        finish(.refused("\(path): the daemon closed the connection (\(reason))"))
+    }
+}

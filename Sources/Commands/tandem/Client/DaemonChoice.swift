@@ -1,0 +1,87 @@
+// Which running daemon a command talks to: the one named by --device, else by TANDEM_SOCKET, else the only one that
+// runs. Two running daemons are never chosen between: a pairing made on the wrong one would be a surprise.
+
+import Glibc
+import TandemIdentity
+import TandemTransport
+
+/// Finds a daemon's local socket.
+struct DaemonChoice {
+    /// The value of `--device`: a role, or a path with a slash.
+    let device: String?
+    /// The role whose daemon the command is for, if it is for one only.
+    var role: DeviceRole?
+    var environment = Environment()
+
+    /// The socket's path.
+    func path() throws(CommandFailure) -> String {
+        guard let device else { return try chosenByDefault() }
+        if device.contains("/") { return device }
+        guard let named = DeviceRole(rawValue: device) else {
+            throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
+        }
+        guard let path = running(named).first else { throw .refused(nothing(of: [named])) }
+        return path
+    }
+
+    private func chosenByDefault() throws(CommandFailure) -> String {
+        if let path = environment.value("TANDEM_SOCKET") { return path }
+        let roles = role.map { [$0] } ?? DeviceRole.allCases
+        let found = roles.compactMap { role in running(role).first.map { (role: role, path: $0) } }
+        guard let first = found.first else { throw .refused(nothing(of: roles)) }
+        guard found.count == 1 else {
+            let list = found.map { "\($0.role.rawValue) (\($0.path))" }.joined(separator: " and ")
+            throw .usage("two daemons are running: \(list); name one with --device primary|secondary|PATH")
+        }
+        return first.path
+    }
+
+    private func running(_ role: DeviceRole) -> [String] {
+        LocalSockets.candidates(for: role, environment).filter(LocalSockets.isServed)
+    }
+
+    private func nothing(of roles: [DeviceRole]) -> String {
+        let places = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
+        return "no daemon is running (looked at \(places)); start one, or name its socket with --device PATH"
+    }
+}
+
+/// Where daemons listen for their host apps when nobody says otherwise.
+enum LocalSockets {
+    /// The places to look, in order.
+    static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
+        let own = environment.value("XDG_RUNTIME_DIR").map { "\($0)/tandem/\(role.rawValue).sock" }
+        return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
+    }
+
+    /// Whether somebody accepts connections there; a socket file alone may be what a crash left behind.
+    static func isServed(_ path: String) -> Bool {
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= SocketAddress.longestPath else { return false }
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+        }
+    }
+}
+
+/// The process's environment; a variable that is set to nothing counts as unset.
+struct Environment: Sendable {
+    private let overrides: [String: String]?
+
+    init() { overrides = nil }
+
+    /// An environment of these variables only.
+    init(_ variables: [String: String]) { overrides = variables }
+
+    func value(_ name: String) -> String? {
+        let value = overrides.map { $0[name] } ?? getenv(name).map { String(cString: $0) }
+        return value.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

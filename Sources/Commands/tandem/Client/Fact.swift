@@ -1,0 +1,70 @@
+// Facts of a daemon's answer as people and programs read them: identifiers as UUIDs, digests in hexadecimal, times
+// as dates or as "3 min". A missing or strange fact is shown as "-": a newer daemon may answer differently.
+
+import TandemIdentity
+import TandemPropertyList
+
+/// Reads one dictionary of an answer.
+struct Fact {
+    let body: PropertyListDictionary
+
+    init(_ body: PropertyListDictionary) { self.body = body }
+
+    /// The dictionaries of a list.
+    static func list(_ value: PropertyListValue?) -> [Fact] {
+        (value?.arrayValue ?? []).compactMap { $0.dictionaryValue.map(Fact.init) }
+    }
+
+    func list(_ key: String) -> [Fact] { Self.list(body[key]) }
+
+    /// Any scalar as text that is safe on a terminal.
+    func text(_ key: String) -> String {
+        switch body[key] {
+        case .string(let text): Printable.text(text, limit: 128)
+        case .integer(let number): String(number)
+        case .unsigned(let number): String(number)
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .data(let bytes): Self.identifier(bytes)
+        default: ""
+        }
+    }
+
+    /// The first digits of a digest: enough for eyes, the whole one is in --json.
+    func digest(_ key: String) -> String {
+        guard let bytes = body[key]?.dataValue else { return text(key) }
+        return Hexadecimal.encode(bytes.prefix(8))
+    }
+
+    /// Milliseconds since 1970 as a date.
+    func date(_ key: String) -> String {
+        body[key]?.integerValue.map { WallTime(milliseconds: $0).description } ?? ""
+    }
+
+    /// Milliseconds as a time for people.
+    func span(_ key: String) -> String { body[key]?.integerValue.map(Self.span) ?? "" }
+
+    static func span(milliseconds: Int64) -> String {
+        switch milliseconds {
+        case ..<1000: "\(max(0, milliseconds)) ms"
+        case ..<120_000: "\(milliseconds / 1000) s"
+        case ..<7_200_000: "\(milliseconds / 60_000) min"
+        case ..<172_800_000: "\(milliseconds / 3_600_000) h"
+        default: "\(milliseconds / 86_400_000) d"
+        }
+    }
+
+    /// The answer for programs: bytes that are identifiers become text.
+    static func plain(_ value: PropertyListValue) -> PropertyListValue {
+        switch value {
+        case .data(let bytes): .string(identifier(bytes))
+        case .array(let values): .array(values.map(plain))
+        case .dictionary(let pairs):
+            .dictionary(PropertyListDictionary(uniqueKeysWithValues: pairs.map { ($0.key, plain($0.value)) }))
+        default: value
+        }
+    }
+
+    private static func identifier(_ bytes: [UInt8]) -> String {
+        UniqueIdentifier(bytes: bytes)?.description ?? Hexadecimal.encode(bytes)
+    }
+}

@@ -1,0 +1,90 @@
+// What a daemon is, whom it is paired with, how reachable they are and why, what waits, and which configuration is
+// applied: everything an operator asks first, from one request.
+
+import TandemPropertyList
+
+extension Subcommand {
+    static let status = Subcommand(
+        path: ["status"], summary: "show a running daemon's device, pairings, queues and configurations",
+        options: [.device, .json],
+        notes: "Times under 'since' say how long the state has lasted. Only the daemon's user and root see everything.",
+        examples: ["status", "status --device secondary --json"]
+    ) { arguments, console in
+        let answer = try arguments.ask("status")
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
+        let report = StatusReport(Fact(answer))
+        for line in report.lines { console.print(line) }
+    }
+}
+
+/// Status as text for people.
+private struct StatusReport {
+    private let facts: Fact
+
+    init(_ facts: Fact) { self.facts = facts }
+
+    var lines: [String] {
+        let tables = [pairings, applications, queues, configurations].map(\.lines).filter { !$0.isEmpty }
+        return device + tables.flatMap { [""] + $0 }
+    }
+
+    private var device: [String] {
+        let listening = (facts.body["listening"]?.arrayValue ?? []).compactMap(\.stringValue)
+        return [
+            "device       \(facts.text("name"))  \(facts.text("device"))",
+            "role         \(facts.text("role"))",
+            "fingerprint  \(facts.text("fingerprint"))",
+            "software     \(facts.text("software")), up \(facts.span("uptime"))",
+            "listening    \(listening.isEmpty ? "no" : Printable.text(listening.joined(separator: ", ")))",
+            "local        \(facts.text("local"))",
+            "state        \(facts.text("state"))",
+        ]
+    }
+
+    private var pairings: Table {
+        var table = Table(
+            "pairings", ["name", "is our", "state", "reachable", "reason", "since", "active", "address", "pairing"])
+        for pairing in facts.list("pairings") {
+            table.add(
+                pairing.text("name"), Self.counterpart(pairing.text("role")), pairing.text("state"),
+                pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("active"),
+                pairing.text("address"), pairing.text("pairing"))
+        }
+        return table
+    }
+
+    private var applications: Table {
+        var table = Table("applications", ["app", "uid", "connected", "identifier", "anchor"])
+        for app in facts.list("applications") {
+            table.add(
+                app.text("app"), app.text("uid"), app.text("connected"), app.text("identifier"), app.digest("anchor"))
+        }
+        return table
+    }
+
+    private var queues: Table {
+        var table = Table("queues", ["app", "channel", "waiting", "bytes", "oldest", "pairing"])
+        for queue in facts.list("queues") {
+            table.add(
+                queue.text("app"), queue.text("channel"), queue.text("waiting"), queue.text("bytes"),
+                queue.span("oldest"), queue.text("pairing"))
+        }
+        return table
+    }
+
+    private var configurations: Table {
+        var table = Table(
+            "configurations", ["app", "role", "state", "version", "digest", "applied", "last verdict", "target"])
+        for item in facts.list("configurations") {
+            table.add(
+                item.text("app"), item.text("role"), item.text("state"), item.text("version"), item.digest("digest"),
+                item.date("applied"), item.text("lastVerdict"), item.text("target"))
+        }
+        return table
+    }
+
+    /// The peer's part, from this device's part in the pairing.
+    private static func counterpart(_ role: String) -> String {
+        role == "primary" ? "secondary" : role == "secondary" ? "primary" : role
+    }
+}

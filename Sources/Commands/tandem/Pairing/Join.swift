@@ -1,0 +1,48 @@
+// Takes a join link and pairs the running secondary with the primary that made it. The link comes from standard input
+// or from a private file: an argument would be visible to every user of the machine and stay in the shell's history.
+
+import Glibc
+import TandemIdentity
+import TandemPropertyList
+
+extension Subcommand {
+    static let join = Subcommand(
+        path: ["join"], summary: "pair a running secondary with the primary that made a join link",
+        options: [.device, .valued("file", "FILE", "read the link from this file (mode 0600)"), .json],
+        notes: "Without --file the link is read from standard input; the whole output of 'tandem pair' will do.",
+        examples: ["join", "join --file link.txt", "join --device ./kiosk.sock < link.txt"]
+    ) { arguments, console in
+        let link = try JoinInput.link(file: arguments.value("file"), console)
+        let answer = Fact(try arguments.ask("join", ["link": .string(link)], of: .secondary, time: .seconds(45)))
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("paired with \(answer.text("name"))  \(answer.text("peer"))")
+        console.print("pairing     \(answer.text("pairing"))")
+    }
+}
+
+private enum JoinInput {
+    /// More than a link and a QR code around it.
+    private static let largest = 65_536
+
+    static func link(file: String?, _ console: Console) throws -> String {
+        let bytes = try file.map { try LocalFile(path: $0).readPrivate() } ?? standardInput(console)
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard let link = words.first(where: { $0.hasPrefix("tandem:join/") }) else {
+            throw CommandFailure.refused(
+                "there is no join link in \(file ?? "standard input"); 'tandem pair' makes one")
+        }
+        return String(link)
+    }
+
+    /// A person's input ends with the line of the link; a pipe's with its end.
+    private static func standardInput(_ console: Console) -> [UInt8] {
+        let isPerson = isatty(STDIN_FILENO) == 1
+        if isPerson { console.warn("Paste the join link and press Enter:") }
+        var bytes: [UInt8] = []
+        while bytes.count < largest, let line = readLine(strippingNewline: false) {
+            bytes += Array(line.utf8)
+            if isPerson, line.contains("tandem:join/") { break }
+        }
+        return bytes
+    }
+}

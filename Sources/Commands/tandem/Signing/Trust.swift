@@ -1,0 +1,54 @@
+// Which key a daemon believes for an application's configuration. Only the operator says so; nothing about these keys
+// ever comes from a pairing.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+
+extension Subcommand {
+    static let trustAdd = Subcommand(
+        path: ["trust", "add"], summary: "tell a daemon the public key that signs an app's configuration",
+        options: [
+            .device, .application.required,
+            .valued("role", "primary|secondary", "for which side's app the configuration is").required,
+            .valued("key", "FILE", "public key (PEM)").required,
+        ],
+        notes: "A second, different key for the same app and role is refused (anchor-conflict).",
+        examples: ["trust add --app org.example.lamp --role secondary --key signing.key.pub"]
+    ) { arguments, console in
+        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
+        let body: PropertyListDictionary = [
+            "app": .string(try arguments.application().description), "role": .string(try arguments.role().rawValue),
+            "key": .string(key.pem),
+        ]
+        _ = try arguments.ask("trust-add", body)
+        console.print("trusted \(key.identifier.hexadecimal)")
+    }
+
+    static let trustList = Subcommand(
+        path: ["trust", "list"], summary: "list the configuration keys that a daemon trusts",
+        options: [.device, .json], examples: ["trust list", "trust list --json"]
+    ) { arguments, console in
+        let anchors = try arguments.ask("trust-list")["anchors"] ?? .array([])
+        if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
+        var table = Table("anchors", ["app", "role", "source", "key id"])
+        for anchor in Fact.list(anchors) {
+            table.add(anchor.text("app"), anchor.text("role"), anchor.text("source"), anchor.text("keyid"))
+        }
+        for line in table.lines.isEmpty ? ["no anchors"] : table.lines { console.print(line) }
+    }
+
+    static let identifierAccept = Subcommand(
+        path: ["identifier", "accept"], summary: "accept a primary's changed custom identifier for an app",
+        operands: [.required("PAIRING")], options: [.device, .application.required],
+        notes: "A changed identifier is alarmed and not used until its secondary's operator accepts it here.",
+        examples: ["identifier accept --app org.example.lamp 0123ABCD-0000-4000-8000-0123456789AB"]
+    ) { arguments, console in
+        let pairing = try arguments.pairing()
+        let body: PropertyListDictionary = [
+            "app": .string(try arguments.application().description), "pairing": .data(pairing.bytes),
+        ]
+        let answer = Fact(try arguments.ask("identifier-accept", body, of: .secondary))
+        console.print("accepted \(answer.text("identifier"))")
+    }
+}
