@@ -123,7 +123,7 @@ let commands: [Target] = [
 let testTargets: [Target] = [
     .target(
         name: "TandemTestSupport",
-        dependencies: ["TandemIdentity", "TandemPropertyList", "TandemReactor", "TandemTransport"].map {
+        dependencies: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemReactor", "TandemTransport"].map {
             .byName(name: $0)
         },
         path: "Tests/TestSupport", swiftSettings: strict),

@@ -28,7 +28,14 @@ extension EventLoop {
     /// Runs the loop on a thread of its own.
     package func startThread() throws(SystemError) {
         checkThread()
-        thread = try LoopThread(named: "tandem-loop") { self.run() }
+        // From here on the caller is a stranger, even before the new thread is up.
+        owner.store(0, ordering: .relaxed)
+        do {
+            thread = try LoopThread(named: "tandem-loop") { self.run() }
+        } catch {
+            owner.store(Linux.currentThread, ordering: .relaxed)
+            throw error
+        }
     }
 
     /// Asks the loop to end; from any thread, as often as one likes.

@@ -80,6 +80,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         return try body(readBuffer)
     }
 
+    @discardableResult
     package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerToken {
         checkThread()
         return timers.add(deadline: now + max(delay, .zero), action)

@@ -3,10 +3,17 @@
 internal import CTandemLinux
 internal import Glibc
 
-/// Two descriptors that belong together; each can be taken out.
+/// Two descriptors that belong together.
 package struct DescriptorPair: ~Copyable {
     package let first: OwnedDescriptor
     package let second: OwnedDescriptor
+
+    /// Gives each to an owner of its own.
+    package consuming func split<Result, Failure: Error>(
+        _ body: (consuming OwnedDescriptor, consuming OwnedDescriptor) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(first, second)
+    }
 }
 
 extension Linux {

@@ -28,6 +28,7 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
     /// The number of timers that are set.
     package var timerCount: Int { timers.count }
 
+    @discardableResult
     package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerToken {
         timers.add(deadline: now + max(delay, .zero), action)
     }

@@ -1,0 +1,217 @@
+// The loop's promises: who is told of what, on which thread, and in which order.
+
+import Synchronization
+import TandemIdentity
+import TandemReactor
+import TandemTestSupport
+import Testing
+
+/// Remembers what its descriptor was ready for.
+private final class ReadinessRecorder: ReadinessTarget {
+    private(set) var seen: [Readiness] = []
+    var onReady: (() -> Void)?
+
+    func isReady(_ readiness: Readiness) {
+        seen.append(readiness)
+        onReady?()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+    private func write(_ descriptor: CInt) throws {
+        #expect(try [UInt8](repeating: 1, count: 1).withUnsafeBytes { try Linux.write(descriptor, $0) } == .bytes(1))
+    }
+
+    @Test func aReadableDescriptorIsReported() throws {
+        let loop = try EventLoop()
+        let pipe = try Linux.pipe()
+        let recorder = ReadinessRecorder()
+        let registration = try loop.register(pipe.first.raw, for: .readable, target: recorder)
+        loop.runOnce()
+        #expect(recorder.seen.isEmpty)
+        try write(pipe.second.raw)
+        loop.runOnce()
+        #expect(recorder.seen == [.readable])
+        loop.deregister(registration)
+        loop.runOnce()
+        #expect(recorder.seen.count == 1)
+    }
+
+    @Test func anEventOfAClosedAndReopenedDescriptorIsDropped() throws {
+        let loop = try EventLoop()
+        let first = ReadinessRecorder()
+        let second = ReadinessRecorder()
+        let reopened = ReadinessRecorder()
+        var pipes: [RawPipe] = try [RawPipe(), RawPipe()]
+        var registrations = [
+            try loop.register(pipes[0].reading, for: .readable, target: first),
+            try loop.register(pipes[1].reading, for: .readable, target: second),
+        ]
+        for pipe in pipes { try write(pipe.writing) }
+        // Both are ready in one wait. Whoever is told first closes the other and opens a pipe that gets its number.
+        let replaceOther = { (other: Int) in
+            loop.deregister(registrations[other])
+            let number = pipes[other].reading
+            pipes[other].close()
+            let replacement = try RawPipe()
+            #expect(replacement.reading == number)
+            try self.write(replacement.writing)
+            registrations[other] = try loop.register(replacement.reading, for: .readable, target: reopened)
+            pipes[other] = replacement
+        }
+        first.onReady = {
+            first.onReady = nil
+            #expect(throws: Never.self) { try replaceOther(1) }
+        }
+        loop.runOnce()
+        #expect(first.seen == [.readable])
+        #expect(second.seen.isEmpty)
+        #expect(reopened.seen.isEmpty, "the old pipe's event must not reach the new one")
+        #expect(loop.staleEvents == 1)
+        loop.runOnce()
+        #expect(reopened.seen == [.readable])
+    }
+
+    @Test func aSleepingLoopIsWokenOnceByTheFirstOfManyJobs() throws {
+        let loop = try EventLoop()
+        let counter = Atomic<Int>(0)
+        let counts = SystemCallCounter.counting {
+            for _ in 0..<100 { loop.submit { counter.wrappingAdd(1, ordering: .relaxed) } }
+        }
+        #expect(counts.wakeUps == 0, "nobody sleeps: nothing to wake")
+        loop.runOnce()
+        let ran = counter.load(ordering: .relaxed)
+        #expect(ran == 100)
+    }
+
+    @Test func jobsFromManyThreadsAllRunInTheOrderOfEachThread() throws {
+        let loop = try EventLoop()
+        let log = Mutex<[Int]>([])
+        let finished = Atomic<Int>(0)
+        let threads = try (0..<4).map { thread in
+            try LoopThread(named: "submitter") {
+                for number in 0..<500 { loop.submit { log.withLock { $0.append(thread * 1000 + number) } } }
+                loop.submit { finished.wrappingAdd(1, ordering: .relaxed) }
+            }
+        }
+        loop.run { finished.load(ordering: .relaxed) == 4 }
+        for thread in threads { thread.join() }
+        let numbers = log.withLock { $0 }
+        #expect(numbers.count == 2000)
+        for thread in 0..<4 {
+            #expect(numbers.filter { $0 / 1000 == thread } == (0..<500).map { thread * 1000 + $0 })
+        }
+    }
+
+    @Test func aJobSubmittedByAJobRunsInALaterTurn() throws {
+        let loop = try EventLoop()
+        let order = Mutex<[String]>([])
+        loop.submit {
+            loop.submit { order.withLock { $0.append("later") } }
+            loop.atEndOfTurn { order.withLock { $0.append("end of turn") } }
+        }
+        loop.runOnce()
+        #expect(order.withLock { $0 } == ["end of turn"])
+        loop.runOnce()
+        #expect(order.withLock { $0 } == ["end of turn", "later"])
+    }
+
+    @Test func timersRunInOrderOfDeadlineThenOfMaking() throws {
+        let loop = try EventLoop()
+        var order: [String] = []
+        loop.schedule(after: .milliseconds(4)) { order.append("4") }
+        loop.schedule(after: .milliseconds(2)) { order.append("2") }
+        let cancelled = loop.schedule(after: .milliseconds(3)) { order.append("cancelled") }
+        loop.schedule(after: .zero) { order.append("0 first") }
+        loop.schedule(after: .zero) { order.append("0 second") }
+        loop.cancel(cancelled)
+        loop.run { order.count == 4 }
+        #expect(order == ["0 first", "0 second", "2", "4"])
+    }
+
+    @Test func aTimerNeverRunsEarly() throws {
+        let loop = try EventLoop()
+        let start = loop.now
+        var end = start
+        loop.schedule(after: .milliseconds(5)) { end = loop.now }
+        loop.run { end > start }
+        #expect(end.since(start) >= .milliseconds(5))
+    }
+
+    @Test func aTurnsEndMayAddToItself() throws {
+        let loop = try EventLoop()
+        var order: [Int] = []
+        loop.atEndOfTurn {
+            order.append(1)
+            loop.atEndOfTurn { order.append(2) }
+        }
+        loop.runOnce()
+        #expect(order == [1, 2])
+    }
+
+    @Test func stopRunsWhatWasAcceptedAndRefusesTheRest() throws {
+        let loop = try EventLoop()
+        let ran = Atomic<Int>(0)
+        for _ in 0..<10 { loop.submit { ran.wrappingAdd(1, ordering: .relaxed) } }
+        loop.stop()
+        loop.run()
+        let accepted = ran.load(ordering: .relaxed)
+        #expect(accepted == 10)
+        loop.submit { ran.wrappingAdd(1, ordering: .relaxed) }
+        loop.runOnce()
+        let afterwards = ran.load(ordering: .relaxed)
+        #expect(afterwards == 10)
+    }
+
+    @Test func aLoopOnItsOwnThreadStopsAndJoins() throws {
+        let loop = try EventLoop()
+        try loop.startThread()
+        let isElsewhere = Atomic<Bool>(false)
+        loop.submit {
+            isElsewhere.store(loop.isCurrent, ordering: .releasing)
+            loop.stop()
+        }
+        loop.join()
+        let wasElsewhere = isElsewhere.load(ordering: .acquiring)
+        #expect(wasElsewhere)
+    }
+
+    @Test func aStoppedLoopLetsGoOfItsTimersAndTargets() throws {
+        final class Token {}
+        weak var kept: Token?
+        let loop = try EventLoop()
+        do {
+            let token = Token()
+            kept = token
+            loop.schedule(after: .seconds(1000)) { withExtendedLifetime(token) {} }
+        }
+        #expect(kept != nil)
+        loop.stop()
+        loop.run()
+        #expect(kept == nil)
+    }
+
+    @Test func anotherThreadMayNotTouchALoop() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = try EventLoop()
+            let thread = try LoopThread(named: "intruder") { loop.schedule(after: .zero) {} }
+            thread.join()
+        }
+    }
+}
+
+/// A pipe whose ends a test opens and closes by hand.
+private final class RawPipe {
+    private var pair: DescriptorPair?
+    let reading: CInt
+    let writing: CInt
+
+    init() throws {
+        let pair = try Linux.pipe()
+        reading = pair.first.raw
+        writing = pair.second.raw
+        self.pair = consume pair
+    }
+
+    func close() { pair = nil }
+}

@@ -1,0 +1,111 @@
+// What concerns a whole process is tested in a process of its own: signals and descriptor limits. And what is written to
+// descriptors that others share: the log.
+
+import Glibc
+import TandemIdentity
+import TandemLog
+import TandemReactor
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ProcessTests {
+    @Test func signalsArriveAsEventsInTheLoop() async {
+        await #expect(processExitsWith: .exitCode(42)) {
+            try ProcessSignal.prepareProcess()
+            let loop = try EventLoop()
+            var seen: [ProcessSignal] = []
+            let source = try SignalSource(loop: loop) { seen.append($0) }
+            for (number, signal) in [(SIGTERM, ProcessSignal.terminate), (SIGINT, .interrupt), (SIGHUP, .hangUp)] {
+                // To this thread: the test process has others, started before the signals were blocked.
+                raise(number)
+                loop.run { seen.last == signal }
+            }
+            source.cancel()
+            if seen == [.terminate, .interrupt, .hangUp] { exit(42) }
+        }
+    }
+
+    @Test func aClosedPipeIsAnErrorAndNotTheEnd() async {
+        await #expect(processExitsWith: .exitCode(42)) {
+            try ProcessSignal.prepareProcess()
+            let writing = try Linux.pipe().split { _, writing in writing.release() }
+            let outcome = try [0].withUnsafeBytes { try Linux.write(writing, $0) }
+            if outcome == .ended { exit(42) }
+        }
+    }
+
+    @Test func systemErrorsNameTheCallTheTextAndTheNumber() {
+        let error = SystemError(call: "bind", errno: EADDRINUSE)
+        #expect(error.description == "bind: Address already in use (EADDRINUSE)")
+        #expect(!error.isExhaustion)
+        #expect(SystemError(call: "accept4", errno: EMFILE).isExhaustion)
+        #expect(SystemError(call: "x", errno: 9999).name == "unknown")
+    }
+
+    @Test func descriptorsAreBornClosedOnExecAndNonBlocking() throws {
+        let pair = try Linux.socketPair()
+        for raw in [pair.first.raw, pair.second.raw] {
+            #expect(fcntl(raw, F_GETFD) & FD_CLOEXEC != 0)
+            #expect(fcntl(raw, F_GETFL) & O_NONBLOCK != 0)
+        }
+    }
+
+    @Test func aDescriptorIsClosedExactlyWhenItsOwnerGoes() throws {
+        // The reader of a pipe sees the end when, and only when, its writer is closed.
+        var buffer = [UInt8](repeating: 0, count: 1)
+        let (reading, writing) = try Linux.pipe().split { ($0.release(), $1.release()) }
+        let reader = OwnedDescriptor(takingOwnership: reading)
+        var writer: OwnedDescriptor? = OwnedDescriptor(takingOwnership: writing)
+        #expect(try buffer.withUnsafeMutableBytes { try Linux.read(reader.raw, into: $0) } == .wouldBlock)
+        writer = nil
+        #expect(try buffer.withUnsafeMutableBytes { try Linux.read(reader.raw, into: $0) } == .ended)
+        withExtendedLifetime(writer == nil) {}
+    }
+}
+
+@Suite struct LogSinkTests {
+    private func text(from descriptor: CInt) throws -> String {
+        var buffer = [UInt8](repeating: 0, count: 1 << 17)
+        let transfer = try buffer.withUnsafeMutableBytes { bytes in try Linux.read(descriptor, into: bytes) }
+        guard case .bytes(let count) = transfer else { return "" }
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    @Test func anEventIsOneLineInOneWrite() throws {
+        let pipe = try Linux.pipe()
+        let sink = LogSink(lending: pipe.second.raw)
+        let counts = SystemCallCounter.counting {
+            sink.write(LogEvent(.info, "started", .integer("port", 4747)))
+            sink.write(LogEvent(.debug, "below the threshold"))
+        }
+        #expect(counts.writes == 1)
+        let line = try text(from: pipe.first.raw)
+        #expect(line.hasSuffix("Z info started port=4747\n"))
+        #expect(line.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test func aReaderThatDoesNotReadLosesLinesAndIsToldHowMany() throws {
+        let pipe = try Linux.pipe()
+        let sink = LogSink(lending: pipe.second.raw)
+        let event = LogEvent(.warning, "full", .text("filler", String(repeating: "x", count: 3900)))
+        for _ in 0..<40 { sink.write(event) }
+        #expect(sink.droppedLines > 0)
+        let lost = sink.droppedLines
+        while try !text(from: pipe.first.raw).isEmpty, sink.droppedLines == lost {
+            if try text(from: pipe.first.raw).isEmpty { break }
+        }
+        sink.write(LogEvent(.info, "again"))
+        let lines = try text(from: pipe.first.raw).split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasSuffix("warning log lines dropped count=\(lost)") == true)
+        #expect(lines.last?.hasSuffix("info again") == true)
+    }
+
+    @Test func aLineIsNeverLongerThanAPipeTakesInOnePiece() throws {
+        let pipe = try Linux.pipe()
+        let sink = LogSink(lending: pipe.second.raw)
+        sink.write(LogEvent(.info, "long", .text("filler", String(repeating: "x", count: 10_000))))
+        let line = try text(from: pipe.first.raw)
+        #expect(line.utf8.count == LogSink.longestLine)
+        #expect(line.hasSuffix("\n"))
+    }
+}

@@ -1,0 +1,53 @@
+// A directory of a test's own, with a short path (sockets live in it), removed with all it holds when the test lets go.
+
+import Glibc
+
+/// A directory that exists as long as this value is referenced; mode 0700.
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init() {
+        var template = Array("/tmp/tandem-XXXXXX".utf8CString)
+        path = template.withUnsafeMutableBufferPointer { template in
+            guard let start = template.baseAddress, mkdtemp(start) != nil else {
+                preconditionFailure("cannot make a directory in /tmp: errno \(errno)")
+            }
+            return String(cString: start)
+        }
+    }
+
+    deinit { Self.remove(path) }
+
+    /// The path of an entry of this directory.
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file with the mode; an old one is replaced.
+    package func write(_ bytes: [UInt8], to name: String, mode: UInt32 = 0o600) {
+        let descriptor = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        precondition(descriptor >= 0, "cannot write \(path(name)): errno \(errno)")
+        defer { close(descriptor) }
+        precondition(Glibc.write(descriptor, bytes, bytes.count) == bytes.count, "short write to \(path(name))")
+    }
+
+    /// The names of the entries, sorted.
+    package var names: [String] { Self.names(in: path).sorted() }
+
+    private static func names(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static func remove(_ path: String) {
+        if unlink(path) == 0 { return }
+        for name in names(in: path) { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+}
