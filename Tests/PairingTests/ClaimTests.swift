@@ -1,0 +1,76 @@
+// Custom identifiers as claims (PAR-18), and what configuration is targeted at.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPairing
+import Testing
+
+struct ClaimTests {
+    private let own = UniqueIdentifier.random()
+
+    private func secondaryRegistry() throws -> (PairingRegistry, PairingRecord, ApplicationIdentifier) {
+        let fixture = try JoinFixture()
+        var registry = PairingRegistry()
+        let record = PairingRecord(
+            pairing: .random(), role: .secondary, peer: fixture.primary.pin, claim: fixture.primary.claim,
+            created: fixture.start)
+        _ = try registry.joined(record)
+        return (registry, record, try ApplicationIdentifier("com.example.app"))
+    }
+
+    @Test("PAR-18: without a claim the target is the primary's vendor identifier, with one the custom identifier")
+    func target() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        let vendor = try #require(record.peer.derivedIdentifier)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        let custom = try CustomIdentifier("kitchen")
+        #expect(registry.declared(custom, for: app, pairing: record.pairing).changes.count == 1)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(custom))
+        let other = try ApplicationIdentifier("com.example.other")
+        #expect(registry.target(of: record.pairing, app: other, own: own, ownClaim: nil) == .vendor(vendor))
+    }
+
+    @Test("PAR-18: a primary's own claim, else its own vendor identifier, is the target on its side")
+    func ownTarget() throws {
+        var fixture = try JoinFixture()
+        let pairing = try fixture.joinWell().pairing
+        let app = try ApplicationIdentifier("a")
+        let custom = try CustomIdentifier("kitchen")
+        #expect(fixture.registry.target(of: pairing, app: app, own: own, ownClaim: nil) == .vendor(own))
+        #expect(fixture.registry.target(of: pairing, app: app, own: own, ownClaim: custom) == .custom(custom))
+        #expect(fixture.registry.declared(custom, for: app, pairing: pairing).changes.isEmpty)
+    }
+
+    @Test("PAR-18: a later, different claim is alarmed once and has no effect until accepted")
+    func changed() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        let (first, second) = (try CustomIdentifier("kitchen"), try CustomIdentifier("attacker"))
+        _ = registry.declared(first, for: app, pairing: record.pairing)
+        let change = registry.declared(second, for: app, pairing: record.pairing)
+        #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
+        let again = registry.declared(second, for: app, pairing: record.pairing)
+        #expect(again.event == nil && again.changes.isEmpty)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(first))
+        #expect(registry.acceptIdentifier(of: app, pairing: record.pairing)?.claim.effective == second)
+        #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(second))
+    }
+
+    @Test("PAR-18: declaring the one in force again withdraws a waiting offer")
+    func withdrawn() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        let (first, second) = (try CustomIdentifier("kitchen"), try CustomIdentifier("other"))
+        _ = registry.declared(first, for: app, pairing: record.pairing)
+        _ = registry.declared(second, for: app, pairing: record.pairing)
+        #expect(registry.declared(first, for: app, pairing: record.pairing).changes.count == 1)
+        #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
+    }
+
+    @Test("PAR-18: identifiers are compared as bytes, not as text that looks the same")
+    func bytes() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        _ = registry.declared(try CustomIdentifier("K\u{00FC}che"), for: app, pairing: record.pairing)
+        let change = registry.declared(try CustomIdentifier("Ku\u{0308}che"), for: app, pairing: record.pairing)
+        #expect(change.event != nil)
+    }
+}

@@ -1,0 +1,145 @@
+// R21: each attack on a join fails, with one and the same answer to the network and a log line of its own (PAR-7, PAR-8).
+
+import TandemCrypto
+import TandemIdentity
+import TandemLog
+import TandemPairing
+import Testing
+
+struct JoinAttackTests {
+    @Test("PAR-7: a man in the middle has another exporter, so the proof he passes on is wrong")
+    func manInTheMiddle() throws {
+        var fixture = try JoinFixture()
+        let passedOn = try fixture.request(exporter: [UInt8](repeating: 0xAA, count: 32))
+        #expect(fixture.join(passedOn).cause == .wrongProof)
+    }
+
+    @Test("PAR-7: a man in the middle with a key of his own cannot use the victim's proof")
+    func otherKey() throws {
+        var fixture = try JoinFixture()
+        #expect(fixture.join(try fixture.request(), peer: fixture.stranger).cause == .wrongProof)
+    }
+
+    @Test("PAR-7: a recorded exchange replayed on a new connection is refused")
+    func replay() throws {
+        var fixture = try JoinFixture()
+        let recorded = try fixture.request()
+        _ = fixture.join(recorded)
+        #expect(fixture.join(recorded, exporter: [UInt8](repeating: 2, count: 32)).cause == .wrongProof)
+    }
+
+    @Test("PAR-9: the secondary's own proof sent back to it is not the primary's")
+    func reflection() throws {
+        let fixture = try JoinFixture()
+        guard case .token(_, let proof) = try fixture.request().method else { throw JoinFixture.NotJoined() }
+        let reflected = JoinAnswer(pairing: .random(), epoch: 1, claim: fixture.primary.claim, proof: proof)
+        #expect(throws: JoinAnswerError.wrongProof) { try fixture.attempt().accept(reflected, now: fixture.start) }
+    }
+
+    @Test("PAR-8b: a second use by another device is refused and alarmed")
+    func secondUse() throws {
+        var fixture = try JoinFixture()
+        _ = try fixture.joinWell()
+        let second = try fixture.request(by: fixture.stranger)
+        let outcome = fixture.join(second, peer: fixture.stranger)
+        #expect(outcome.cause == .consumedByAnother)
+        guard case .refused(_, _, let event) = outcome else { return }
+        #expect(event.logEvent.level == .error)
+    }
+
+    @Test("PAR-8a: an expired token is refused at its very second, and works just before")
+    func expired() throws {
+        var fixture = try JoinFixture()
+        #expect(fixture.join(try fixture.request(), after: .seconds(900)).cause == .expired)
+        #expect(fixture.join(try fixture.request(), after: .milliseconds(899_999)).cause == nil)
+    }
+
+    @Test("PAR-8a: five wrong proofs use the token up; the right proof is then refused as the sixth attempt")
+    func sixthAttempt() throws {
+        var fixture = try JoinFixture()
+        let wrong = try fixture.request(exporter: [1])
+        for _ in 0..<5 { #expect(fixture.join(wrong).cause == .wrongProof) }
+        #expect(fixture.join(try fixture.request()).cause == .attemptsUsedUp)
+    }
+
+    @Test("PAR-8: of two simultaneous joins by two devices exactly one wins")
+    func simultaneous() throws {
+        var fixture = try JoinFixture()
+        let (first, second) = (try fixture.request(), try fixture.request(by: fixture.stranger))
+        let causes = [fixture.join(second, peer: fixture.stranger).cause, fixture.join(first).cause]
+        #expect(causes == [nil, .consumedByAnother])
+        #expect(fixture.registry.pairings.count == 1)
+    }
+
+    @Test("PAR-8a: an unknown token is refused")
+    func unknownToken() throws {
+        var fixture = try JoinFixture()
+        fixture.registry = PairingRegistry()
+        #expect(fixture.join(try fixture.request()).cause == .unknownToken)
+    }
+
+    @Test("PAR-8a: every cause has a log line of its own and shows no secret; the peer gets one answer")
+    func distinctLines() throws {
+        let pin = try JoinFixture().stranger.pin
+        let events = JoinRefusalCause.allCases.map { PairingEvent.joinRefused($0, peer: pin).logEvent }
+        #expect(Set(events.map(\.message.description)).count == JoinRefusalCause.allCases.count)
+        let fields = Set(events.flatMap { $0.fields.map(\.name) })
+        #expect(fields == ["peer"])
+    }
+
+    @Test("PAR-7: a changed name, report key or token breaks the proof")
+    func tampered() throws {
+        var fixture = try JoinFixture()
+        let request = try fixture.request()
+        let claims = [
+            JoinClaim(name: "other", reportKey: request.claim.reportKey),
+            JoinClaim(name: request.claim.name, reportKey: [1]),
+            JoinClaim(name: "pane", reportKey: Array("l".utf8)),  // a boundary moved between two parts
+        ]
+        for claim in claims {
+            let changed = JoinRequest(method: request.method, claim: claim, versions: request.versions)
+            #expect(fixture.join(changed).cause == .wrongProof)
+        }
+    }
+
+    @Test("PAR-9: the secondary accepts no answer with another name, key, pairing or connection")
+    func tamperedAnswer() throws {
+        var fixture = try JoinFixture()
+        let good = try fixture.joinWell()
+        let claim = JoinClaim(name: "other", reportKey: good.claim.reportKey)
+        let answers = [
+            JoinAnswer(pairing: .random(), epoch: 1, claim: good.claim, proof: good.proof),
+            JoinAnswer(pairing: good.pairing, epoch: 1, claim: claim, proof: good.proof),
+            JoinAnswer(pairing: good.pairing, epoch: 1, claim: good.claim, proof: nil),
+        ]
+        for answer in answers {
+            #expect(throws: JoinAnswerError.wrongProof) { try fixture.attempt().accept(answer, now: fixture.start) }
+        }
+        let elsewhere = fixture.attempt(exporter: [3])
+        #expect(throws: JoinAnswerError.wrongProof) { try elsewhere.accept(good, now: fixture.start) }
+        #expect(try fixture.attempt().accept(good, now: fixture.start).pairing == good.pairing)
+    }
+
+    @Test("PAR-6: nothing is sent to a device that shows another pin, or after the link's time")
+    func wrongPin() throws {
+        let fixture = try JoinFixture()
+        #expect(throws: JoinAnswerError.wrongPin) {
+            try fixture.attempt().request(peer: fixture.stranger.pin, now: fixture.start)
+        }
+        #expect(throws: JoinAnswerError.expired(at: fixture.link.expires)) {
+            try fixture.attempt().request(peer: fixture.primary.pin, now: fixture.link.expires)
+        }
+    }
+
+    @Test("PAR-17: a primary cannot overwrite another primary's pairing by answering with its identifier")
+    func takenPairing() throws {
+        var fixture = try JoinFixture()
+        let record = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
+        var secondary = PairingRegistry()
+        _ = try secondary.joined(record)
+        let intruder = PairingRecord(
+            pairing: record.pairing, role: .secondary, peer: fixture.stranger.pin, claim: fixture.stranger.claim,
+            created: fixture.start)
+        #expect(throws: JoinAnswerError.pairingTaken) { try secondary.joined(intruder) }
+    }
+}

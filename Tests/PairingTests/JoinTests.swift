@@ -1,0 +1,98 @@
+// A join that goes well, repeated, and by manual trust (PAR-6 to PAR-11).
+
+import TandemCrypto
+import TandemIdentity
+import TandemPairing
+import TandemPropertyList
+import TandemWire
+import Testing
+
+struct JoinTests {
+    @Test("PAR-9: the token is consumed and the pairing pending in one set of changes before the answer")
+    func joins() throws {
+        var fixture = try JoinFixture()
+        guard case .joined(let answer, let changes, _) = fixture.join(try fixture.request()) else {
+            throw JoinFixture.NotJoined()
+        }
+        let record = try #require(fixture.registry[answer.pairing])
+        let token = try #require(fixture.registry.tokens[fixture.link.token])
+        #expect(changes == [.putToken(token), .putPairing(record)])
+        #expect(record.state == .pending && record.role == .primary && record.name == "panel")
+        #expect(token.consumption?.pin == fixture.secondary.pin)
+    }
+
+    @Test("PAR-9: both ends keep the same pairing, each the other's pin, name and report key")
+    func bothEnds() throws {
+        var fixture = try JoinFixture()
+        let answer = try fixture.joinWell()
+        let mine = try fixture.attempt().accept(answer, now: fixture.start)
+        let theirs = try #require(fixture.registry[answer.pairing])
+        #expect(mine.pairing == theirs.pairing && mine.role == .secondary)
+        #expect(mine.peer == fixture.primary.pin && theirs.peer == fixture.secondary.pin)
+        #expect(mine.reportKey == fixture.primary.claim.reportKey && mine.address == fixture.link.address)
+        #expect(theirs.reportKey == fixture.secondary.claim.reportKey)
+    }
+
+    @Test("PAR-8b: the same device may ask again on a new connection and gets the same pairing, provably")
+    func repeated() throws {
+        var fixture = try JoinFixture()
+        let first = try fixture.joinWell()
+        let again = [UInt8](repeating: 5, count: 32)
+        let outcome = fixture.join(try fixture.request(exporter: again), exporter: again)
+        guard case .joined(let answer, let changes, _) = outcome else { throw JoinFixture.NotJoined() }
+        #expect(answer.pairing == first.pairing && changes.isEmpty)
+        #expect(try fixture.attempt(exporter: again).accept(answer, now: fixture.start).pairing == first.pairing)
+        #expect(fixture.registry.pairings.count == 1)
+    }
+
+    @Test("PAR-8b: after the pairing is removed its token gives nothing any more")
+    func repeatedAfterUnpairing() throws {
+        var fixture = try JoinFixture()
+        _ = fixture.registry.unpair(try fixture.joinWell().pairing)
+        #expect(fixture.join(try fixture.request()).cause == .pairingGone)
+    }
+
+    @Test("PAR-11: manual trust pairs without a token, for the trusted role and pin only")
+    func manualTrust() throws {
+        var fixture = try JoinFixture()
+        let trusted = TrustedDevice(pin: fixture.primary.pin, role: .primary, address: "[::1]:4747")
+        let attempt = JoinAttempt(credential: .trust(trusted), own: fixture.secondary, exporter: fixture.exporter)
+        let request = try attempt.request(peer: fixture.primary.pin, now: fixture.start)
+        #expect(fixture.join(request).cause == .untrustedPin)
+        _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .primary))
+        #expect(fixture.join(request).cause == .untrustedPin)
+        _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
+        guard case .joined(let answer, let changes, _) = fixture.join(request) else { throw JoinFixture.NotJoined() }
+        #expect(changes.count == 1 && answer.proof == nil)
+        guard case .joined(let again, let none, _) = fixture.join(request) else { throw JoinFixture.NotJoined() }
+        #expect(again.pairing == answer.pairing && none.isEmpty)
+        #expect(try attempt.accept(answer, now: fixture.start).address == "[::1]:4747")
+    }
+
+    @Test("PAR-6, PAR-9: join and joined are read as they were written")
+    func bodies() throws {
+        var fixture = try JoinFixture()
+        let request = try fixture.request()
+        #expect(try JoinRequest(body: request.body) == request)
+        let answer = try fixture.joinWell()
+        #expect(try JoinAnswer(body: answer.body) == answer)
+        let trust = JoinRequest(method: .trust, claim: request.claim, versions: ProtocolVersion.supported)
+        #expect(try JoinRequest(body: trust.body) == trust)
+    }
+
+    @Test(
+        "SES-24: a join with a missing, wrong, oversized or unknown key is refused by that key",
+        arguments: [
+            ("token", nil, .missing), ("token", .data([1]), .value), ("proof", .data([1]), .value),
+            ("method", .string("magic"), .unknown), ("name", .string(""), .value),
+            ("name", .string(String(repeating: "n", count: 65)), .value), ("reportKey", .data([]), .value),
+            ("minimum", .integer(0), .value), ("maximum", .integer(4_294_967_296), .value),
+            ("surplus", .integer(1), .unknown),
+        ] as [(String, PropertyListValue?, BodyError.Problem)])
+    func faults(key: String, value: PropertyListValue?, problem: BodyError.Problem) throws {
+        var body = try JoinFixture().request().body
+        body[key] = value
+        let error = #expect(throws: BodyError.self) { try JoinRequest(body: body) }
+        #expect(error?.problem == problem)
+    }
+}

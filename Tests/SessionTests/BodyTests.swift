@@ -1,0 +1,88 @@
+// The bodies of register, registered, state and application: round trips, and every fault named by its key.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemSession
+import TandemWire
+import Testing
+
+struct BodyTests {
+    private let now = MonotonicTime(nanoseconds: 60_000_000_000)
+
+    private func situation() throws -> Situation {
+        let custom = PairedIdentifier.custom(try CustomIdentifier("Küche"))
+        let entry = PairingSituation(
+            pairing: .random(), peer: .random(), name: "panel", role: .secondary, target: custom, isInstalled: true,
+            level: .background, reason: .counterpartAbsent, since: now + .seconds(-3))
+        return Situation(revision: 7, active: entry.pairing, pairings: [entry])
+    }
+
+    @Test("SES-7: a situation is read as it was written, since as elapsed milliseconds")
+    func situationRoundTrip() throws {
+        let body = try situation().body(now: now)
+        let read = try Situation(body: body, now: now)
+        #expect(read.body(now: now) == body)
+        #expect(body["pairings"]?.arrayValue?.first?.dictionaryValue?["since"] == .integer(3000))
+        let later = try Situation(body: body, now: now + .seconds(100))
+        #expect(later.pairings.first?.since == now + .seconds(97))
+    }
+
+    @Test("SES-6: registered is read as it was written")
+    func registeredRoundTrip() throws {
+        let answer = RegistrationAnswer(
+            device: .random(), role: .primary, directory: "/x", uid: 1000, situation: try situation())
+        #expect(try RegistrationAnswer(body: answer.body(now: now), now: now) == answer)
+    }
+
+    @Test("SES-5: register is read as it was written, with the stated defaults")
+    func registerRoundTrip() throws {
+        let full = Registration(
+            receives: false, anchor: "PEM", identifier: try CustomIdentifier("x"), allowsInvalidSignatures: true)
+        #expect(try Registration(body: full.body) == full)
+        #expect(try Registration(body: [:]) == Registration())
+    }
+
+    @Test("SES-16: application is read as it was written")
+    func applicationRoundTrip() throws {
+        let announcement = ApplicationAnnouncement(
+            isInstalled: true, isConnected: false, identifier: try CustomIdentifier("x"), isAnchored: true)
+        #expect(try ApplicationAnnouncement(body: announcement.body) == announcement)
+    }
+
+    @Test(
+        "SES-7: a fault in state is named by its key",
+        arguments: [
+            ("level", .string("near"), "pairings[0].level", .value), ("level", nil, "pairings[0].level", .missing),
+            ("role", .integer(1), "pairings[0].role", .type), ("since", .integer(-1), "pairings[0].since", .value),
+            ("target", .string("vendor:x"), "pairings[0].target", .value),
+            ("pairing", .data([1, 2]), "pairings[0].pairing", .value),
+            ("installed", .integer(1), "pairings[0].installed", .type),
+        ] as [(String, PropertyListValue?, String, BodyError.Problem)])
+    func stateFaults(key: String, value: PropertyListValue?, path: String, problem: BodyError.Problem) throws {
+        var body = try situation().body(now: now)
+        var entry = try #require(body["pairings"]?.arrayValue?.first?.dictionaryValue)
+        entry[key] = value
+        body["pairings"] = .array([.dictionary(entry)])
+        #expect(throws: BodyError(key: path, problem: problem)) { try Situation(body: body, now: now) }
+    }
+
+    @Test("SES-5: an identifier that is too long, a NUL and text that is not UTF-8 are refused")
+    func registerFaults() {
+        let long = String(repeating: "x", count: 257)
+        let faults: [(PropertyListDictionary, String)] = [
+            (["identifier": .string(long)], "identifier"), (["identifier": "a\0b"], "identifier"),
+            (["anchor": .data([0xFF])], "anchor"),
+        ]
+        for (body, key) in faults {
+            #expect(throws: BodyError(key: key, problem: .value)) { try Registration(body: body) }
+        }
+        #expect(throws: BodyError(key: "receives", problem: .type)) { try Registration(body: ["receives": "yes"]) }
+    }
+
+    @Test("SES-24: a key that a later version may add is ignored")
+    func unknownKey() throws {
+        var body = try situation().body(now: now)
+        body["novelty"] = .integer(1)
+        #expect(try Situation(body: body, now: now).revision == 7)
+    }
+}

@@ -1,0 +1,189 @@
+// Activation of a host app's session (SES-1, SES-5 to SES-7, SES-19, SES-23; R13): every path in and out.
+
+import TandemIdentity
+import TandemSession
+import TandemWire
+import Testing
+
+struct ClientSessionTests {
+    private let now = MonotonicTime(nanoseconds: 1_000)
+    private let device = UniqueIdentifier.random()
+
+    private func pairing(_ id: UniqueIdentifier, level: ReachabilityLevel = .immediate) -> PairingSituation {
+        PairingSituation(
+            pairing: id, peer: .random(), name: "panel", role: .primary, target: .vendor(device), isInstalled: true,
+            level: level, reason: level == .immediate ? .none : .noLink, since: now)
+    }
+
+    private func situation(
+        _ revision: UInt64, active: UniqueIdentifier?, _ ids: [UniqueIdentifier]
+    ) -> Situation {
+        Situation(revision: revision, active: active, pairings: ids.map { pairing($0) })
+    }
+
+    private func activated(role: DeviceRole = .primary, _ situation: Situation) -> ClientSession {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        _ = session.connected()
+        _ = session.greeted()
+        _ = session.registered(answer(role, situation))
+        return session
+    }
+
+    private func answer(_ role: DeviceRole, _ situation: Situation) -> RegistrationAnswer {
+        RegistrationAnswer(device: device, role: role, directory: nil, uid: 1000, situation: situation)
+    }
+
+    @Test("SES-1, SES-5: connect, hello, register, activated")
+    func straightWay() {
+        var session = ClientSession(now: now)
+        #expect(session.activate() == [.connect])
+        #expect(session.connected() == [.startTimer(.seconds(10)), .sendHello])
+        #expect(session.greeted() == [.startTimer(.seconds(10)), .sendRegister])
+        #expect(session.activation == .notActivated)
+        let effects = session.registered(answer(.primary, situation(1, active: nil, [])))
+        #expect(effects == [.stopTimer, .activation(.activated), .situationChanged])
+        #expect(session.activation == .activated && session.role == .primary && session.device == device)
+    }
+
+    @Test("R13: activating again does nothing in any phase on the way or there")
+    func idempotent() {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        #expect(session.activate() == [])
+        _ = session.connected()
+        #expect(session.activate() == [])
+        _ = session.greeted()
+        #expect(session.activate() == [])
+        _ = session.registered(answer(.primary, situation(1, active: nil, [])))
+        #expect(session.activate() == [])
+        _ = session.lost(now: now, random: 0)
+        #expect(session.activate() == [])
+    }
+
+    @Test("SES-19: without a daemon it keeps trying, with growing waits, and says noDaemon")
+    func noDaemon() {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        #expect(session.lost(now: now, random: 0) == [.disconnect, .startTimer(.milliseconds(100))])
+        #expect(session.timerFired(now: now, random: 0) == [.connect])
+        #expect(session.lost(now: now, random: 0) == [.disconnect, .startTimer(.milliseconds(200))])
+        #expect(session.reachability(of: nil).reason == .noDaemon)
+        #expect(session.activation == .notActivated)
+    }
+
+    @Test("LIM-4: a daemon that does not greet within 10 s is left and dialled again")
+    func silentDaemon() {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        _ = session.connected()
+        #expect(session.timerFired(now: now, random: 0) == [.disconnect, .startTimer(.milliseconds(100))])
+        #expect(session.phase == .waiting)
+    }
+
+    @Test("SES-23: losing the daemon fails all open requests and dials again, from the first wait")
+    func daemonLost() {
+        let id = UniqueIdentifier.random()
+        var session = activated(situation(1, active: id, [id]))
+        let effects = session.lost(now: now + .seconds(9), random: 0)
+        #expect(
+            effects == [
+                .disconnect, .failRequests(to: nil, .daemonLost), .activation(.notActivated), .situationChanged,
+                .startTimer(.milliseconds(100)),
+            ])
+        #expect(session.reachability(of: nil) == (.unreachable, .noDaemon, now + .seconds(9)))
+    }
+
+    @Test("SES-23: a primary's switch passes inactive and not activated; requests to the old one fail")
+    func switchOnPrimary() {
+        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        var session = activated(situation(1, active: old, [old, new]))
+        let effects = session.situationArrived(situation(2, active: new, [old, new]))
+        #expect(
+            effects == [
+                .activation(.inactive), .failRequests(to: old, .switched), .activation(.notActivated),
+                .activation(.activated), .situationChanged,
+            ])
+        #expect(session.situation?.active == new)
+    }
+
+    @Test("SES-23: a secondary's session stays activated when its active primary changes")
+    func switchOnSecondary() {
+        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        var session = activated(role: .secondary, situation(1, active: old, [old, new]))
+        #expect(session.situationArrived(situation(2, active: new, [old, new])) == [.situationChanged])
+    }
+
+    @Test("SES-23: requests to a pairing that is removed fail as unpaired")
+    func unpaired() {
+        let id = UniqueIdentifier.random()
+        var session = activated(role: .secondary, situation(1, active: id, [id]))
+        let effects = session.situationArrived(situation(2, active: nil, []))
+        #expect(effects == [.failRequests(to: id, .unpaired), .situationChanged])
+        #expect(session.reachability(of: nil).reason == .notPaired)
+    }
+
+    @Test("The first pairing of a session that had none is no switch")
+    func firstPairing() {
+        let id = UniqueIdentifier.random()
+        var session = activated(situation(1, active: nil, []))
+        #expect(session.situationArrived(situation(2, active: id, [id])) == [.situationChanged])
+    }
+
+    @Test("SES-7: a revision that does not grow is ignored")
+    func oldRevision() {
+        let id = UniqueIdentifier.random()
+        var session = activated(situation(5, active: id, [id]))
+        #expect(session.situationArrived(situation(5, active: nil, [])) == [])
+        #expect(session.situationArrived(situation(4, active: nil, [])) == [])
+        #expect(session.situation?.active == id)
+    }
+
+    @Test(
+        "SES-6: a refusal that waiting cannot cure ends the attempts",
+        arguments: [RefusalName.appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications])
+    func finalRefusal(name: RefusalName) {
+        var session = ClientSession(now: now)
+        _ = session.activate()
+        _ = session.connected()
+        #expect(session.refused(name, now: now, random: 0) == [.disconnect, .stopTimer, .activationRefused(name)])
+        #expect(session.lost(now: now, random: 0) == [.disconnect])
+        #expect(session.activate() == [.connect])
+    }
+
+    @Test("SES-6: already-receiving after a reconnect is the daemon's memory of the old connection: try again")
+    func staleReceiver() {
+        var session = activated(situation(1, active: nil, []))
+        _ = session.lost(now: now, random: 0)
+        _ = session.timerFired(now: now, random: 0)
+        _ = session.connected()
+        #expect(session.refused(.alreadyReceiving, now: now, random: 0).last == .startTimer(.milliseconds(200)))
+    }
+
+    @Test("SES-18: a daemon that stops is dialled again", arguments: [RefusalName.stopping, .slowConsumer, .malformed])
+    func passingRefusal(name: RefusalName) {
+        var session = activated(situation(1, active: nil, []))
+        #expect(session.refused(name, now: now, random: 0).last == .startTimer(.milliseconds(100)))
+    }
+
+    @Test("The app's own end completes everything and connects no more")
+    func end() {
+        let id = UniqueIdentifier.random()
+        var session = activated(situation(1, active: id, [id]))
+        let effects = session.end(now: now)
+        #expect(effects.contains(.failRequests(to: nil, .ended)))
+        #expect(session.phase == .idle)
+        #expect(session.lost(now: now, random: 0) == [.disconnect])
+        #expect(session.timerFired(now: now, random: 0) == [])
+    }
+
+    @Test("Frames of the wrong phase change nothing")
+    func wrongPhase() {
+        var session = ClientSession(now: now)
+        #expect(session.greeted() == [])
+        #expect(session.registered(answer(.primary, situation(1, active: nil, []))) == [])
+        #expect(session.situationArrived(situation(1, active: nil, [])) == [])
+        #expect(session.connected() == [.disconnect])
+        #expect(session.phase == .idle)
+    }
+}

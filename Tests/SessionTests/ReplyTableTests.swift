@@ -1,0 +1,90 @@
+// Exactly one completion for each request (SES-9), whatever order things happen in.
+
+import TandemIdentity
+import TandemSession
+import Testing
+
+struct ReplyTableTests {
+    private let now = MonotonicTime(nanoseconds: 0)
+    private let pairing = UniqueIdentifier.random()
+
+    @Test("SES-9: an answer completes once; a later one is counted and dropped")
+    func once() {
+        var table = ReplyTable<Int>(capacity: 4)
+        let id = UniqueIdentifier.random()
+        #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 7) == true)
+        #expect(table.answered(id, from: pairing) == 7)
+        #expect(table.answered(id, from: pairing) == nil)
+        #expect(table.strayAnswers == 1)
+    }
+
+    @Test("SES-9: an answer from another pairing completes nothing")
+    func otherPairing() {
+        var table = ReplyTable<Int>(capacity: 4)
+        let id = UniqueIdentifier.random()
+        _ = table.open(id, to: pairing, deadline: now + .seconds(1), token: 7)
+        #expect(table.answered(id, from: .random()) == nil)
+        #expect(table.count == 1)
+    }
+
+    @Test("SES-9: the deadline completes at its moment and not before")
+    func deadline() {
+        var table = ReplyTable<Int>(capacity: 4)
+        _ = table.open(.random(), to: pairing, deadline: now + .seconds(2), token: 2)
+        _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), token: 1)
+        #expect(table.nextDeadline == now + .seconds(1))
+        #expect(table.expired(now: now + .milliseconds(999)) == [])
+        #expect(table.expired(now: now + .seconds(1)) == [1])
+        #expect(table.nextDeadline == now + .seconds(2))
+    }
+
+    @Test("LIM-7: a full table and an open identifier leave the token with the caller")
+    func refused() {
+        var table = ReplyTable<Int>(capacity: 1)
+        let id = UniqueIdentifier.random()
+        #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 1) == true)
+        #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 2) == false)
+        #expect(table.open(.random(), to: pairing, deadline: now + .seconds(1), token: 3) == false)
+        #expect(table.closedAll() == [1])
+    }
+
+    @Test("R5: in 10,000 random schedules each of the tokens leaves exactly once", arguments: [1, 2, 3] as [UInt64])
+    func randomSchedules(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var table = ReplyTable<Int>(capacity: .max)
+        var (time, completions, ids) = (now, [Int: Int](), [UniqueIdentifier]())
+        let pairings = (0..<3).map { _ in UniqueIdentifier.random(using: &random) }
+        func count(_ tokens: [Int]) { for token in tokens { completions[token, default: 0] += 1 } }
+        for token in 0..<10_000 {
+            let (id, wait) = (UniqueIdentifier.random(using: &random), Int(random.next() % 50) + 1)
+            let pairing = pairings[Int(random.next() % 3)]
+            #expect(table.open(id, to: pairing, deadline: time + .milliseconds(wait), token: token) == true)
+            ids.append(id)
+            time = time + .milliseconds(Int(random.next() % 4))
+            switch random.next() % 6 {
+            case 0, 1, 2: count(pairings.compactMap { table.answered(ids[ids.count - 1], from: $0) })
+            case 3: count(table.expired(now: time))
+            case 4: count([table.abandoned(ids[Int(random.next() % UInt64(ids.count))])].compactMap(\.self))
+            default: if random.next() % 100 == 0 { count(table.closed(pairing: pairing)) }
+            }
+        }
+        count(table.closedAll())
+        #expect(completions.count == 10_000)
+        #expect(completions.values.allSatisfy { $0 == 1 })
+    }
+}
+
+/// A small seeded generator (SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
