@@ -1,0 +1,76 @@
+// Which frames a local connection takes in which phase (SES-1, SES-5, CTL-1). The switch names every kind, so that a new
+// one cannot be let in by forgetting it.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemRelay
+import TandemSession
+import TandemWire
+
+extension HostAppConnection {
+    func receive(_ frame: Frame, _ envelope: Envelope) throws(WireError) {
+        switch phase {
+        case .opening: try greet(envelope)
+        case .greeted: try begin(envelope)
+        case .registered(let port, _): take(frame, envelope, port)
+        case .controlling: control(envelope)
+        case .registering, .closing: break
+        }
+    }
+
+    /// The client's hello: the highest common version and the common capabilities (SES-2, SES-3).
+    private func greet(_ envelope: Envelope) throws(WireError) {
+        guard envelope.kind == .hello, envelope.pairing == nil else {
+            return refuse(.helloExpected, "the first frame must be hello, without a pairing")
+        }
+        let hello = try Hello(body: envelope.dictionaryBody())
+        guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
+            return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
+        }
+        capabilities = Capability.allCases.filter(hello.capabilities.contains)
+        let answer = Hello(
+            .chosen(version), capabilities: capabilities, software: endpoint.options.software,
+            role: endpoint.options.role, device: endpoint.options.device)
+        phase = .greeted
+        send(try Envelope(.hello).with(body: answer.body))
+    }
+
+    private func begin(_ envelope: Envelope) throws(WireError) {
+        switch envelope.kind {
+        case .register: try register(envelope)
+        case .control:
+            phase = .controlling
+            control(envelope)
+        case .ping: pong(envelope)
+        case .pong: break
+        case .bye: finish()
+        case .hello, .refusal, .registered, .state, .message, .messageData, .reply, .failure, .configuration, .result,
+            .application, .item, .gap, .stored, .join, .joined:
+            unexpected(envelope, "before register")
+        }
+    }
+
+    private func take(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
+        switch envelope.kind {
+        case .message, .messageData: pass(frame, envelope, port)
+        case .reply, .failure:
+            if !endpoint.handOvers.answered(envelope, by: number) { pass(frame, envelope, port) }
+        case .ping: pong(envelope)
+        case .pong: break
+        case .bye: finish()
+        case .hello, .refusal, .register, .registered, .state, .configuration, .control, .result, .application, .item,
+            .gap, .stored, .join, .joined:
+            unexpected(envelope, "after register")
+        }
+    }
+
+    private func pass(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
+        if let name = port.receive(frame, envelope) { refuse(name, "in \(envelope.kind.rawValue)") }
+    }
+
+    func pong(_ envelope: Envelope) { send(Envelope(.pong, id: envelope.id)) }
+
+    func unexpected(_ envelope: Envelope, _ place: String) {
+        refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
+    }
+}

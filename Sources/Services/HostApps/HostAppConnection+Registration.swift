@@ -1,0 +1,61 @@
+// From `register` to `registered` (SES-5, SES-6): whose the app is, whether its messages are taken already, and only then
+// a place in the relay.
+
+import TandemIdentity
+import TandemLog
+import TandemPropertyList
+import TandemReactor
+import TandemRelay
+import TandemSession
+import TandemTransport
+import TandemWire
+
+extension HostAppConnection {
+    func register(_ envelope: Envelope) throws(WireError) {
+        guard let app = envelope.app else { throw .missingKey(.app, .register) }
+        do {
+            try register(app, TandemSession.Registration(body: envelope.dictionaryBody()))
+        } catch let error as WireError {
+            throw error
+        } catch {
+            refuse(.envelope, "\(error)")
+        }
+    }
+
+    private func register(_ app: ApplicationIdentifier, _ registration: TandemSession.Registration) {
+        if registration.receives, endpoint.receivers[app] != nil {
+            return refuse(.alreadyReceiving, "another connection takes the messages of \(app)")
+        }
+        let application = ConnectedApplication(
+            app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
+            takesConfiguration: capabilities.contains(.configuration))
+        if registration.receives { endpoint.receivers[app] = self }
+        phase = .registering
+        channel.pauseReading()
+        endpoint.claim(app, by: credentials.user) { [weak self] refusal in self?.claimed(application, refusal) }
+    }
+
+    private func claimed(_ application: ConnectedApplication, _ refusal: Refusal?) {
+        guard case .registering = phase else { return endpoint.release(application.app, from: self) }
+        channel.resumeReading()
+        if let refusal {
+            endpoint.release(application.app, from: self)
+            return refuse(refusal)
+        }
+        enter(application)
+    }
+
+    private func enter(_ application: ConnectedApplication) {
+        let (app, role) = (application.app, application.role)
+        let registration = application.registration
+        endpoint.relay.install(app, role: role, identifier: registration.identifier)
+        let port = endpoint.relay.attach(
+            self, app: app, role: role, receives: registration.receives, capabilities: capabilities)
+        phase = .registered(port, application)
+        let answer = RegistrationAnswer(
+            device: endpoint.options.device, role: role, directory: endpoint.directory(of: app),
+            uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, role: role))
+        send(try Envelope(.registered, app: app).with(body: answer.body(now: endpoint.scheduler.now)))
+        endpoint.entered(self, application)
+    }
+}

@@ -1,0 +1,139 @@
+// One connection on a local socket, from hello to its end. It decides which frames may come when, and hands them to whom
+// they concern: messages and answers to the relay, answers to configurations to the hand-overs, control requests to the
+// responder. What is wrong earns one refusal, and then the connection closes.
+
+import TandemIdentity
+import TandemLog
+import TandemPropertyList
+import TandemReactor
+import TandemRelay
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// A host app's or a command's connection to its daemon.
+final class HostAppConnection {
+    enum Phase {
+        /// Nothing but `hello`.
+        case opening
+        /// `register` or `control` decides what the connection is.
+        case greeted
+        /// Its app's ownership is being stored; it is not read meanwhile.
+        case registering
+        case registered(RelayPort, ConnectedApplication)
+        case controlling
+        /// Refused or told to go; nothing more is read.
+        case closing
+    }
+
+    let number: ConnectionNumber
+    let credentials: PeerCredentials
+    let channel: FrameChannel
+    unowned let endpoint: LocalEndpoint
+    var phase = Phase.opening
+    var capabilities: [Capability] = []
+    /// Control requests that wait for their answer.
+    var openControls: Set<UniqueIdentifier> = []
+    private(set) var acceptedBytes: UInt64 = 0
+
+    init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {
+        self.number = number
+        self.channel = channel
+        self.credentials = credentials
+        self.endpoint = endpoint
+    }
+
+    func start() {
+        channel.delegate = self
+        channel.start()
+    }
+
+    /// Sends the frame of an envelope that we made.
+    func send(_ envelope: @autoclosure () throws(WireError) -> Envelope) {
+        do throws(WireError) { send(try envelope().frame()) } catch {
+            endpoint.log(LogEvent(.error, "frame not written", .text("error", "\(error)")))
+            channel.close()
+        }
+    }
+
+    /// Tells why, and ends the connection.
+    func refuse(_ refusal: Refusal) {
+        endpoint.log(
+            LogEvent(
+                .warning, "local connection refused", .text("name", refusal.word), .outside("text", refusal.text),
+                .integer("uid", credentials.user), .integer("pid", credentials.process)))
+        end(with: Envelope(.refusal, name: refusal.word), refusal.text)
+    }
+
+    func refuse(_ name: RefusalName, _ text: String = "") { refuse(Refusal(name, text)) }
+
+    private func end(with envelope: Envelope, _ text: String) {
+        if case .closing = phase { return }
+        send(try envelope.with(body: text.isEmpty ? [:] : ["text": .string(text)]))
+        leave()
+        channel.closeAfterFlush()
+    }
+
+    /// Flushes and closes, after `bye` has been sent.
+    func finish() {
+        leave()
+        channel.closeAfterFlush()
+    }
+
+    /// Leaves the relay; what it owes others is settled.
+    func leave() {
+        let last = phase
+        phase = .closing
+        guard case .registered(let port, let application) = last else { return }
+        port.closed()
+        endpoint.left(self, application)
+    }
+}
+
+extension HostAppConnection: RelayEndpoint {
+    var queuedBytes: Int { channel.queuedBytes }
+    var isCongested: Bool { channel.isCongested }
+    /// Nobody asks for a host app's: its open requests fail as 7011 whether sent or not (SES-11).
+    var departedBytes: UInt64 { acceptedBytes }
+
+    func send(_ frame: Frame) {
+        acceptedBytes += UInt64(frame.bytes.count)
+        channel.send(frame)
+    }
+
+    /// It does not read: a refusal would only wait behind all the rest.
+    func overflowed() { channel.close(.slowConsumer) }
+
+    func pauseReading() { channel.pauseReading() }
+
+    func resumeReading() { channel.resumeReading() }
+}
+
+extension HostAppConnection: FrameChannelDelegate {
+    func channelDidOpen(_ channel: FrameChannel) {}
+
+    func channel(_ channel: FrameChannel, didReceive frame: Frame) {
+        do throws(WireError) {
+            try receive(frame, Envelope(reading: frame))
+        } catch {
+            refuse(refusal(for: error))
+        }
+    }
+
+    func channelDidDrain(_ channel: FrameChannel) {
+        if case .registered(let port, _) = phase { port.drained() }
+    }
+
+    func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
+        leave()
+        endpoint.closed(self, reason)
+    }
+
+    /// A malformed identifier has a name of its own where it is the first thing said (SES-6).
+    private func refusal(for error: WireError) -> Refusal {
+        guard case .greeted = phase, case .invalidValue(EnvelopeKey.app.rawValue, _) = error else {
+            return Refusal(error)
+        }
+        return Refusal(.application, error.description)
+    }
+}

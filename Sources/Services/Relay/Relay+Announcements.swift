@@ -1,0 +1,52 @@
+// What two devices tell each other of their apps (SES-16): what leaves for a link, and what comes from one.
+
+package import TandemIdentity
+import TandemLog
+import TandemPropertyList
+package import TandemSession
+import TandemWire
+
+extension Relay {
+    func announce(_ application: LocalApplication, to port: RelayPort) {
+        var announcement = application.announcement
+        if port.side.role == .secondary { announcement.identifier = nil }
+        do {
+            deliver(try Envelope(.application, app: application.app).with(body: announcement.body), to: port)
+        } catch {
+            notWritten(.application, error)
+        }
+    }
+
+    func announced(_ envelope: Envelope, from port: RelayPort) -> RefusalName? {
+        guard case .link(let end) = port.source else { return .unexpected }
+        guard let app = envelope.app else { return .envelope }
+        guard let body = try? envelope.dictionaryBody() else { return .malformed }
+        guard let announcement = try? ApplicationAnnouncement(body: body) else { return .envelope }
+        let declared = end.announcement(of: app)?.identifier
+        guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
+        let application = port.side.applications[app]
+        routeMayHaveChanged(application, end)
+        delegate?.relay(self, counterpartOf: app, in: end.known, announced: announcement)
+        if let application, announcement.identifier != declared { markState(of: application) }
+        return nil
+    }
+
+    /// What the other device announced of an app; nil if nothing.
+    package func announcement(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
+    ) -> ApplicationAnnouncement? {
+        sides[role].pairings[pairing]?.announcement(of: app)
+    }
+
+    /// Level, reason and since of an app's counterpart; nil if there is no such pairing or app.
+    package func reachability(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
+    ) -> Reachability? {
+        sides[role].applications[app]?.route(to: pairing)?.reachability
+    }
+
+    /// Whether a link of this pairing is up.
+    package func isLinked(_ pairing: UniqueIdentifier, role: DeviceRole) -> Bool {
+        sides[role].pairings[pairing]?.link != nil
+    }
+}

@@ -1,0 +1,89 @@
+// Who is attached: host apps' connections and links come and go here, and each change updates the ways that depend on it.
+
+package import TandemIdentity
+import TandemReactor
+package import TandemSession
+package import TandemWire
+
+extension Relay {
+    /// Makes an app known as installed; again, changes what is known of it. An identifier once declared stays until
+    /// another one is.
+    package func install(
+        _ app: ApplicationIdentifier, role: DeviceRole, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
+    ) {
+        let application = sides[role].applications[app] ?? addApplication(app, to: sides[role])
+        let before = application.announcement
+        application.identifier = identifier ?? application.identifier
+        application.isAnchored = isAnchored ?? application.isAnchored
+        if application.announcement != before { localChanged(application, role) }
+    }
+
+    private func addApplication(_ app: ApplicationIdentifier, to side: Side) -> LocalApplication {
+        let application = LocalApplication(app: app)
+        side.applications[app] = application
+        for pairing in side.pairings.values { application.addRoute(to: pairing, now: scheduler.now) }
+        localChanged(application, side.role)
+        return application
+    }
+
+    /// Attaches a host app's connection. The caller has authorised it and made sure that at most one receives.
+    package func attach(
+        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, role: DeviceRole, receives: Bool,
+        capabilities: [Capability] = Capability.allCases
+    ) -> RelayPort {
+        install(app, role: role)
+        let side = sides[role]
+        let application = side.applications[app] ?? addApplication(app, to: side)
+        let port = RelayPort(
+            endpoint: endpoint, side: side, source: .application(application), receives: receives,
+            capabilities: capabilities, relay: self)
+        ports[endpoint.number] = port
+        application.ports.append(port)
+        if receives {
+            application.receiver = port
+            localChanged(application, role)
+        }
+        return port
+    }
+
+    /// Attaches the link of a pairing after hello, announces the apps, and replaces an older link.
+    /// - Returns: nil if the pairing is not known here.
+    package func linkUp(
+        _ endpoint: any RelayEndpoint, pairing: UniqueIdentifier, role: DeviceRole,
+        capabilities: [Capability] = Capability.allCases
+    ) -> RelayPort? {
+        let side = sides[role]
+        guard let end = side.pairings[pairing] else { return nil }
+        end.link?.closed(.noLink)
+        let port = RelayPort(
+            endpoint: endpoint, side: side, source: .link(end), receives: true, capabilities: capabilities, relay: self)
+        ports[endpoint.number] = port
+        end.way = .link(port)
+        for application in side.applications.values.sorted(by: { $0.app < $1.app }) { announce(application, to: port) }
+        pairingChanged(end)
+        return port
+    }
+
+    /// A `bye` or a failed attempt told why there is no link; nothing if there is one.
+    package func setLinkDown(_ reason: ReachabilityReason, pairing: UniqueIdentifier, role: DeviceRole) {
+        guard let end = sides[role].pairings[pairing], end.link == nil else { return }
+        end.linkDown(reason)
+        pairingChanged(end)
+    }
+
+    func detach(_ port: RelayPort, reason: ReachabilityReason) {
+        ports[port.number] = nil
+        switch port.source {
+        case .application(let application):
+            application.ports.removeAll { $0 === port }
+            if application.receiver === port {
+                application.receiver = nil
+                localChanged(application, port.side.role)
+            }
+        case .link(let end):
+            if end.link === port { end.linkDown(reason) }
+            pairingChanged(end)
+        }
+        failOpenRequests(of: port)
+    }
+}

@@ -1,0 +1,110 @@
+// What host apps and the other device are told of changes: `state` to each connection of an app (SES-7), `application` to
+// each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn, so that a flap within one
+// turn costs one frame and always ends with the truth.
+
+package import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+package import TandemSession
+import TandemWire
+
+/// What has changed since the end of the last turn.
+struct RelayChanges {
+    var isScheduled = false
+    /// Increases with each publication: every `state` has a higher revision than the one before.
+    var revision: UInt64 = 1
+}
+
+extension Relay: TurnParticipant {
+    package func turnDidEnd() {
+        changes.isScheduled = false
+        changes.revision += 1
+        for side in [sides.primary, sides.secondary] {
+            for application in side.applications.values { publish(application, of: side) }
+        }
+    }
+
+    private func publish(_ application: LocalApplication, of side: Side) {
+        if application.needsAnnouncement {
+            application.needsAnnouncement = false
+            for pairing in side.pairings.values { if let port = pairing.link { announce(application, to: port) } }
+        }
+        guard application.needsState else { return }
+        application.needsState = false
+        guard !application.ports.isEmpty else { return }
+        do {
+            let body = situation(of: application, side).body(now: scheduler.now)
+            let frame = try Envelope(.state, app: application.app).with(body: body).frame()
+            for port in application.ports { deliver(frame, to: port) }
+        } catch {
+            notWritten(.state, error)
+        }
+    }
+
+    /// The situation as an app of this side sees it now.
+    package func situation(of app: ApplicationIdentifier, role: DeviceRole) -> Situation {
+        let side = sides[role]
+        return situation(of: side.applications[app], side)
+    }
+
+    private func situation(of application: LocalApplication?, _ side: Side) -> Situation {
+        let routes = (application?.routes ?? []).sorted { $0.pairing.known.pairing < $1.pairing.known.pairing }
+        let pairings = routes.map { route in
+            let known = route.pairing.known
+            return PairingSituation(
+                pairing: known.pairing, peer: known.peer, name: known.name, role: known.role,
+                target: target(of: route.app, in: route.pairing, side), isInstalled: route.isInstalled,
+                level: route.reachability.level, reason: route.reachability.reason, since: route.reachability.since)
+        }
+        return Situation(revision: changes.revision, active: side.active, pairings: pairings)
+    }
+
+    private func target(of app: ApplicationIdentifier, in end: PairingEnd, _ side: Side) -> PairedIdentifier {
+        if let delegate { return delegate.relay(self, targetOf: app, in: end.known) }
+        let declared =
+            side.role == .primary ? side.applications[app]?.identifier : end.announcement(of: app)?.identifier
+        let primary = side.role == .primary ? side.device : end.known.peer
+        return declared.map { .custom($0) } ?? .vendor(primary)
+    }
+}
+
+extension Relay {
+    /// Tells the app's connections the situation again: its target has changed.
+    package func refresh(_ app: ApplicationIdentifier, role: DeviceRole) {
+        if let application = sides[role].applications[app] { markState(of: application) }
+    }
+
+    func markState(of side: Side) { side.applications.values.forEach(markState) }
+
+    func markState(of application: LocalApplication) {
+        application.needsState = true
+        scheduleTurnEnd()
+    }
+
+    /// A local app came, went or declared something: the other devices are told, and the simulator's other side sees it.
+    func localChanged(_ application: LocalApplication, _ role: DeviceRole) {
+        application.needsAnnouncement = true
+        scheduleTurnEnd()
+        let other = sides[role.counterpart]
+        for pairing in other.pairings.values {
+            guard case .loopback = pairing.way else { continue }
+            routeMayHaveChanged(other.applications[application.app], pairing)
+        }
+    }
+
+    /// The link or the state of a pairing changed: all apps' ways through it are worked out anew.
+    func pairingChanged(_ end: PairingEnd) {
+        for application in sides[end.known.role].applications.values { routeMayHaveChanged(application, end) }
+    }
+
+    func routeMayHaveChanged(_ application: LocalApplication?, _ end: PairingEnd) {
+        guard let application, let route = application.route(to: end.known.pairing) else { return }
+        if route.update(now: scheduler.now) { markState(of: application) }
+    }
+
+    private func scheduleTurnEnd() {
+        guard !changes.isScheduled else { return }
+        changes.isScheduled = true
+        scheduler.atEndOfTurn(self)
+    }
+}

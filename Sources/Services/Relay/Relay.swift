@@ -1,0 +1,87 @@
+// The forwarding path between host apps and device links: it checks who may send what to whom, and passes on the very
+// bytes that came. It stores nothing, opens no body and reads no file; what must be durable is not its business. One relay
+// serves one loop, and everything here happens on it.
+
+package import TandemIdentity
+package import TandemLog
+package import TandemReactor
+package import TandemSession
+import TandemWire
+
+/// The relay of one device, or of the simulator's two.
+package final class Relay {
+    package let scheduler: any Scheduler
+    package weak var delegate: (any RelayDelegate)?
+    let sides: PerRole<Side>
+    let log: LogHandler
+    let counts: RelayCounts
+    var ledger = RequestLedger(capacity: Limits.openRequests)
+    /// Everyone that an answer may have to go to.
+    var ports: [ConnectionNumber: RelayPort] = [:]
+    var changes = RelayChanges()
+    var isSweepScheduled = false
+    /// Stopping: nothing new is passed on, what is open may be answered (SES-18).
+    package private(set) var isStopping = false
+    private var whenIdle: (() -> Void)?
+    private var lastNumber: UInt64 = 0
+
+    /// - Parameter devices: this device's vendor identifier, twice; the simulator's two devices'.
+    package init(
+        scheduler: any Scheduler, devices: PerRole<UniqueIdentifier>, counters: Counters = Counters(),
+        log: @escaping LogHandler = { _ in }
+    ) {
+        self.scheduler = scheduler
+        sides = PerRole(
+            primary: Side(role: .primary, device: devices.primary),
+            secondary: Side(role: .secondary, device: devices.secondary))
+        counts = RelayCounts(counters)
+        self.log = log
+    }
+
+    /// A number for a new endpoint.
+    package func nextNumber() -> ConnectionNumber {
+        lastNumber += 1
+        return ConnectionNumber(lastNumber)
+    }
+
+    /// The requests that still wait for an answer.
+    package var openRequestCount: Int { ledger.count }
+
+    /// Passes nothing new on from here on (SES-18); calls back once: when no request is open any more, at once if none
+    /// is, or when the time is over.
+    package func stop(within time: Duration = .seconds(5), whenIdle: @escaping () -> Void) {
+        isStopping = true
+        self.whenIdle = whenIdle
+        scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }
+        checkIdle()
+    }
+
+    func checkIdle() {
+        if isStopping, ledger.count == 0 { becomeIdle() }
+    }
+
+    private func becomeIdle() {
+        guard let whenIdle else { return }
+        self.whenIdle = nil
+        whenIdle()
+    }
+}
+
+/// The relay's counters, looked up once.
+struct RelayCounts {
+    let forwarded: Counter
+    let answered: Counter
+    let failed: Counter
+    let stray: Counter
+    let shed: Counter
+    let expired: Counter
+
+    init(_ counters: Counters) {
+        forwarded = counters.counter("relay.forwarded")
+        answered = counters.counter("relay.answered")
+        failed = counters.counter("relay.failed")
+        stray = counters.counter("relay.stray")
+        shed = counters.counter("relay.shed")
+        expired = counters.counter("relay.expired")
+    }
+}

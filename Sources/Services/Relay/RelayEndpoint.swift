@@ -1,0 +1,41 @@
+// What the relay needs of a connection, so that host apps' sockets, device links and test doubles plug in alike. The relay
+// never asks what kind of stream is below, and never writes bytes that are not a frame.
+
+package import TandemSession
+package import TandemWire
+
+/// One end of the forwarding path: a host app's connection or a device link. Confined to the relay's loop.
+package protocol RelayEndpoint: AnyObject {
+    /// Never used twice within one relay.
+    var number: ConnectionNumber { get }
+
+    /// The bytes accepted and not yet given to the system.
+    var queuedBytes: Int { get }
+
+    /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
+    var isCongested: Bool { get }
+
+    /// The bytes accepted by ``send(_:)`` since the connection began.
+    var acceptedBytes: UInt64 { get }
+
+    /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of
+    /// them: a caller that is told "not sent" may send again.
+    var departedBytes: UInt64 { get }
+
+    /// Queues the frame as the bytes it is; they leave with the others of this turn. Nothing after a close.
+    func send(_ frame: Frame)
+
+    /// A frame did not fit the quota (LIM-6) and was not sent. The end closes itself as `slow-consumer` if it should;
+    /// it does not call back into the relay before the end of the turn.
+    func overflowed()
+
+    /// Stops taking frames from this end's peer, because whom it sends to is congested. Nests not: a flag.
+    func pauseReading()
+
+    func resumeReading()
+}
+
+extension RelayEndpoint {
+    /// Whether a frame of this many bytes fits the quota (LIM-6).
+    package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
+}

@@ -1,0 +1,70 @@
+// A connection's own entry into the relay. It holds what was looked up when the connection was attached, so that a frame
+// is authorised and routed from here without asking who the connection was. Whoever owns the endpoint keeps its port.
+
+import TandemIdentity
+import TandemReactor
+package import TandemSession
+package import TandemWire
+
+/// The relay's side of one attached connection.
+package final class RelayPort {
+    /// What the connection proved to be when it was attached (FRM-13).
+    enum Source {
+        case application(LocalApplication)
+        case link(PairingEnd)
+    }
+
+    package let endpoint: any RelayEndpoint
+    let side: Side
+    let source: Source
+    /// Whether this is the connection that takes the app's messages.
+    let receives: Bool
+    private let takesMessages: Bool
+    private let takesData: Bool
+    let congestion = Congestion()
+    private(set) var isClosed = false
+    private unowned let relay: Relay
+
+    init(
+        endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
+        relay: Relay
+    ) {
+        self.endpoint = endpoint
+        self.side = side
+        self.source = source
+        self.receives = receives
+        takesMessages = capabilities.contains(.message)
+        takesData = capabilities.contains(.messageData)
+        self.relay = relay
+    }
+
+    var number: ConnectionNumber { endpoint.number }
+
+    /// Whether the other end agreed to get this kind of message (SES-3).
+    func takes(_ kind: FrameKind) -> Bool { kind == .messageData ? takesData : takesMessages }
+
+    /// Takes a `message`, `messageData`, `reply` or `failure`, and from a link `application`.
+    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot be
+    ///   passed on has then been answered with `failure`.
+    package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
+        guard !isClosed else { return nil }
+        switch envelope.kind {
+        case .message, .messageData: return relay.forward(frame, envelope, from: self)
+        case .reply, .failure: return relay.answer(frame, envelope, from: self)
+        case .application: return relay.announced(envelope, from: self)
+        default: return .unexpected
+        }
+    }
+
+    /// The endpoint's queue has drained: who was held back may go on.
+    package func drained() { congestion.end(relay.scheduler) }
+
+    /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.
+    /// - Parameter reason: for a link, what host apps see as the reason.
+    package func closed(_ reason: ReachabilityReason = .noLink) {
+        guard !isClosed else { return }
+        isClosed = true
+        congestion.end(relay.scheduler)
+        relay.detach(self, reason: reason)
+    }
+}
