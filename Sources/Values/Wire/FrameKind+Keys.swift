@@ -18,8 +18,13 @@ extension FrameKind {
         }
     }
 
-    /// Every key that a frame of this kind may have.
+    /// Every key that a frame of this kind may have; `sealing` wherever there may be a body to seal.
     var allowedKeys: EnvelopeKeys {
+        let keys = listedKeys
+        return keys.contains(.body) ? keys.union(Self.sealing) : keys
+    }
+
+    private var listedKeys: EnvelopeKeys {
         switch self {
         case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored: requiredKeys
         case .hello: Self.helloAll
@@ -38,6 +43,7 @@ extension FrameKind {
     private static let none = EnvelopeKeys([.kind])
     private static let bodyOnly = EnvelopeKeys([.kind, .body])
     private static let nameOnly = EnvelopeKeys([.kind, .name])
+    private static let sealing = EnvelopeKeys([.sealing])
     private static let idOnly = EnvelopeKeys([.kind, .id])
     private static let appAndBody = EnvelopeKeys([.kind, .app, .body])
     private static let addressedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .body])

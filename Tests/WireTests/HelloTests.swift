@@ -1,0 +1,67 @@
+// Hello (SES-2 to SES-4): what each end says, and that a version is agreed on or there is none.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite struct HelloTests {
+    static func version(_ number: UInt32) throws -> ProtocolVersion { try #require(ProtocolVersion(number)) }
+
+    @Test func aClientsHelloComesOutAsItWentIn() throws {
+        let hello = Hello.offer(software: "test 1")
+        #expect(hello.body["minimum"] == 1)
+        #expect(try Hello(body: hello.body) == hello)
+    }
+
+    @Test func aLinksHelloComesOutAsItWentIn() throws {
+        let uuid = UniqueIdentifier.random()
+        let mark = SequenceMark(app: try ApplicationIdentifier("a.b"), channel: .configuration, sequence: 9)
+        let hello = Hello(
+            .chosen(.first), capabilities: [.message], software: "test 1", role: .secondary, device: uuid,
+            link: LinkHello(name: "kitchen", epoch: 2, instance: uuid, received: [mark], sent: []))
+        #expect(try Hello(body: Body.dictionary(Body.bytes(hello.body)[...])) == hello)
+    }
+
+    @Test func unknownCapabilitiesAndKeysOfANewerPeerAreIgnored() throws {
+        var body = Hello.offer(software: "newer 9").body
+        body["capabilities"] = ["message", "telepathy"]
+        body["future"] = 1
+        #expect(try Hello(body: body).capabilities == [.message])
+    }
+
+    @Test(
+        arguments: [
+            ("minimum", 0), ("minimum", 2), ("maximum", "1"), ("maximum", nil), ("minimum", 4_294_967_296),
+            ("software", nil),
+            ("capabilities", ["message", 1]), ("capabilities", "message"), ("role", "tertiary"), ("device", .data([1])),
+            ("version", 0), ("instance", .data(Array(1...16))),
+        ] as [(String, PropertyListValue?)])
+    func aHelloWithAWrongFieldIsRefusedByKey(key: String, value: PropertyListValue?) {
+        var body = Hello.offer(software: "test").body
+        body[key] = value
+        let error = #expect(throws: WireError.self) { try Hello(body: body) }
+        #expect(error?.refusalName == .envelope)
+    }
+
+    @Test func theHighestCommonVersionIsChosenOrNone() throws {
+        let (one, two, three, four) = (
+            try Self.version(1), try Self.version(2), try Self.version(3), try Self.version(4)
+        )
+        #expect(ProtocolVersion.chosen(from: one...three, and: two...four) == three)
+        #expect(ProtocolVersion.chosen(from: one...four, and: two...three) == three)
+        #expect(ProtocolVersion.chosen(from: two...two, and: one...one) == nil)
+        #expect(ProtocolVersion.chosen(from: one...one) == .first)
+        #expect(ProtocolVersion(0) == nil)
+    }
+
+    @Test func aRefusalCarriesItsNameAndText() throws {
+        let refusal = Refusal(.versionLowered, "version 1 is below 2, seen before")
+        let copy = try Refusal(Envelope(reading: refusal.envelope().frame()))
+        #expect(copy == refusal)
+        #expect(copy.name == .versionLowered)
+        let newer = try Refusal(Envelope(.refusal, name: "too-green"))
+        #expect(newer.name == nil)
+        #expect(newer.word == "too-green")
+    }
+}

@@ -1,0 +1,47 @@
+// Session errors (SES-20): Apple's numbers and names, and the way through a `failure` frame.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite struct SessionErrorTests {
+    @Test func theNineteenCodesHaveApplesNumbersInOrder() {
+        #expect(SessionError.Code.allCases.map(\.rawValue) == Array(7001...7019))
+        #expect(SessionError.Code.payloadTooLarge.rawValue == 7009)
+        #expect(SessionError.Code.messageReplyTimedOut.rawValue == 7012)
+        #expect(SessionError.Code.companionAppNotInstalled.rawValue == 7018)
+    }
+
+    @Test(arguments: SessionError.Code.allCases)
+    func anErrorComesThroughAFailureWithItsFacts(code: SessionError.Code) throws {
+        let id = UniqueIdentifier.random()
+        let error = SessionError(
+            code, name: "word", reason: "what happened", actual: 70_000, limit: 65_536, keyPath: "a.b[2]",
+            messageID: id, isRetryable: true)
+        let frame = try error.failure(app: ApplicationIdentifier("a.b"), pairing: .random(), id: id).frame()
+        #expect(try SessionError(failure: Envelope(reading: frame)) == error)
+    }
+
+    @Test func anUnknownNumberBecomesAGenericErrorThatNamesIt() throws {
+        let envelope = try Envelope(.failure, code: 7999, name: "new").with(body: ["text": "odd"])
+        let error = try SessionError(failure: envelope)
+        #expect(error.code == .genericError)
+        #expect(error.reason.contains("7999"))
+        #expect(error.name == "new")
+    }
+
+    @Test func aFailureWithoutBodyIsStillAnError() throws {
+        let error = try SessionError(failure: Envelope(.failure, code: 7007))
+        #expect(error.code == .notReachable)
+        #expect(error.isRetryable)
+        #expect(throws: WireError.missingKey(.code, .failure)) { try SessionError(failure: Envelope(.failure)) }
+    }
+
+    @Test func theTextSaysCodeReasonAndPlace() {
+        let error = SessionError(
+            .payloadTooLarge, name: "big", reason: "message too large", actual: 70_000, limit: 65_536, keyPath: "a")
+        #expect(error.description == "7009 payloadTooLarge: message too large [big] (70000, limit 65536) at a")
+        #expect(!error.isRetryable)
+    }
+}
