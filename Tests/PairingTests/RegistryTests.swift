@@ -171,9 +171,9 @@ struct RegistryTests {
         for (key, value) in [("peer", nil), ("peer", .data([1])), ("later", "x")] as [(String, PropertyListValue?)] {
             var damaged = record.row
             damaged[key] = value
-            #expect(throws: BodyError.self) { try PairingRegistry(rows: [PairingRow(key: row.key, value: damaged)]) }
+            #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: row.key, value: damaged)]) }
         }
-        #expect(throws: BodyError.self) { try PairingRegistry(rows: [PairingRow(key: [99], value: record.row)]) }
-        #expect(throws: BodyError.self) { try PairingRegistry(rows: [PairingRow(key: [], value: record.row)]) }
+        #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [99], value: record.row)]) }
+        #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [], value: record.row)]) }
     }
 }

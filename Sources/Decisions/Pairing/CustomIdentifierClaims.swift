@@ -34,15 +34,15 @@ package struct IdentifierClaim: Sendable, Equatable {
         self.offered = offered
     }
 
-    package init(row: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(row)
-        try reader.refuseKeys(otherThan: ["pairing", "app", "effective", "offered"])
-        guard let effective = try reader.optionalCustomIdentifier("effective") else {
-            throw BodyError(key: "effective", problem: .missing)
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: ["pairing", "app", "effective", "offered"])
+        guard let effective = try fields.optionalCustomIdentifier("effective") else {
+            throw .invalidValue(key: "effective", expected: "there")
         }
         self.init(
-            pairing: try reader.identifier("pairing"), app: try reader.application("app"), effective: effective,
-            offered: try reader.optionalCustomIdentifier("offered"))
+            pairing: try fields.identifier("pairing"), app: try fields.application("app"), effective: effective,
+            offered: try fields.optionalCustomIdentifier("offered"))
     }
 }
 

@@ -41,16 +41,18 @@ package struct JoinRequest: Sendable, Equatable {
         return body
     }
 
-    package init(body: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(body)
-        let isToken = try reader.string("method") == "token"
+    package init(body: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(body)
+        let isToken = try fields.string("method") == "token"
         let keys = ["method", "name", "reportKey", "minimum", "maximum"] + (isToken ? ["token", "proof"] : [])
-        try reader.refuseKeys(otherThan: keys)
-        method = isToken ? try .token(reader.token("token"), proof: reader.proof("proof")) : .trust
-        guard isToken || body["method"] == "trust" else { throw BodyError(key: "method", problem: .value) }
-        claim = try reader.claim()
-        let (minimum, maximum) = (try reader.version("minimum"), try reader.version("maximum"))
-        guard minimum <= maximum else { throw BodyError(key: "maximum", problem: .value) }
+        try fields.refuseKeys(otherThan: keys)
+        method = isToken ? try .token(fields.token("token"), proof: fields.proof("proof")) : .trust
+        guard isToken || body["method"] == "trust" else {
+            throw .invalidValue(key: "method", expected: "token or trust")
+        }
+        claim = try fields.claim()
+        let (minimum, maximum) = (try fields.version("minimum"), try fields.version("maximum"))
+        guard minimum <= maximum else { throw .invalidValue(key: "maximum", expected: "a version from 'minimum'") }
         versions = minimum...maximum
     }
 }
@@ -79,53 +81,54 @@ package struct JoinAnswer: Sendable, Equatable {
         return body
     }
 
-    package init(body: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(body)
-        try reader.refuseKeys(otherThan: ["pairing", "epoch", "name", "reportKey", "proof"])
-        pairing = try reader.identifier("pairing")
-        epoch = try reader.epoch("epoch")
-        claim = try reader.claim()
-        proof = body["proof"] == nil ? nil : try reader.proof("proof")
+    package init(body: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(body)
+        try fields.refuseKeys(otherThan: ["pairing", "epoch", "name", "reportKey", "proof"])
+        pairing = try fields.identifier("pairing")
+        epoch = try fields.epoch("epoch")
+        claim = try fields.claim()
+        proof = body["proof"] == nil ? nil : try fields.proof("proof")
     }
 }
 
-extension BodyReader {
+extension BodyFields {
     /// Name and report key of an end; the key's own validity is judged when it is loaded.
-    fileprivate func claim() throws(BodyError) -> JoinClaim {
-        let name = try string("name")
-        guard JoinLink.isName(name) else { throw BodyError(key: "name", problem: .value) }
-        let reportKey = try data("reportKey")
-        guard (1...2048).contains(reportKey.count) else { throw BodyError(key: "reportKey", problem: .value) }
+    fileprivate func claim() throws(WireError) -> JoinClaim {
+        let name = try required("name", "a name of 1-64 bytes") { value in
+            value.stringValue.flatMap { JoinLink.isName($0) ? $0 : nil }
+        }
+        let reportKey = try required("reportKey", "data of 1-2048 bytes") { value in
+            value.dataValue.flatMap { (1...2048).contains($0.count) ? $0 : nil }
+        }
         return JoinClaim(name: name, reportKey: reportKey)
     }
 
-    func token(_ key: String) throws(BodyError) -> JoinTokenIdentifier {
-        guard let token = JoinTokenIdentifier(bytes: try data(key)) else { throw BodyError(key: key, problem: .value) }
-        return token
-    }
-
-    fileprivate func proof(_ key: String) throws(BodyError) -> [UInt8] {
-        let proof = try data(key)
-        guard proof.count == JoinTranscript.byteCount else { throw BodyError(key: key, problem: .value) }
-        return proof
-    }
-
-    func version(_ key: String) throws(BodyError) -> ProtocolVersion {
-        guard let number = UInt32(exactly: try count(key)), let version = ProtocolVersion(number) else {
-            throw BodyError(key: key, problem: .value)
+    func token(_ key: String) throws(WireError) -> JoinTokenIdentifier {
+        try required(key, "data of 16 bytes") { value in
+            value.dataValue.flatMap { JoinTokenIdentifier(bytes: $0) }
         }
-        return version
+    }
+
+    fileprivate func proof(_ key: String) throws(WireError) -> [UInt8] {
+        try required(key, "data of 32 bytes") { value in
+            value.dataValue.flatMap { $0.count == JoinTranscript.byteCount ? $0 : nil }
+        }
+    }
+
+    func version(_ key: String) throws(WireError) -> ProtocolVersion {
+        try required(key, "a version") { value in
+            value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
+        }
     }
 
     /// A pairing's epoch: from 1.
-    func epoch(_ key: String) throws(BodyError) -> UInt64 {
-        let epoch = try count(key)
-        guard epoch > 0, epoch <= UInt64(Int64.max) else { throw BodyError(key: key, problem: .value) }
-        return epoch
+    func epoch(_ key: String) throws(WireError) -> UInt64 {
+        try required(key, "an integer from 1") { value in
+            value.integerValue.flatMap { $0 > 0 ? UInt64($0) : nil }
+        }
     }
 
-    func pin(_ key: String) throws(BodyError) -> KeyIdentifier {
-        guard let pin = KeyIdentifier(bytes: try data(key)) else { throw BodyError(key: key, problem: .value) }
-        return pin
+    func pin(_ key: String) throws(WireError) -> KeyIdentifier {
+        try required(key, "data of 32 bytes") { value in value.dataValue.flatMap { KeyIdentifier(bytes: $0) } }
     }
 }

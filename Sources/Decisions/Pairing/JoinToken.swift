@@ -47,17 +47,21 @@ extension JoinToken {
         return row
     }
 
-    package init(row: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(row)
-        try reader.refuseKeys(otherThan: ["token", "secret", "expires", "attempts", "pin", "pairing"])
-        let secret = try reader.data("secret")
-        guard secret.count == JoinTokenIdentifier.byteCount else { throw BodyError(key: "secret", problem: .value) }
-        let attempts = try reader.count("attempts")
-        guard attempts <= UInt64(Limits.joinAttempts) else { throw BodyError(key: "attempts", problem: .value) }
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: ["token", "secret", "expires", "attempts", "pin", "pairing"])
+        let secret = try fields.data("secret")
+        guard secret.count == JoinTokenIdentifier.byteCount else {
+            throw .invalidValue(key: "secret", expected: "data of 16 bytes")
+        }
+        let attempts = try fields.unsigned("attempts")
+        guard attempts <= UInt64(Limits.joinAttempts) else {
+            throw .invalidValue(key: "attempts", expected: "an integer up to 5")
+        }
         self.init(
-            identifier: try reader.token("token"), secret: SecretBytes(copying: secret),
-            expires: WallTime(milliseconds: try reader.integer("expires")), attemptsLeft: Int(attempts))
+            identifier: try fields.token("token"), secret: SecretBytes(copying: secret),
+            expires: WallTime(milliseconds: try fields.integer("expires")), attemptsLeft: Int(attempts))
         guard row["pin"] != nil || row["pairing"] != nil else { return }
-        consumption = Consumption(pin: try reader.pin("pin"), pairing: try reader.identifier("pairing"))
+        consumption = Consumption(pin: try fields.pin("pin"), pairing: try fields.identifier("pairing"))
     }
 }

@@ -67,18 +67,18 @@ extension PairingRecord {
         return row
     }
 
-    package init(row: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(row)
-        try reader.refuseKeys(otherThan: [
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: [
             "pairing", "role", "peer", "name", "epoch", "reportKey", "active", "created", "version", "address",
         ])
         self.init(
-            pairing: try reader.identifier("pairing"), role: try reader.choice("role"), peer: try reader.pin("peer"),
-            claim: JoinClaim(name: try reader.string("name"), reportKey: try reader.data("reportKey")),
-            epoch: try reader.epoch("epoch"),
-            highestVersion: row["version"] == nil ? nil : try reader.version("version"),
-            state: try reader.boolean("active") ? .active : .pending,
-            created: WallTime(milliseconds: try reader.integer("created")),
-            address: try reader.optionalString("address"))
+            pairing: try fields.identifier("pairing"), role: try fields.role("role"), peer: try fields.pin("peer"),
+            claim: JoinClaim(name: try fields.string("name"), reportKey: try fields.data("reportKey")),
+            epoch: try fields.epoch("epoch"),
+            highestVersion: row["version"] == nil ? nil : try fields.version("version"),
+            state: try fields.boolean("active") ? .active : .pending,
+            created: WallTime(milliseconds: try fields.integer("created")),
+            address: try fields.optionalString("address"))
     }
 }

@@ -55,11 +55,11 @@ package struct PairingRegistry: Sendable, Equatable {
 
 extension PairingRegistry {
     /// Reads the stored rows back at start. A row that cannot be read is an error: the store is refused, never emptied.
-    package init(rows: some Sequence<PairingRow>) throws(BodyError) {
+    package init(rows: some Sequence<PairingRow>) throws(WireError) {
         var (issued, devices, named) = ([JoinToken](), [TrustedDevice](), [IdentifierClaim]())
         for row in rows {
             guard let first = row.key.first, let table = PairingRow.Table(rawValue: first), let value = row.value else {
-                throw BodyError(key: "row", problem: .unknown)
+                throw WireError.invalidValue(key: "row", expected: "a row of a known table")
             }
             switch table {
             case .token: issued.append(try JoinToken(row: value))
@@ -67,7 +67,7 @@ extension PairingRegistry {
                 let record = try PairingRecord(row: value)
                 records[record.pairing] = record
             case .trust: devices.append(try TrustedDevice(row: value))
-            case .choice: choices[try BodyReader(value).choice("role")] = try BodyReader(value).identifier("pairing")
+            case .choice: choices[try BodyFields(value).role("role")] = try BodyFields(value).identifier("pairing")
             case .claim: named.append(try IdentifierClaim(row: value))
             }
         }

@@ -28,12 +28,12 @@ package struct TrustedDevice: Sendable, Equatable {
         return row
     }
 
-    package init(row: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(row)
-        try reader.refuseKeys(otherThan: ["pin", "role", "address", "name"])
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: ["pin", "role", "address", "name"])
         self.init(
-            pin: try reader.pin("pin"), role: try reader.choice("role"), address: try reader.optionalString("address"),
-            name: try reader.optionalString("name"))
+            pin: try fields.pin("pin"), role: try fields.role("role"), address: try fields.optionalString("address"),
+            name: try fields.optionalString("name"))
     }
 }
 

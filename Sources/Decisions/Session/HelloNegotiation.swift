@@ -6,15 +6,15 @@ package import TandemWire
 /// What both ends may use after `hello`.
 package struct HelloAgreement: Sendable, Equatable {
     package let version: ProtocolVersion
-    package let capabilities: Set<String>
+    package let capabilities: Set<Capability>
 }
 
 /// What one end can do.
 package struct HelloOffer: Sendable, Equatable {
     package let versions: ClosedRange<ProtocolVersion>
-    package let capabilities: Set<String>
+    package let capabilities: Set<Capability>
 
-    package init(versions: ClosedRange<ProtocolVersion> = ProtocolVersion.supported, capabilities: Set<String>) {
+    package init(versions: ClosedRange<ProtocolVersion> = ProtocolVersion.supported, capabilities: Set<Capability>) {
         self.versions = versions
         self.capabilities = capabilities
     }
@@ -27,7 +27,7 @@ package enum HelloFailure: Error, Sendable, Equatable {
     /// Below the highest version seen with this pairing.
     case versionLowered(chosen: ProtocolVersion, seen: ProtocolVersion)
     /// The server named a capability that the client did not.
-    case capability(String)
+    case capability(Capability)
 
     package var refusal: RefusalName {
         switch self {
@@ -56,9 +56,10 @@ package struct HelloNegotiation: Sendable {
     }
 
     /// The client's check of the server's choice.
-    package func accept(version: ProtocolVersion, capabilities: Set<String>) throws(HelloFailure) -> HelloAgreement {
+    package func accept(version: ProtocolVersion, capabilities: Set<Capability>) throws(HelloFailure) -> HelloAgreement
+    {
         guard own.versions.contains(version) else { throw .version }
-        if let foreign = capabilities.subtracting(own.capabilities).min() { throw .capability(foreign) }
+        if let foreign = capabilities.subtracting(own.capabilities).first { throw .capability(foreign) }
         try checkNotLowered(version)
         return HelloAgreement(version: version, capabilities: capabilities)
     }

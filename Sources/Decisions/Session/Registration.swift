@@ -33,12 +33,12 @@ package struct Registration: Sendable, Equatable {
         return body
     }
 
-    package init(body: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(body)
-        receives = try reader.optionalBoolean("receives") ?? true
-        anchor = try reader.optionalText("anchor")
-        identifier = try reader.optionalCustomIdentifier("identifier")
-        allowsInvalidSignatures = try reader.optionalBoolean("allowsInvalidSignatures") ?? false
+    package init(body: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(body)
+        receives = try fields.boolean("receives", absent: true)
+        anchor = try fields.optionalText("anchor")
+        identifier = try fields.optionalCustomIdentifier("identifier")
+        allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
     }
 }
 
@@ -72,12 +72,12 @@ package struct RegistrationAnswer: Sendable, Equatable {
         return body
     }
 
-    package init(body: PropertyListDictionary, now: MonotonicTime) throws(BodyError) {
-        let reader = BodyReader(body)
-        device = try reader.identifier("device")
-        role = try reader.choice("role")
-        directory = try reader.optionalString("directory")
-        uid = try reader.count("uid")
+    package init(body: PropertyListDictionary, now: MonotonicTime) throws(WireError) {
+        let fields = BodyFields(body)
+        device = try fields.identifier("device")
+        role = try fields.role("role")
+        directory = try fields.optionalString("directory")
+        uid = try fields.unsigned("uid")
         situation = try Situation(body: body, now: now)
     }
 }
@@ -106,11 +106,11 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         return body
     }
 
-    package init(body: PropertyListDictionary) throws(BodyError) {
-        let reader = BodyReader(body)
-        isInstalled = try reader.boolean("installed")
-        isConnected = try reader.boolean("connected")
-        identifier = try reader.optionalCustomIdentifier("identifier")
-        isAnchored = try reader.boolean("anchored")
+    package init(body: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(body)
+        isInstalled = try fields.boolean("installed")
+        isConnected = try fields.boolean("connected")
+        identifier = try fields.optionalCustomIdentifier("identifier")
+        isAnchored = try fields.boolean("anchored")
     }
 }

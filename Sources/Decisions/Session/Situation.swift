@@ -70,12 +70,12 @@ extension Situation {
     }
 
     /// Reads a received body.
-    package init(body: PropertyListDictionary, now: MonotonicTime) throws(BodyError) {
-        let reader = BodyReader(body)
-        revision = try reader.count("revision")
-        active = try reader.optionalIdentifier("active")
+    package init(body: PropertyListDictionary, now: MonotonicTime) throws(WireError) {
+        let fields = BodyFields(body)
+        revision = try fields.unsigned("revision")
+        active = try fields.optionalIdentifier("active")
         pairings = []
-        for entry in try reader.dictionaries("pairings") { pairings.append(try PairingSituation(entry, now: now)) }
+        for entry in try fields.dictionaries("pairings") { pairings.append(try PairingSituation(entry, now: now)) }
     }
 }
 
@@ -89,15 +89,15 @@ extension PairingSituation {
         ]
     }
 
-    fileprivate init(_ reader: BodyReader, now: MonotonicTime) throws(BodyError) {
-        pairing = try reader.identifier("pairing")
-        peer = try reader.identifier("peer")
-        name = try reader.string("name")
-        role = try reader.choice("role")
-        target = try reader.target("target")
-        isInstalled = try reader.boolean("installed")
-        level = try reader.choice("level")
-        reason = try reader.choice("reason")
-        since = now + .milliseconds(-Int64(clamping: try reader.count("since")))
+    fileprivate init(_ fields: BodyFields, now: MonotonicTime) throws(WireError) {
+        pairing = try fields.identifier("pairing")
+        peer = try fields.identifier("peer")
+        name = try fields.string("name")
+        role = try fields.role("role")
+        target = try fields.pairedIdentifier("target")
+        isInstalled = try fields.boolean("installed")
+        level = try fields.choice("level", "a level")
+        reason = try fields.choice("reason", "a reason")
+        since = now + .milliseconds(-Int64(clamping: try fields.unsigned("since")))
     }
 }

@@ -10,6 +10,8 @@ package struct BodyFields: Sendable {
 
     package init(_ pairs: PropertyListDictionary) { self.pairs = pairs }
 
+    var keys: [String] { pairs.keys }
+
     /// The value of an optional key, of one type.
     package func optional<Value>(
         _ key: String, _ expected: StaticText, _ convert: (PropertyListValue) -> Value?
