@@ -60,9 +60,20 @@ package struct RequestLedger: Sendable {
         let id: UniqueIdentifier
     }
 
+    /// An app on a connection: a link carries the requests of many, and one must not use up what the others may ask.
+    private struct Asker: Hashable {
+        let connection: ConnectionNumber
+        let app: ApplicationIdentifier
+
+        init(_ request: OpenRequest) {
+            connection = request.origin
+            app = request.app
+        }
+    }
+
     private var requests: [Key: OpenRequest] = [:]  // by who may answer
     private var asked: [Key: ConnectionNumber] = [:]  // by who asked: where it went
-    private var waiting: [ConnectionNumber: Int] = [:]  // by who asked: how many want a reply
+    private var waiting: [Asker: Int] = [:]  // by who asked: how many want a reply
     private let capacity: Int
     private let unansweredCapacity: Int
     private var unanswered: [Key] = []  // requests that want no reply, oldest first
@@ -70,7 +81,7 @@ package struct RequestLedger: Sendable {
     package private(set) var strayAnswers: UInt64 = 0
 
     /// - Parameters:
-    ///   - capacity: requests of one origin that may wait for a reply at once (LIM-7).
+    ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
     ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is forgotten.
     package init(capacity: Int, unansweredCapacity: Int = 1024) {
         self.capacity = capacity
@@ -79,14 +90,18 @@ package struct RequestLedger: Sendable {
 
     package var count: Int { requests.count }
 
+    /// The requests that wait for a reply; messages without are not among them.
+    package private(set) var waitingCount = 0
+
     /// Records a request at the moment it is passed on.
     package mutating func open(_ request: OpenRequest) -> Opening {
         let answerKey = Key(connection: request.destination, id: request.id)
         let askKey = Key(connection: request.origin, id: request.id)
         guard requests[answerKey] == nil, asked[askKey] == nil else { return .duplicate }
         if request.wantsReply {
-            guard waiting[request.origin, default: 0] < capacity else { return .tooMany }
-            waiting[request.origin, default: 0] += 1
+            guard waiting[Asker(request), default: 0] < capacity else { return .tooMany }
+            waiting[Asker(request), default: 0] += 1
+            waitingCount += 1
         } else {
             forgetOldestUnanswered()
             unanswered.append(answerKey)
@@ -128,8 +143,9 @@ package struct RequestLedger: Sendable {
     private mutating func forget(_ key: Key, _ request: OpenRequest) {
         requests[key] = nil
         asked[Key(connection: request.origin, id: request.id)] = nil
-        guard request.wantsReply, let count = waiting[request.origin] else { return }
-        waiting[request.origin] = count > 1 ? count - 1 : nil
+        guard request.wantsReply, let count = waiting[Asker(request)] else { return }
+        waiting[Asker(request)] = count > 1 ? count - 1 : nil
+        waitingCount -= 1
     }
 }
 

@@ -4,6 +4,7 @@
 
 internal import TandemIdentity
 internal import TandemReactor
+internal import TandemWire
 
 extension FrameChannel {
     /// Sets the timer if an unfinished frame is here and none runs.
@@ -22,12 +23,14 @@ extension FrameChannel {
         switch pace.judge(now: scheduler.now) {
         case .idle: break
         case .judgeAgain(let time): setPaceTimer(at: time)
-        case .tooSlow: close(.frameTooSlow)
+        case .tooSlow: refuse(Refusal(.tooSlow, "a frame came too slowly"), .frameTooSlow)
         }
     }
 
     /// Closes a peer that says nothing whole in time (LIM-4).
     func watchForFirstFrame(within time: Duration) {
-        firstFrameTimer = scheduler.schedule(after: time) { [self] in close(.frameTooSlow) }
+        firstFrameTimer = scheduler.schedule(after: time) { [self] in
+            refuse(Refusal(.tooSlow, "nothing whole came in time"), .frameTooSlow)
+        }
     }
 }

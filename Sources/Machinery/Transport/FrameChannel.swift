@@ -144,9 +144,16 @@ package final class FrameChannel {
         do throws(WireError) {
             while phase == .open, !isReadingPaused, let frame = try decoder.next() { received(frame) }
         } catch {
-            close(.invalidFrame(error))
+            refuse(Refusal(error), .invalidFrame(error))
         }
         watchPace()
+    }
+
+    /// Tells the peer why, and ends the channel (FRM-2).
+    func refuse(_ refusal: Refusal, _ reason: CloseReason) {
+        guard phase == .open, let frame = try? refusal.envelope().frame() else { return close(reason) }
+        send(frame)
+        closeAfterFlush(reason)
     }
 
     private func received(_ frame: Frame) {

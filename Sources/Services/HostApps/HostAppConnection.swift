@@ -29,7 +29,7 @@ final class HostAppConnection {
     let number: ConnectionNumber
     let credentials: PeerCredentials
     let channel: FrameChannel
-    unowned let endpoint: LocalEndpoint
+    let endpoint: LocalEndpoint
     var phase = Phase.opening
     var capabilities: [Capability] = []
     /// Control requests that wait for their answer.

@@ -39,8 +39,10 @@ extension Relay {
         let departed = port.endpoint.departedBytes
         for request in lost {
             switch port.source {
-            case .application: fail(request, .counterpartGone)
-            case .link: fail(request, request.endOffset > departed ? .notReachable(.noLink) : .linkLost)
+            case .application where request.wantsReply: fail(request, .counterpartGone)
+            case .link where request.endOffset > departed: fail(request, .notReachable(.noLink))
+            case .link where request.wantsReply: fail(request, .linkLost)
+            case .application, .link: break  // given on, and nobody waits
             }
         }
         checkIdle()

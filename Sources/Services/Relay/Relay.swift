@@ -45,7 +45,7 @@ package final class Relay {
     }
 
     /// The requests that still wait for an answer.
-    package var openRequestCount: Int { ledger.count }
+    package var openRequestCount: Int { ledger.waitingCount }
 
     /// Passes nothing new on from here on (SES-18); calls back once: when no request is open any more, at once if none
     /// is, or when the time is over.
@@ -57,7 +57,7 @@ package final class Relay {
     }
 
     func checkIdle() {
-        if isStopping, ledger.count == 0 { becomeIdle() }
+        if isStopping, ledger.waitingCount == 0 { becomeIdle() }
     }
 
     private func becomeIdle() {

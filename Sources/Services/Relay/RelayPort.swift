@@ -23,7 +23,7 @@ package final class RelayPort {
     private let takesData: Bool
     let congestion = Congestion()
     private(set) var isClosed = false
-    private unowned let relay: Relay
+    private let relay: Relay
 
     init(
         endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
