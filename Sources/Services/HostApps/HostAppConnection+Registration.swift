@@ -13,13 +13,7 @@ import TandemWire
 extension HostAppConnection {
     func register(_ envelope: Envelope) throws(WireError) {
         guard let app = envelope.app else { throw .missingKey(.app, .register) }
-        do {
-            try register(app, TandemSession.Registration(body: envelope.dictionaryBody()))
-        } catch let error as WireError {
-            throw error
-        } catch {
-            refuse(.envelope, "\(error)")
-        }
+        register(app, try TandemSession.Registration(body: envelope.dictionaryBody()))
     }
 
     private func register(_ app: ApplicationIdentifier, _ registration: TandemSession.Registration) {
