@@ -1,0 +1,22 @@
+// Every limit of signed configuration, each with its reason. Checked at limit - 1, limit and limit + 1.
+
+/// Limits of signed configuration.
+package enum ConfigurationLimits {
+    /// Bytes of an envelope (LIM-2): settings, not data.
+    package static let envelope = 65_536
+    /// Signatures of an envelope: far above any threshold in use; those of unknown keys cost nothing.
+    package static let signatures = 64
+    /// Entries of `only`, `crit` and `optional`.
+    package static let list = 64
+    /// Seconds that `iat` and `nbf` may lie ahead: clocks of signers and devices differ by minutes, not hours.
+    package static let clockSkew: UInt64 = 300
+    /// No clock is right that is below this: the day this version was made (CFG-33), seconds since 1970.
+    package static let earliestClock: UInt64 = 1795219200
+    /// Seconds from `iat` to `expires`, 400 days: longer is written by leaving `expires` out, and milliseconds given
+    /// for seconds do not pass as "never".
+    package static let longestExpiry: UInt64 = 34_560_000
+    /// Bytes of a report's text.
+    package static let reportText = 256
+    /// Bytes of an envelope that one QR code takes.
+    package static let qrEnvelope = 2_200
+}

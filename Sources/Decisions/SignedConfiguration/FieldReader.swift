@@ -1,0 +1,60 @@
+// Reading a dictionary of a known form: every field named once, with its type, and at the end a look at what is left.
+// The first fault is told by field; nothing is defaulted from absence.
+
+import TandemIdentity
+import TandemPropertyList
+
+/// A field that is missing, of another type or value than it must be, or not known.
+struct FieldError: Error, Equatable {
+    let field: String
+    let problem: String
+
+    var description: String { "'\(field)' \(problem)" }
+}
+
+struct FieldReader {
+    private let dictionary: PropertyListDictionary
+    private var known: Set<String> = []
+
+    init(_ dictionary: PropertyListDictionary) { self.dictionary = dictionary }
+
+    mutating func required<Value>(
+        _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
+    ) throws(FieldError) -> Value {
+        guard let value = try optional(field, expected, read) else {
+            throw FieldError(field: field, problem: "is missing")
+        }
+        return value
+    }
+
+    mutating func optional<Value>(
+        _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
+    ) throws(FieldError) -> Value? {
+        known.insert(field)
+        guard let value = dictionary[field] else { return nil }
+        guard let read = read(value) else { throw FieldError(field: field, problem: "is not \(expected)") }
+        return read
+    }
+
+    /// The keys that were not asked for.
+    var unknownFields: [String] { dictionary.keys.filter { !known.contains($0) } }
+
+    func refuseUnknownFields() throws(FieldError) {
+        if let field = unknownFields.first { throw FieldError(field: field, problem: "is not known") }
+    }
+}
+
+extension PropertyListValue {
+    var identifierValue: UniqueIdentifier? { dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
+
+    var digestValue: [UInt8]? { dataValue.flatMap { $0.count == 32 ? $0 : nil } }
+
+    /// An integer from 1.
+    var positiveValue: UInt64? { unsignedValue.flatMap { $0 > 0 ? $0 : nil } }
+
+    var applicationValue: ApplicationIdentifier? { stringValue.flatMap { try? ApplicationIdentifier($0) } }
+
+    var roleValue: DeviceRole? { stringValue.flatMap { DeviceRole(rawValue: $0) } }
+
+    var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
+}

@@ -1,0 +1,58 @@
+// The primary's side of reports, for one pairing: a good signature under the pinned report key, the right device and
+// pairing, a nonce that was really sent, and a counter that never goes back.
+
+package import TandemCrypto
+package import TandemIdentity
+import TandemPropertyList
+
+/// What a primary holds reports of one pairing against.
+package struct ReportVerifier: Sendable {
+    package let key: ReportPublicKey
+    package let device: UniqueIdentifier
+    package let pairing: UniqueIdentifier
+    /// The last accepted counter; 0 if there was none. Kept in the pairing's row.
+    package private(set) var counter: UInt64
+    /// The nonces that were sent and have no final report.
+    package private(set) var open: Set<UniqueIdentifier>
+
+    package init(
+        key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier, counter: UInt64 = 0,
+        open: Set<UniqueIdentifier> = []
+    ) {
+        self.key = key
+        self.device = device
+        self.pairing = pairing
+        self.counter = counter
+        self.open = open
+    }
+
+    /// A configuration has been forwarded under this nonce.
+    package mutating func sent(_ nonce: UniqueIdentifier) { open.insert(nonce) }
+
+    /// Verifies a report and takes it down; a refused one changes nothing.
+    package mutating func accept(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
+        let report = try verified(bytes)
+        guard report.device == device, report.facts.delivery.pairing == pairing else { throw .wrongDevice }
+        guard report.counter > counter else { throw .replayed }
+        guard open.contains(report.facts.delivery.nonce) else { throw .wrongNonce }
+        counter = report.counter
+        if !report.facts.verdict.isProvisional { open.remove(report.facts.delivery.nonce) }
+        return report
+    }
+
+    private func verified(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
+        let envelope: UnverifiedEnvelope
+        do { envelope = try UnverifiedEnvelope(bytes) } catch { throw error.rejection == .shape ? .shape : .malformed }
+        guard envelope.signatures.count == 1, let signature = envelope.signatures.first,
+            signature.keyIdentifier == key.identifier.bytes,
+            key.key.isValid(
+                signature.bytes,
+                for: PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload))
+        else { throw .threshold }
+        guard envelope.claimedType == .report else { throw .wrongType }
+        guard let fields = try? PropertyListReader.readDictionary(envelope.payload),
+            let report = try? ConfigurationReport(fields)
+        else { throw .payloadMalformed }
+        return report
+    }
+}

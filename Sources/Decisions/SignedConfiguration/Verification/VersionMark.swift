@@ -1,0 +1,61 @@
+// How far the versions of one (app, role, target) have come. It moves with the app's verdict and with nothing else, so
+// that a configuration that was refused never blocks the next one; and it outlives what it stands for, so that nothing
+// old comes back after an unpairing or a reverted lifetime.
+
+/// The version mark of one (app, role, target) (CFG-30).
+package struct VersionMark: Sendable, Equatable {
+    /// The highest version applied.
+    package private(set) var version: UInt64
+    /// Its digest; nil where only the number is known.
+    package private(set) var digest: [UInt8]?
+    /// The highest `floor` of an applied configuration; 0 if there was none.
+    package private(set) var floor: UInt64
+    package private(set) var isActive: Bool
+    /// Unpaired: what the mark covers never comes back.
+    package private(set) var isClosed: Bool
+
+    package init(
+        version: UInt64, digest: [UInt8]?, floor: UInt64 = 0, isActive: Bool = true, isClosed: Bool = false
+    ) {
+        self.version = version
+        self.digest = digest
+        self.floor = floor
+        self.isActive = isActive
+        self.isClosed = isClosed
+    }
+
+    /// What becomes of a version under the mark.
+    package enum Judgement: Sendable, Equatable {
+        case newer
+        case alreadyActive
+        case rollback
+        case equivocation
+    }
+
+    package func judge(version: UInt64, digest: [UInt8]) -> Judgement {
+        if version == self.version, !isClosed, let known = self.digest {
+            if known != digest { return .equivocation }
+            if isActive { return .alreadyActive }
+        }
+        return version > self.version && version >= floor ? .newer : .rollback
+    }
+
+    /// Versions up to this one are refused.
+    package var highestRefused: UInt64 { max(version, floor > 0 ? floor - 1 : 0) }
+
+    /// The mark after this configuration was applied.
+    static func advanced(_ mark: VersionMark?, by payload: ConfigurationPayload, digest: [UInt8]) -> VersionMark {
+        VersionMark(
+            version: max(payload.version, mark?.version ?? 0), digest: digest,
+            floor: max(payload.floor ?? 0, mark?.floor ?? 0))
+    }
+
+    /// What was active is not any more: its lifetime is over.
+    mutating func deactivate() { isActive = false }
+
+    /// The pairing is gone.
+    mutating func close() {
+        isActive = false
+        isClosed = true
+    }
+}
