@@ -3,6 +3,7 @@
 
 import TandemIdentity
 import TandemPropertyList
+import TandemPropertyListText
 
 /// Reads one dictionary of an answer.
 struct Fact {
@@ -63,6 +64,9 @@ struct Fact {
         default: value
         }
     }
+
+    /// One value on one line, safe on a terminal.
+    static func shown(_ value: PropertyListValue) -> String { PropertyListJSON.text(value) }
 
     private static func identifier(_ bytes: [UInt8]) -> String {
         UniqueIdentifier(bytes: bytes)?.description ?? Hexadecimal.encode(bytes)

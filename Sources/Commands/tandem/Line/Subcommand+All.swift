@@ -3,7 +3,7 @@
 extension Subcommand {
     static var all: [Subcommand] {
         [
-            status,
+            simulate, status,
             pair, join, trustDevice, unpair, allowVersion,
             keysNew, keysShow, trustAdd, trustList, apply, identifierAccept,
         ]

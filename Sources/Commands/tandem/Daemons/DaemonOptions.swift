@@ -1,0 +1,82 @@
+// The daemons' own options, each with its default in one place: command line, then environment, then the role's usual
+// place. Checked as far as the command line can; the node checks what only the machine knows.
+
+import Glibc
+import TandemIdentity
+import TandemNode
+import TandemTransport
+
+/// Turns a daemon's arguments into a node's options.
+struct DaemonOptions {
+    /// The port of device links when none is named.
+    static let port: UInt16 = 4747
+
+    let role: DeviceRole
+    let arguments: Arguments
+    var environment = Environment()
+
+    static let table: [Option] = [
+        .valued("state", "DIR", "where the device's keys and queues live (deleting it is the uninstall)"),
+        .valued("local", "PATH", "Unix socket for host apps and commands"),
+        .valued("local-group", "GROUP", "let this group use the local socket too"),
+        Option.valued("listen", "ADDRESS", "accept device links: HOST:PORT, HOST or unix:PATH").repeated,
+        .valued("advertise", "ADDRESS", "what join links name, when listening on a wildcard"),
+        .valued("name", "NAME", "the device's name for people (default: the host's name)"),
+        .flag("allow-invalid-signatures", "the daemon's half of accepting invalidly signed configuration"),
+        LogOption.option,
+    ]
+
+    func options() throws -> NodeOptions {
+        var options = NodeOptions(role: role, name: try name(), state: try state(), local: try local())
+        options.localGroup = arguments.value("local-group")
+        options.advertise = try arguments.value("advertise").map(Self.address)
+        options.listen = try listen(advertises: options.advertise != nil)
+        options.allowsInvalidSignatures = arguments.has("allow-invalid-signatures")
+        return options
+    }
+
+    private func state() throws(CommandFailure) -> String {
+        if let path = arguments.value("state") ?? environment.value("STATE_DIRECTORY") { return path }
+        if geteuid() == 0 { return "/var/lib/tandem/\(role.rawValue)" }
+        if let home = environment.value("XDG_STATE_HOME") { return "\(home)/tandem/\(role.rawValue)" }
+        if let home = environment.value("HOME") { return "\(home)/.local/state/tandem/\(role.rawValue)" }
+        throw .usage("--state DIR is missing, and neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME is set")
+    }
+
+    private func local() throws -> String {
+        guard let path = arguments.value("local") ?? LocalSockets.own(for: role, environment) else {
+            throw CommandFailure.usage("--local PATH is missing, and XDG_RUNTIME_DIR is not set")
+        }
+        // Checked here so that a long path is a wrong call and not a failed start.
+        do { _ = try SocketAddress.unix(checking: path) } catch { throw CommandFailure.usage("--local: \(error)") }
+        return path
+    }
+
+    private func listen(advertises: Bool) throws -> [SocketAddress] {
+        let named = try arguments.all("listen").map(Self.address)
+        if !named.isEmpty || role == .secondary { return named }
+        // Without a word from the operator nobody outside this machine is let in.
+        return [.tcp(host: advertises ? "0.0.0.0" : "127.0.0.1", port: Self.port)]
+    }
+
+    private func name() throws(CommandFailure) -> String {
+        let name = arguments.value("name") ?? Self.hostName
+        guard (1...64).contains(name.utf8.count), !name.utf8.contains(0) else {
+            throw .usage("--name must have 1 to 64 bytes")
+        }
+        return name
+    }
+
+    /// An address; a host alone gets the usual port.
+    private static func address(_ text: String) throws(CommandFailure) -> SocketAddress {
+        let isBare = !text.contains(":") || (text.hasPrefix("[") && text.hasSuffix("]"))
+        do { return try SocketAddress(isBare ? "\(text):\(port)" : text) } catch { throw .usage("\(error)") }
+    }
+
+    private static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 65)
+        let count = gethostname(&bytes, bytes.count - 1) == 0 ? bytes.prefix { $0 != 0 }.count : 0
+        return count == 0
+            ? "device" : String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,58 @@
+// Runs a service on a loop of this thread until a signal asks it to stop: the first one lets it finish what it has
+// accepted, a second one ends it at once. Logs go to standard error; one line on standard output says that it is ready.
+
+import Glibc
+import TandemLog
+import TandemReactor
+
+/// A service as a command runs it.
+protocol Service: AnyObject {
+    /// What to print when the service is ready.
+    var readiness: String { get }
+
+    /// Lets the service finish; `completion` once, when nothing is left to do.
+    func stop(completion: @escaping () -> Void)
+}
+
+/// One run of a service, from its start to its end.
+enum ServiceRun {
+    /// More than any limit of connections needs; the system's own limit stays if it is lower.
+    private static let descriptors: UInt64 = 16_384
+
+    /// Starts the service and returns when it has stopped.
+    static func run(
+        log level: LogLevel, on console: Console, _ start: (EventLoop, @escaping LogHandler) throws -> any Service
+    ) throws {
+        // Before anything that could start a thread.
+        try ProcessSignal.prepareProcess()
+        try? Linux.setDescriptorLimit(descriptors)
+        let log = LogSink(lending: STDERR_FILENO, threshold: level)
+        let loop = try EventLoop()
+        let service = try start(loop, log.handler)
+        let stopping = Stopping(service: service, loop: loop)
+        let signals = try SignalSource(loop: loop) { stopping.received($0) }
+        console.print(service.readiness)
+        loop.run()
+        signals.cancel()
+    }
+}
+
+/// What signals do to a running service.
+private final class Stopping {
+    private let service: any Service
+    private let loop: EventLoop
+    private var isStopping = false
+
+    init(service: any Service, loop: EventLoop) {
+        self.service = service
+        self.loop = loop
+    }
+
+    func received(_ signal: ProcessSignal) {
+        // There is no configuration file to read again; a closed terminal must not end a daemon silently either.
+        if signal == .hangUp { return }
+        if isStopping { return loop.stop() }
+        isStopping = true
+        service.stop { [loop] in loop.stop() }
+    }
+}

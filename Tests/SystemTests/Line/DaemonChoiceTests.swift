@@ -1,0 +1,60 @@
+// Which daemon a command talks to: never a guess between two.
+
+import TandemIdentity
+import Testing
+
+@testable import tandem
+
+@Suite struct DaemonChoiceTests {
+    private func choice(_ device: String?, role: DeviceRole? = nil, _ variables: [String: String] = [:]) -> DaemonChoice
+    {
+        DaemonChoice(device: device, role: role, environment: Environment(variables))
+    }
+
+    @Test func aPathIsTakenAsItIs() throws {
+        #expect(try choice("./x.sock", ["TANDEM_SOCKET": "/y"]).path() == "./x.sock")
+    }
+
+    @Test func theEnvironmentNamesTheDaemonOfClientCommands() throws {
+        #expect(try choice(nil, ["TANDEM_SOCKET": "/run/x.sock"]).path() == "/run/x.sock")
+    }
+
+    @Test func anotherWordIsAWrongCall() {
+        #expect(throws: CommandFailure.self) { try choice("third").path() }
+        do { _ = try choice("third").path() } catch { #expect(error.exitCode == 2) }
+    }
+
+    @Test func noRunningDaemonIsRefusedWithThePlacesLookedAt() {
+        do {
+            _ = try choice("primary", ["XDG_RUNTIME_DIR": "/nonexistent"]).path()
+            Issue.record("a daemon was found")
+        } catch {
+            #expect(error.exitCode == 1)
+            #expect(error.text.contains("/nonexistent/tandem/primary.sock"))
+        }
+    }
+}
+
+@Suite struct ShownTextTests {
+    @Test func escapeSequencesOfOthersNeverReachTheTerminal() {
+        #expect(Printable.text("a\u{1B}[2Jb\r\n\u{202E}c\u{9B}d") == "a?[2Jb???c?d")
+        #expect(Printable.text("gerät \u{1F4A1}") == "gerät \u{1F4A1}")
+        #expect(Printable.text("abc", limit: 2) == "ab...")
+    }
+
+    @Test func tablesAlignTheirColumnsAndShowNothingWhenEmpty() {
+        var table = Table("things", ["name", "n"])
+        #expect(table.lines.isEmpty)
+        table.add("lamp", "1")
+        table.add("x", "")
+        #expect(table.lines == ["things", "  name  n", "  lamp  1", "  x     -"])
+    }
+
+    @Test func timesAreShownInTheUnitThatAPersonWouldUse() {
+        let times: [Int64] = [0, 999, 1000, 119_999, 120_000, 7_199_999, 7_200_000, 172_800_000]
+        #expect(
+            times.map(Fact.span(milliseconds:)) == [
+                "0 ms", "999 ms", "1 s", "119 s", "2 min", "119 min", "2 h", "2 d",
+            ])
+    }
+}

@@ -1,0 +1,24 @@
+// Values of a configuration keep the type that the person wrote.
+
+import TandemPropertyList
+import Testing
+
+@testable import tandem
+
+@Suite struct ValuesInputTests {
+    @Test(arguments: [
+        ("a=true", PropertyListValue.boolean(true)), ("a=7", .integer(7)), ("a=-7", .integer(-7)), ("a=7.0", .real(7)),
+        ("a=\"7\"", .string("7")), ("a=#ff00ff", .string("#ff00ff")), ("a=", .string("")), ("a=b=c", .string("b=c")),
+        ("a=0x10", .string("0x10")), ("a=nan", .string("nan")), ("a=null", .string("null")), ("a=[1]", .string("[1]")),
+        ("a=18446744073709551615", .unsigned(.max)),
+    ])
+    func assignmentsKeepTheirType(text: String, value: PropertyListValue) throws {
+        let (key, read) = try ValuesInput.assignment(text)
+        #expect(key == "a")
+        #expect(read == value)
+    }
+
+    @Test(arguments: ["a", "=1", ""]) func otherTextIsAWrongCall(text: String) {
+        #expect(throws: CommandFailure.usage("--set '\(text)' is not KEY=VALUE")) { try ValuesInput.assignment(text) }
+    }
+}
