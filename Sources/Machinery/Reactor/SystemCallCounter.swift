@@ -11,6 +11,12 @@ package struct SystemCallCounts: Equatable, Sendable {
     package var accepts: UInt64 = 0
     package var interestChanges: UInt64 = 0
     package var wakeUps: UInt64 = 0
+
+    package init(reads: UInt64 = 0, writes: UInt64 = 0, waits: UInt64 = 0) {
+        self.reads = reads
+        self.writes = writes
+        self.waits = waits
+    }
 }
 
 package enum SystemCallCounter {
@@ -26,9 +32,11 @@ package enum SystemCallCounter {
         }
         try body()
         let count = { (call: tandem_call) in counts[Int(call.rawValue)] }
-        return SystemCallCounts(
-            reads: count(TANDEM_CALL_READ), writes: count(TANDEM_CALL_WRITE), waits: count(TANDEM_CALL_WAIT),
-            accepts: count(TANDEM_CALL_ACCEPT), interestChanges: count(TANDEM_CALL_INTEREST),
-            wakeUps: count(TANDEM_CALL_WAKE))
+        var result = SystemCallCounts(
+            reads: count(TANDEM_CALL_READ), writes: count(TANDEM_CALL_WRITE), waits: count(TANDEM_CALL_WAIT))
+        result.accepts = count(TANDEM_CALL_ACCEPT)
+        result.interestChanges = count(TANDEM_CALL_INTEREST)
+        result.wakeUps = count(TANDEM_CALL_WAKE)
+        return result
     }
 }

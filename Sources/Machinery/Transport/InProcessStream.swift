@@ -138,11 +138,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         let delay = (outcome.mayOvertake ? arrival : inOrder).since(scheduler.now)
         for copy in outcome.copies {
             underWay += copy.count
-            scheduler.schedule(after: delay) { [self, other] in
-                underWay -= copy.count
-                other?.arrive(.bytes(copy))
-                endTurnLater()
-            }
+            scheduler.schedule(after: delay) { [other] in other?.arrive(.bytes(copy)) }
         }
         if outcome.isCut { close(.failed(SystemError(call: "recv", errno: ECONNRESET))) }
     }
@@ -155,10 +151,17 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         if phase != .idle { receiveArrivals() }
     }
 
+    /// The other end has read that much of what is under way to it.
+    private func wasRead(_ count: Int) {
+        underWay -= count
+        if !queue.isEmpty { endTurnLater() }
+    }
+
     private func receiveArrivals() {
         while phase != .idle, phase != .closed, !isReadingPaused, !arrivals.isEmpty {
             switch arrivals.removeFirst() {
             case .bytes(let bytes):
+                other?.wasRead(bytes.count)
                 guard phase == .open else { continue }
                 bytes.withUnsafeBytes { delegate?.stream(self, didReceive: $0) }
             case .end: close(phase == .open ? .closedByPeer : finishReason)

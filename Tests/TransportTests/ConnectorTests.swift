@@ -1,0 +1,99 @@
+// Connecting without blocking: the outcome comes once, later, with a reason.
+
+import Glibc
+import TandemIdentity
+import TandemReactor
+import TandemTestSupport
+import TandemTransport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ConnectorTests {
+    private let loop: EventLoop
+    private let directory = TemporaryDirectory()
+
+    init() throws { loop = try EventLoop() }
+
+    private func connect(
+        to address: SocketAddress, timeout: Duration = .seconds(30)
+    ) -> Result<SocketStream, ConnectError> {
+        var outcome: Result<SocketStream, ConnectError>?
+        StreamConnector(to: address, loop: loop, timeout: timeout) { outcome = $0 }
+        #expect(outcome == nil, "never from inside the call")
+        loop.run { outcome != nil }
+        return outcome ?? .failure(.timedOut(address))
+    }
+
+    private func exchange(at address: SocketAddress, over target: (SocketAddress) -> SocketAddress) throws -> [UInt8] {
+        let served = StreamRecorder()
+        let answer = StreamRecorder()
+        served.onBytes = { $0.send(served.bytes.reversed()) }
+        let listener = try StreamListener(at: address, loop: loop, budget: ConnectionBudget(limit: 10)) {
+            $0.delegate = served
+            $0.start()
+        }
+        let stream = try connect(to: target(listener.address)).get()
+        stream.delegate = answer
+        stream.start()
+        stream.send(Bytes.text("olleh"))
+        loop.run { answer.bytes.count == 5 }
+        stream.close(.closedHere)
+        loop.run { served.isClosed }
+        listener.close()
+        return answer.bytes
+    }
+
+    @Test func aSocketFileIsReached() throws {
+        let bytes = try exchange(at: .unix(path: directory.path("a.sock"))) { $0 }
+        #expect(bytes == Bytes.text("hello"))
+    }
+
+    @Test func aNumericAddressIsReached() throws {
+        let bytes = try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { $0 }
+        #expect(bytes == Bytes.text("hello"))
+    }
+
+    @Test func aNameIsLookedUpOffTheLoopAndReached() throws {
+        let bytes = try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { address in
+            guard case .tcp(_, let port) = address else { return address }
+            return .tcp(host: "localhost", port: port)
+        }
+        #expect(bytes == Bytes.text("hello"))
+    }
+
+    @Test func nobodyAtAnAddressIsARefusalWithItsName() throws {
+        let path = directory.path("nobody.sock")
+        let missing = SocketAddress.unix(path: path)
+        #expect(throws: ConnectError.failed(missing, SystemError(call: "connect", errno: ENOENT))) {
+            try connect(to: missing).get()
+        }
+        let listener = try StreamListener(
+            at: .tcp(host: "127.0.0.1", port: 0), loop: loop, budget: ConnectionBudget(limit: 1)
+        ) { _ in }
+        let gone = listener.address
+        listener.close()
+        #expect(throws: ConnectError.failed(gone, SystemError(call: "connect", errno: ECONNREFUSED))) {
+            try connect(to: gone).get()
+        }
+    }
+
+    @Test func aNameThatNobodyHasIsUnresolved() {
+        guard case .failure(.unresolved(let error)) = connect(to: .tcp(host: "a..b", port: 1)) else {
+            return #expect(Bool(false), "a name with an empty label has no address")
+        }
+        #expect(error.host == "a..b")
+        #expect(error.description.contains("a..b"))
+    }
+
+    @Test func anAttemptEndsAtItsDeadline() {
+        let address = SocketAddress.tcp(host: "127.0.0.1", port: 9)
+        #expect(throws: ConnectError.timedOut(address)) { try connect(to: address, timeout: .zero).get() }
+    }
+
+    @Test func aCancelledAttemptTellsNothing() {
+        var isTold = false
+        let connector = StreamConnector(to: .unix(path: directory.path("x")), loop: loop) { _ in isTold = true }
+        connector.cancel()
+        for _ in 0..<3 { loop.runOnce() }
+        #expect(!isTold)
+    }
+}
