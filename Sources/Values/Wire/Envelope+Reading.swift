@@ -61,6 +61,7 @@ extension Envelope {
         case .reply: reply = try value.boolean()
         case .deadline: deadline = try value.deadline()
         case .age: age = .milliseconds(try value.integer(in: 0...Int64.max, "an integer from 0"))
+        case .remaining: remaining = .milliseconds(try value.integer(in: 0...Int64.max, "an integer from 0"))
         case .attempt: attempt = Int(try value.integer(in: 1...Int64.max, "an integer from 1"))
         case .nonce: nonce = Array(try value.data(count: 16))
         case .code: code = Int(try value.integer(in: Int64.min...Int64.max, "an integer"))

@@ -31,6 +31,7 @@ extension Envelope {
         case .reply: reply.map { .boolean($0) }
         case .deadline: deadline.map { .integer($0.saturatingMilliseconds) }
         case .age: age.map { .integer($0.saturatingMilliseconds) }
+        case .remaining: remaining.map { .integer($0.saturatingMilliseconds) }
         case .attempt: attempt.map { PropertyListValue($0) }
         case .nonce: nonce.map { .data($0) }
         case .code: code.map { PropertyListValue($0) }
@@ -46,6 +47,7 @@ extension Envelope {
             (.sequence, sequence.map { (1...UInt64(Int64.max)).contains($0) } ?? true),
             (.deadline, deadline.map { Limits.deadline.contains($0) } ?? true),
             (.age, age.map { $0 >= .zero } ?? true),
+            (.remaining, remaining.map { $0 >= .zero } ?? true),
             (.attempt, attempt.map { $0 >= 1 } ?? true),
             (.nonce, nonce.map { $0.count == 16 } ?? true),
         ]

@@ -19,6 +19,8 @@ package struct Envelope: Sendable, Equatable {
     package var deadline: Duration?
     /// Time since acceptance in the sender's daemon; whole milliseconds on the wire.
     package var age: Duration?
+    /// Time until a durable item expires; whole milliseconds on the wire.
+    package var remaining: Duration?
     /// Delivery attempt; from 1.
     package var attempt: Int?
     /// 16 bytes, fresh for each forwarding of a configuration.
@@ -34,7 +36,7 @@ package struct Envelope: Sendable, Equatable {
     package init(
         _ kind: FrameKind, app: ApplicationIdentifier? = nil, pairing: UniqueIdentifier? = nil,
         id: UniqueIdentifier? = nil, channel: Channel? = nil, sequence: UInt64? = nil, reply: Bool? = nil,
-        deadline: Duration? = nil, age: Duration? = nil, attempt: Int? = nil, nonce: [UInt8]? = nil, code: Int? = nil,
+        deadline: Duration? = nil, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil, nonce: [UInt8]? = nil, code: Int? = nil,
         name: String? = nil, command: String? = nil, body: [UInt8]? = nil
     ) {
         self.kind = kind
@@ -46,6 +48,7 @@ package struct Envelope: Sendable, Equatable {
         self.reply = reply
         self.deadline = deadline
         self.age = age
+        self.remaining = remaining
         self.attempt = attempt
         self.nonce = nonce
         self.code = code

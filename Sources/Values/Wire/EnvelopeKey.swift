@@ -16,6 +16,7 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case name
     case nonce
     case pairing
+    case remaining
     case reply
     case sealing
     case sequence
@@ -56,6 +57,7 @@ struct EnvelopeKeys: OptionSet {
         case .reply: 1 << 13
         case .sealing: 1 << 14
         case .sequence: 1 << 15
+        case .remaining: 1 << 16
         }
     }
 }

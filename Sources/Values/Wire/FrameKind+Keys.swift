@@ -14,7 +14,8 @@ extension FrameKind {
         case .control, .result: Self.commandRequest
         case .item: Self.positionedBody
         case .gap: Self.positionedName
-        case .stored: Self.position
+        case .stored, .settled: Self.position
+        case .outcome: Self.positionedName
         }
     }
 
@@ -26,7 +27,9 @@ extension FrameKind {
 
     private var listedKeys: EnvelopeKeys {
         switch self {
-        case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored: requiredKeys
+        case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored, .settled:
+            requiredKeys
+        case .outcome: requiredKeys.union(Self.codeOnly)
         case .hello: Self.helloAll
         case .refusal, .failure: requiredKeys.union(Self.explanation)
         case .ping, .pong: Self.idOnly
@@ -55,10 +58,11 @@ extension FrameKind {
     private static let positionedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .channel, .sequence, .body])
 
     private static let helloAll = EnvelopeKeys([.kind, .body, .pairing])
+    private static let codeOnly = EnvelopeKeys([.code])
     private static let explanation = EnvelopeKeys([.name, .body])
     private static let replyAndDeadline = EnvelopeKeys([.reply, .deadline])
     private static let commandAll = EnvelopeKeys([.kind, .id, .command, .body, .code, .name])
     private static let itemAll = EnvelopeKeys([
-        .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt,
+        .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt, .remaining,
     ])
 }

@@ -22,6 +22,8 @@ package enum FrameKind: String, Sendable, Hashable, CaseIterable {
     case item
     case gap
     case stored
+    case outcome
+    case settled
     case join
     case joined
 }
