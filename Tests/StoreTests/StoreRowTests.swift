@@ -1,6 +1,7 @@
 // Rows in, rows out: order, ranges, and commits that are whole.
 
 import TandemStore
+import TandemTestSupport
 import Testing
 
 let space = RowSpace(rawValue: 1)
@@ -20,8 +21,8 @@ extension Store {
     private let store: Store
 
     init() throws {
-        directory = try TemporaryDirectory()
-        store = try Store(path: directory.file("store"))
+        directory = TemporaryDirectory()
+        store = try Store(path: directory.path("store"))
     }
 
     @Test func rowsComeBackInTheOrderOfTheirKeysAsBytes() async throws {

@@ -20,7 +20,8 @@ extension DeliveryRecordError: CustomStringConvertible {
         case .unreadable(let table, let error): "queue row (\(table)): \(error); restore the store from a backup"
         case .missing(let table, let field): "queue row (\(table)): '\(field)' is missing; restore from a backup"
         case .invalid(let table, let field): "queue row (\(table)): '\(field)' is invalid; restore from a backup"
-        case .unknown(let table, let field): "queue row (\(table)): unknown '\(field)'; use the newer program that wrote it"
+        case .unknown(let table, let field):
+            "queue row (\(table)): unknown '\(field)'; use the newer program that wrote it"
         }
     }
 }

@@ -6,7 +6,9 @@ import TandemWire
 
 extension QueueKey {
     /// What the keys of all rows of this queue start with, in each table.
-    package var bytes: [UInt8] { pairing.bytes + Array(app.description.utf8) + [0] + Array(channel.rawValue.utf8) + [0] }
+    package var bytes: [UInt8] {
+        pairing.bytes + Array(app.description.utf8) + [0] + Array(channel.rawValue.utf8) + [0]
+    }
 
     /// What the keys of all rows of a pairing start with, in each table: for unpairing.
     package static func prefix(of pairing: UniqueIdentifier) -> [UInt8] { pairing.bytes }
@@ -15,7 +17,8 @@ extension QueueKey {
 extension DeliveryRowKey {
     /// The key's bytes in its table.
     package var bytes: [UInt8] {
-        queue.bytes + (ordinal.map { ordinal in (0..<8).map { UInt8(truncatingIfNeeded: ordinal >> (56 - 8 * $0)) } } ?? [])
+        queue.bytes
+            + (ordinal.map { ordinal in (0..<8).map { UInt8(truncatingIfNeeded: ordinal >> (56 - 8 * $0)) } } ?? [])
     }
 
     /// Reads a key of this table.

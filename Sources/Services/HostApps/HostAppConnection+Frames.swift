@@ -45,7 +45,7 @@ extension HostAppConnection {
         case .pong: break
         case .bye: finish()
         case .hello, .refusal, .registered, .state, .message, .messageData, .reply, .failure, .configuration, .result,
-            .application, .item, .gap, .stored, .join, .joined:
+            .application, .item, .gap, .stored, .outcome, .settled, .join, .joined:
             unexpected(envelope, "before register")
         }
     }
@@ -59,7 +59,7 @@ extension HostAppConnection {
         case .pong: break
         case .bye: finish()
         case .hello, .refusal, .register, .registered, .state, .configuration, .control, .result, .application, .item,
-            .gap, .stored, .join, .joined:
+            .gap, .stored, .outcome, .settled, .join, .joined:
             unexpected(envelope, "after register")
         }
     }

@@ -36,7 +36,8 @@ package struct Envelope: Sendable, Equatable {
     package init(
         _ kind: FrameKind, app: ApplicationIdentifier? = nil, pairing: UniqueIdentifier? = nil,
         id: UniqueIdentifier? = nil, channel: Channel? = nil, sequence: UInt64? = nil, reply: Bool? = nil,
-        deadline: Duration? = nil, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil, nonce: [UInt8]? = nil, code: Int? = nil,
+        deadline: Duration? = nil, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil,
+        nonce: [UInt8]? = nil, code: Int? = nil,
         name: String? = nil, command: String? = nil, body: [UInt8]? = nil
     ) {
         self.kind = kind

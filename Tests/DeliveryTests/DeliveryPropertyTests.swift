@@ -1,0 +1,54 @@
+// The promise of durable delivery under random schedules of links, losses, repetitions, crashes and failing handlers:
+// every accepted item ends exactly once, both sides agree, order is kept, nothing is handled twice (DEL-1 to DEL-11).
+
+import TandemDelivery
+import TandemIdentity
+import Testing
+
+@Suite struct DeliveryPropertyTests {
+    @Test(arguments: 0..<60) func everyItemEndsExactlyOnceAndInOrder(seed: UInt64) throws {
+        var devices = try TwoDevices(seed: seed)
+        for _ in 0..<1500 { try devices.step() }
+        try devices.heal()
+        #expect(!devices.accepted.isEmpty)
+        for id in devices.accepted { #expect(devices.outcomes[id] != nil, "accepted, so it ends") }
+        #expect(devices.sender.count == 0 && devices.sender.bytes == 0)
+        #expect(devices.receiver.count == 0 && devices.receiver.bytes == 0)
+        try checkNothingIsLeft(devices)
+        checkOrder(devices)
+    }
+
+    /// DEL-7: when all has been told, neither disk holds anything but headers and dead letters.
+    private func checkNothingIsLeft(_ devices: TwoDevices) throws {
+        #expect(try devices.senderDisk.values(.outboundRecord).isEmpty)
+        #expect(try devices.senderDisk.values(.outboundPayload).isEmpty)
+        let letters = devices.receiver.deadLetters.count
+        #expect(try devices.receiverDisk.values(.inboundRecord).count == letters)
+        #expect(try devices.receiverDisk.values(.inboundPayload).count == letters)
+    }
+
+    /// DEL-2: items are first handed over in the order of acceptance, apart from those that go first.
+    private func checkOrder(_ devices: TwoDevices) {
+        for precedence in Precedence.allCases {
+            let handed = devices.handed.filter { devices.lane[$0] == precedence }
+            let acceptance = devices.accepted.filter { handed.contains($0) }
+            #expect(handed.filter { acceptance.contains($0) } == acceptance)
+        }
+    }
+
+    /// Without crashes a handler sees an item again only after it failed.
+    @Test(arguments: 0..<30) func withoutCrashesNoHandlerReturnsTwice(seed: UInt64) throws {
+        var devices = try TwoDevices(seed: 1000 + seed)
+        for _ in 0..<1500 {
+            let before = devices.crashes
+            try devices.step()
+            if devices.crashes > before { return }
+        }
+        try devices.heal()
+        for (id, times) in devices.handlersReturned {
+            #expect(times == 1)
+            #expect(devices.outcomes[id] == .handled)
+        }
+        #expect(devices.outcomes.values.filter { $0 == .handled }.count == devices.handlersReturned.count)
+    }
+}

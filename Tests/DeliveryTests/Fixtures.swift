@@ -1,0 +1,71 @@
+// What the tests of this room share: one queue key, readings of a manual clock, small limits.
+
+import TandemDelivery
+import TandemIdentity
+import TandemWire
+
+/// A reading so many seconds after the tests' beginning, with the wall clock in step unless told otherwise.
+func reading(_ seconds: Int64, wall: Int64? = nil) -> Reading {
+    Reading(
+        monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000 + UInt64(seconds) * 1_000_000_000),
+        wall: WallTime(milliseconds: 1_800_000_000_000 + (wall ?? seconds) * 1000))
+}
+
+func identifier(_ number: UInt8) -> UniqueIdentifier {
+    UniqueIdentifier(bytes: Array(repeating: number, count: 16)) ?? .random()
+}
+
+func queueKey() throws -> QueueKey {
+    QueueKey(pairing: identifier(0xAA), app: try ApplicationIdentifier("com.example.app"), channel: .configuration)
+}
+
+func item(
+    _ number: UInt8, size: Int = 3, precedence: Precedence = .ordinary, supersedes: String? = nil,
+    lifetime: Duration? = nil
+) -> OutboundItem {
+    OutboundItem(
+        id: identifier(number), payload: Array(repeating: number, count: size), precedence: precedence,
+        supersedeKey: supersedes.map { Array($0.utf8) }, lifetime: lifetime)
+}
+
+func outbound(_ limits: DeliveryLimits = DeliveryLimits()) throws -> OutboundQueue {
+    let start = reading(0)
+    return OutboundQueue(try queueKey(), header: OutboundHeader(epoch: 1, at: start), at: start, limits: limits)
+}
+
+func inbound(_ limits: DeliveryLimits = DeliveryLimits()) throws -> InboundLedger {
+    let start = reading(0)
+    return InboundLedger(try queueKey(), header: InboundHeader(epoch: 1, at: start), at: start, limits: limits)
+}
+
+func arrived(_ sequence: UInt64, size: Int = 3, remaining: Duration? = nil) -> ArrivedItem {
+    let number = UInt8(truncatingIfNeeded: sequence)
+    return ArrivedItem(
+        sequence: sequence, id: identifier(number), payload: Array(repeating: number, count: size), remaining: remaining
+    )
+}
+
+extension OutboundTransition {
+    /// The sequences and identifiers of the items that it sends.
+    var sent: [UInt64] {
+        effects.compactMap { if case .send(let dispatch) = $0 { dispatch.sequence } else { nil } }
+    }
+    var sentItems: [UniqueIdentifier] {
+        effects.compactMap { if case .send(let dispatch) = $0 { dispatch.id } else { nil } }
+    }
+    var finished: [Outcome] {
+        effects.compactMap { if case .finished(_, let outcome) = $0 { outcome } else { nil } }
+    }
+    var gaps: [UInt64] {
+        effects.compactMap { if case .sendGap(let sequence, _) = $0 { sequence } else { nil } }
+    }
+}
+
+extension InboundTransition {
+    var handed: [InboundDelivery] {
+        effects.compactMap { if case .hand(let delivery) = $0 { delivery } else { nil } }
+    }
+    var reported: [Outcome] {
+        effects.compactMap { if case .report(_, let outcome) = $0 { outcome } else { nil } }
+    }
+}
