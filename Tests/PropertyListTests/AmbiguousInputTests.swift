@@ -1,21 +1,22 @@
 // Inputs that other readers of property lists understand differently from each other, crash on, or take for ever over
 // (FRM-6). Here each has one answer. The bytes are literal, so that another implementation can use them as they are.
 
-import TandemIdentity
 import TandemPropertyList
+import TandemTestSupport
 import Testing
 
 @Suite struct AmbiguousInputTests {
     @Test func aDuplicateKeyIsRefusedNotChosenFrom() {
         let bytes =
-            hex("62706c6973743030d2010203045161516110011002080d0f1113") + RawPropertyList.trailer(1, 1, 5, 0, 0x15)
+            Bytes.hex("62706c6973743030d2010203045161516110011002080d0f1113")
+            + RawPropertyList.trailer(1, 1, 5, 0, 0x15)
         #expect(refusal(of: bytes) == .duplicateKey)
     }
 
     @Test func keysThatDifferOnlyInNormalisationAreTwoKeys() throws {
         // "é" composed, "é" as e and a combining accent.
         let bytes = RawPropertyList([
-            [0xD2, 1, 2, 3, 4], hex("6200650301"), hex("6100e9"), [0x10, 1], [0x10, 2],
+            [0xD2, 1, 2, 3, 4], Bytes.hex("6200650301"), Bytes.hex("6100e9"), [0x10, 1], [0x10, 2],
         ]).bytes
         let dictionary = try PropertyListReader.readDictionary(bytes)
         #expect(dictionary.count == 2)
@@ -25,46 +26,47 @@ import Testing
 
     @Test(arguments: ["0000000000000001", "ffffffffffffffff"])
     func anIntegerOfSixteenBytesMustHaveAZeroHighHalf(high: String) throws {
-        let bytes = RawPropertyList([hex("14" + high + "ffffffffffffffff")]).bytes
+        let bytes = RawPropertyList([Bytes.hex("14" + high + "ffffffffffffffff")]).bytes
         #expect(refusal(of: bytes) == .integerOutOfRange)
-        let zero = RawPropertyList([hex("140000000000000000ffffffffffffffff")]).bytes
+        let zero = RawPropertyList([Bytes.hex("140000000000000000ffffffffffffffff")]).bytes
         #expect(try PropertyListReader.read(zero) == .unsigned(.max))
     }
 
     @Test func anASCIIStringHoldsOnlyASCII() {
-        let bytes = hex("62706c697374303052c3a908") + RawPropertyList.trailer(1, 1, 1, 0, 0x0B)
+        let bytes = Bytes.hex("62706c697374303052c3a908") + RawPropertyList.trailer(1, 1, 1, 0, 0x0B)
         #expect(refusal(of: bytes) == .invalidASCII)
     }
 
     @Test(arguments: ["61d800", "61dc00", "62dc00d800", "62d800d800", "62d8000061", "620061d800"])
     func aLoneSurrogateIsRefused(object: String) {
-        #expect(refusal(of: RawPropertyList([hex(object)]).bytes) == .invalidUTF16)
+        #expect(refusal(of: RawPropertyList([Bytes.hex(object)]).bytes) == .invalidUTF16)
     }
 
     @Test func aNulIsKeptInTextAndRefusedInKeys() throws {
-        #expect(try PropertyListReader.read(RawPropertyList([hex("53610062")]).bytes) == "a\0b")
-        #expect(try PropertyListReader.read(RawPropertyList([hex("62000000e9")]).bytes) == "\0\u{e9}")
+        #expect(try PropertyListReader.read(RawPropertyList([Bytes.hex("53610062")]).bytes) == "a\0b")
+        #expect(try PropertyListReader.read(RawPropertyList([Bytes.hex("62000000e9")]).bytes) == "\0\u{e9}")
         for key in ["53610062", "62000000e9"] {
-            #expect(refusal(of: RawPropertyList([[0xD1, 1, 2], hex(key), [0x08]]).bytes) == .keyContainsNull)
+            #expect(refusal(of: RawPropertyList([[0xD1, 1, 2], Bytes.hex(key), [0x08]]).bytes) == .keyContainsNull)
         }
     }
 
     @Test func aSetIsRefused() {
-        let bytes = hex(
+        let bytes = Bytes.hex(
             "62706c6973743030c1011001080a"
                 + "000000000000010100000000000000020000000000000000000000000000000c")
         #expect(refusal(of: bytes) == .unsupportedType(marker: 0xC1))
     }
 
     @Test func anArrayThatHoldsItselfIsRefused() {
-        let bytes = hex("62706c6973743030a100080000000000000101") + hex("0000000000000001" + "0000000000000000")
-        #expect(refusal(of: bytes + hex("000000000000000a")) == .cycle)
+        let bytes =
+            Bytes.hex("62706c6973743030a100080000000000000101") + Bytes.hex("0000000000000001" + "0000000000000000")
+        #expect(refusal(of: bytes + Bytes.hex("000000000000000a")) == .cycle)
     }
 
     @Test(arguments: [("7ff8000000000000"), ("7ff0000000000000"), ("fff0000000000000")])
     func aDateThatIsNoNumberIsRefused(pattern: String) {
-        #expect(refusal(of: RawPropertyList([hex("33" + pattern)]).bytes) == .notFinite)
-        #expect(refusal(of: RawPropertyList([hex("23" + pattern)]).bytes) == .notFinite)
+        #expect(refusal(of: RawPropertyList([Bytes.hex("33" + pattern)]).bytes) == .notFinite)
+        #expect(refusal(of: RawPropertyList([Bytes.hex("23" + pattern)]).bytes) == .notFinite)
     }
 
     @Test func anIntegerKeyAndANullAreRefused() {

@@ -2,12 +2,13 @@
 // (FRM-6 j).
 
 import TandemPropertyList
+import TandemTestSupport
 import Testing
 
 @Suite struct KeyOrderTests {
     @Test func keysInAnyOrderAreReadInTheirOrder() throws {
         // "z", "é", U+1F600, U+FFFD, "a": surrogates must sort behind U+FFFD.
-        let keys = ["517a", "6100e9", "62d83dde00", "61fffd", "5161"].map(hex)
+        let keys = ["517a", "6100e9", "62d83dde00", "61fffd", "5161"].map(Bytes.hex)
         let list = RawPropertyList([[0xD5, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6]] + keys + [[0x09]])
         let dictionary = try PropertyListReader.readDictionary(list.bytes)
         #expect(dictionary.keys == ["a", "z", "\u{e9}", "\u{FFFD}", "\u{1F600}"])
@@ -24,7 +25,7 @@ import Testing
 
     @Test(arguments: [["5162", "5161", "5162"], ["6100e9", "5161", "6100e9"]])
     func equalKeysInDifferentObjectsAreDuplicates(keys: [String]) {
-        let list = RawPropertyList([[0xD3, 1, 2, 3, 4, 4, 4]] + keys.map(hex) + [[0x09]])
+        let list = RawPropertyList([[0xD3, 1, 2, 3, 4, 4, 4]] + keys.map(Bytes.hex) + [[0x09]])
         #expect(refusal(of: list.bytes) == .duplicateKey)
     }
 

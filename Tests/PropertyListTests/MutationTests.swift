@@ -2,20 +2,10 @@
 // must have one meaning: writing it and reading it again gives the same value and the same bytes.
 
 import TandemPropertyList
+import TandemTestSupport
 import Testing
 
 @Suite struct MutationTests {
-    /// A small generator with a seed, so that a failure can be repeated.
-    struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     static let originals: [PropertyListValue] = [
         [:], ["a": 1], [1, -1, 300, 70_000, 1.5, true, "text", .data([1, 2, 3])],
         ["caf\u{e9}": "\u{1F600}", "date": .date(PropertyListDate(millisecondsSinceReferenceDate: 1234))],
@@ -27,7 +17,7 @@ import Testing
         [.unsigned(.max), .integer(.min), -0.0, 0.0],
     ]
 
-    static func mutate(_ bytes: inout [UInt8], using generator: inout Seeded) {
+    static func mutate(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
         for _ in 0..<Int.random(in: 1...3, using: &generator) where !bytes.isEmpty {
             let place = Int.random(in: bytes.indices, using: &generator)
             switch Int.random(in: 0..<7, using: &generator) {
@@ -54,7 +44,7 @@ import Testing
 
     @Test(arguments: originals.indices)
     func damagedBytesAreRefusedOrHaveOneMeaning(index: Int) throws {
-        var generator = Seeded(state: UInt64(index) + 20_261_121)
+        var generator = SeededGenerator(seed: UInt64(index) + 20_261_121)
         let original = try PropertyListWriter.write(Self.originals[index])
         var accepted = 0
         for _ in 0..<2000 {

@@ -1,7 +1,6 @@
 // Property lists put together by hand, right or wrong in any place: the tests' own writer, which shares no code with
 // the one under test.
 
-import TandemIdentity
 import TandemPropertyList
 
 struct RawPropertyList {
@@ -61,9 +60,6 @@ struct RawPropertyList {
             + [count, top, table].flatMap { bigEndian($0, size: 8) }
     }
 }
-
-/// The bytes of hexadecimal text; empty if it is none.
-func hex(_ text: String) -> [UInt8] { Hexadecimal.decode(text) ?? [] }
 
 /// The reason for which bytes are refused; nil if they are read.
 func refusal(of bytes: [UInt8]) -> PropertyListError.Reason? {

@@ -1,11 +1,12 @@
 // The edges of the scalar types (FRM-6 e to j).
 
 import TandemPropertyList
+import TandemTestSupport
 import Testing
 
 @Suite struct ScalarTests {
     static func read(_ object: String) throws -> PropertyListValue {
-        try PropertyListReader.read(RawPropertyList([hex(object)]).bytes)
+        try PropertyListReader.read(RawPropertyList([Bytes.hex(object)]).bytes)
     }
 
     @Test func shortIntegersAreUnsignedAndEightBytesAreSigned() throws {
@@ -23,7 +24,7 @@ import Testing
         #expect(try Self.read("223fc00000") == 1.5)
         #expect(try Self.read("233ff8000000000000") == 1.5)
         for pattern in ["7f800000", "ff800000", "7fc00000", "7f800001"] {
-            #expect(refusal(of: RawPropertyList([hex("22" + pattern)]).bytes) == .notFinite)
+            #expect(refusal(of: RawPropertyList([Bytes.hex("22" + pattern)]).bytes) == .notFinite)
         }
     }
 
@@ -42,9 +43,9 @@ import Testing
     }
 
     @Test func utf16HoldsSomethingThatASCIICannot() throws {
-        #expect(refusal(of: RawPropertyList([hex("620061007a")]).bytes) == .needlessUTF16)
-        #expect(refusal(of: RawPropertyList([hex("60")]).bytes) == .needlessUTF16)
-        #expect(refusal(of: RawPropertyList([hex("61007f")]).bytes) == .needlessUTF16)
+        #expect(refusal(of: RawPropertyList([Bytes.hex("620061007a")]).bytes) == .needlessUTF16)
+        #expect(refusal(of: RawPropertyList([Bytes.hex("60")]).bytes) == .needlessUTF16)
+        #expect(refusal(of: RawPropertyList([Bytes.hex("61007f")]).bytes) == .needlessUTF16)
         #expect(try Self.read("610080") == "\u{80}")
         #expect(try Self.read("62d83dde00") == "\u{1F600}")
         #expect(try Self.read("61ffff") == "\u{FFFF}")

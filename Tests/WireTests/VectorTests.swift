@@ -1,0 +1,70 @@
+// Our own implementation against the vectors that are given to others (Protocol/Vectors/frames).
+
+import TandemIdentity
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite struct VectorTests {
+    static let framing = VectorCase.all(in: "frames/framing.json")
+    static let propertyLists = VectorCase.all(in: "frames/propertyLists.json")
+    static let envelopes = VectorCase.all(in: "frames/envelopes.json")
+
+    @Test func theVectorsAreThere() {
+        #expect(Self.framing.count >= 20)
+        #expect(Self.propertyLists.count >= 120)
+        #expect(Self.envelopes.count >= 45)
+    }
+
+    @Test(arguments: framing)
+    func aStreamGivesItsPayloadsInPiecesOfAnySize(vector: VectorCase) throws {
+        let bytes = try #require(vector.bytes)
+        let limit = try #require(vector.pairs["limit"]?.integerValue)
+        let payloads = vector.pairs["payloads"]?.arrayValue?.compactMap { $0.stringValue.flatMap(Hexadecimal.decode) }
+        for size in [1, 2, 3, 5, max(1, bytes.count)] {
+            var decoder = FrameDecoder(limit: Int(limit))
+            var found: [[UInt8]] = []
+            var error: String?
+            for start in stride(from: 0, to: bytes.count, by: size) where error == nil {
+                decoder.append(bytes[start..<min(start + size, bytes.count)])
+                do throws(WireError) {
+                    while let frame = try decoder.next() { found.append(Array(frame.payload)) }
+                } catch let fault {
+                    error = fault.refusalName.rawValue
+                }
+            }
+            #expect(found == payloads)
+            #expect(error == vector.error)
+            if error == nil { #expect(Int64(decoder.bufferedCount) == vector.pairs["waiting"]?.integerValue) }
+        }
+    }
+
+    @Test(arguments: propertyLists)
+    func aPropertyListMeansItsValue(vector: VectorCase) throws {
+        let bytes = try #require(vector.bytes)
+        guard vector.error == nil else {
+            #expect(throws: PropertyListError.self) { try PropertyListReader.read(bytes) }
+            return
+        }
+        let read = try PropertyListReader.read(bytes)
+        guard let value = typedValue(vector.pairs["value"]) else { return }
+        #expect(read == value)
+        #expect(try (PropertyListWriter.write(value) == bytes) == vector.pairs["canonical"]?.booleanValue)
+    }
+
+    @Test(arguments: envelopes)
+    func anEnvelopeSaysItsKeys(vector: VectorCase) throws {
+        let payload = try #require(vector.bytes)
+        guard let name = vector.error else {
+            let envelope = try Envelope(payload: payload[...])
+            var keys = PropertyListDictionary()
+            for (key, value) in try #require(vector.pairs["keys"]?.dictionaryValue) where key != "sealing" {
+                keys[key] = typedValue(value)
+            }
+            #expect(try Body.dictionary(envelope.frame().payload) == keys)
+            return
+        }
+        let fault = #expect(throws: WireError.self) { try Envelope(payload: payload[...]) }
+        #expect(fault?.refusalName.rawValue == name)
+    }
+}
