@@ -5,7 +5,7 @@ extension Subcommand {
         [
             simulate, status,
             pair, join, trustDevice, unpair, allowVersion,
-            keysNew, keysShow, trustAdd, trustList, apply, identifierAccept,
+            keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
         ]
     }
 }

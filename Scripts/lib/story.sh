@@ -1,0 +1,154 @@
+# The story that Scripts/run tells, one function for each step. A step proves itself by what it looks at; the first that
+# does not hold shows the logs and ends the script. Sourced; uses $bin, $place, $logs and the processes' functions.
+
+app=org.example.lamp
+number=0
+
+tandem() { "$bin/tandem" "$@"; }
+hub() { tandem "$1" --device "$place/hub.sock" "${@:2}"; }
+kiosk() { tandem "$1" --device "$place/kiosk.sock" "${@:2}"; }
+
+ok() {
+    number=$((number + 1))
+    printf '%3d. %s\n' "$number" "$1"
+}
+
+fail() {
+    echo "FAILED: $1" >&2
+    tail -n 15 "$logs"/*.log >&2
+    exit 1
+}
+
+# expect TEXT WHAT: the text (a word or a line) is in standard input.
+expect() {
+    local seen
+    seen=$(cat)
+    grep -qF -- "$1" <<<"$seen" || fail "$2: expected '$1', got: $seen"
+}
+
+tell_story() {
+    start_daemons
+    pair_them
+    start_apps
+    exchange_messages
+    sign_first
+    apply_first
+    apply_second
+    refuse_bad_ones
+    survive_restart
+    show_status
+}
+
+start_daemons() {
+    start hub "$bin/tandem" primary --state "$place/hub" --local "$place/hub.sock" --listen 127.0.0.1:0 --name hub
+    start kiosk "$bin/tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk
+    wait_for 20 hub status || fail "the primary does not answer"
+    wait_for 20 kiosk status || fail "the secondary does not answer"
+    ok "a primary (hub) and a secondary (kiosk) are running"
+}
+
+is_linked() { hub status --json | grep -q '"state":"active"' && ! hub status --json | grep -q '"reason":"no-link"'; }
+
+pair_them() {
+    hub pair --link-only >"$place/link"
+    chmod 600 "$place/link"
+    kiosk join --file "$place/link" | expect "paired with hub" "joining"
+    wait_for 20 is_linked || fail "the pairing does not become active"
+    ok "they are paired by a one-time link"
+}
+
+is_reachable() { hub status --json | grep -q '"level":"immediate"'; }
+
+start_apps() {
+    tandem keys new --out "$place/signing.key" >/dev/null
+    tandem keys new --out "$place/other.key" >/dev/null
+    start app "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub"
+    start counterpart "$bin/tandem" receive --app $app --device "$place/hub.sock" --reply '{"from":"hub"}'
+    wait_for 20 grep -q '^value volume = 50' "$logs/app.log" || fail "the sample app does not show its defaults"
+    ok "the sample app runs on the kiosk with its defaults, its counterpart on the hub"
+}
+
+exchange_messages() {
+    wait_for 20 is_answered || fail "no reply from the kiosk's app"
+    hub send --app $app '{"hello":"kiosk"}' | expect '{"echo":{"hello":"kiosk"}}' "a message from the hub"
+    kiosk send --app $app '{"hello":"hub"}' | expect '{"from":"hub"}' "a message from the kiosk"
+    expect '{"hello":"hub"}' "what the hub's app received" <"$logs/counterpart.log"
+    ok "a message and its reply went both ways"
+}
+
+is_answered() { hub send --app $app --timeout 2s '{"are":"you there"}'; }
+
+# sign KEY VERSION TARGET FILE VALUES...
+sign() {
+    local key=$1 version=$2 target=$3 out=$4 values=()
+    shift 4
+    for value in "$@"; do values+=(--set "$value"); done
+    tandem sign --key "$place/$key" --app $app --role secondary --target "$target" --version "$version" \
+        "${values[@]}" --out "$place/$out" >/dev/null
+}
+
+sign_first() {
+    target=vendor:$(hub status --json | grep -oE '"device":"[0-9A-F-]{36}"' | head -n 1 | cut -d '"' -f 4)
+    sign signing.key 1 "$target" first.config logging=true volume=75 'colour="#ff8800"'
+    tandem verify --key "$place/signing.key.pub" --app $app --target "$target" "$place/first.config" |
+        expect "verdict  valid" "verifying offline"
+    kiosk trust add --app $app --role secondary --key "$place/signing.key.pub" 2>&1 | expect trusted "trusting the key"
+    ok "a configuration for $target is signed and verified offline; the kiosk trusts its key"
+}
+
+shows() { grep -qF "value $1" "$logs/app.log"; }
+
+apply_first() {
+    hub apply --app $app "$place/first.config" | expect applied "applying version 1"
+    wait_for 10 shows 'volume = 75' && shows 'logging = true' && shows 'colour = #ff8800' || fail "values are not shown"
+    ok "version 1 was forwarded, verified, applied by the app and reported; the app shows its values"
+}
+
+apply_second() {
+    sign signing.key 2 "$target" second.config volume=90
+    hub apply --app $app "$place/second.config" | expect applied "applying version 2"
+    wait_for 10 shows 'volume = 90' || fail "version 2 is not shown"
+    # The values are a complete set: what version 2 does not name is back at its default.
+    wait_for 5 grep -qF 'value logging = false' "$logs/app.log" || fail "logging did not return to its default"
+    ok "version 2 replaced version 1 as a whole"
+}
+
+# refused FILE NAME WHAT: the kiosk refuses the file by this name.
+refused() {
+    local verdict status=0
+    verdict=$(hub apply --app $app "$place/$1" 2>&1) || status=$?
+    ((status == 1)) || fail "$3: exit code $status instead of 1"
+    expect "$2" "$3" <<<"$verdict"
+    ok "refused as $2: $3"
+}
+
+refuse_bad_ones() {
+    sign other.key 3 "$target" strange.config volume=99
+    refused strange.config threshold "signed with another key"
+    sign signing.key 3 "$target" whole.config 'colour="#123456"'
+    sed 's/#123456/#654321/' "$place/whole.config" >"$place/tampered.config"
+    refused tampered.config threshold "changed after it was signed"
+    refused first.config rollback "an older version"
+    sign signing.key 3 custom:somebody-else elsewhere.config volume=99
+    refused elsewhere.config wrong-target "for somebody else's devices"
+    sign signing.key 3 "$target" wild.config volume=101
+    refused wild.config schema "a value outside its bounds"
+    shows 'volume = 99' && fail "a refused value was applied"
+    return 0
+}
+
+survive_restart() {
+    stop kiosk
+    start kiosk "$bin/tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk
+    wait_for 20 is_answered || fail "no reply after the kiosk's restart"
+    kiosk status --json | expect '"version":2' "the applied configuration after a restart"
+    ok "the kiosk was restarted: still paired, version 2 still applied"
+}
+
+show_status() {
+    echo
+    hub status
+    echo
+    kiosk status
+    ok "both daemons show what they know"
+}

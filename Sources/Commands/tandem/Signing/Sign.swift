@@ -1,0 +1,92 @@
+// Makes a signed configuration: the complete set of values for one app on the devices of one paired identifier. It needs
+// no daemon and no network, so that the private key can stay on a machine without either.
+
+import TandemCrypto
+import TandemIdentity
+import TandemReactor
+import TandemSignedConfiguration
+
+extension Subcommand {
+    static let sign = Subcommand(
+        path: ["sign"], summary: "sign a configuration for an app into a file",
+        options: [
+            .valued("key", "FILE", "private key of mode 0600 (tandem keys new)").required, .application.required,
+            .valued("role", "primary|secondary", "for which side's app").required,
+            .valued("target", "vendor:UUID|custom:TEXT", "paired identifier of the devices it is for").required,
+            .valued("version", "N", "from 1, higher than every one before").required,
+            .valued("out", "FILE", "where to write; an existing file is never overwritten").required,
+            Option.valued("set", "KEY=VALUE", "a value: true, 7, 1.5, or text; \"7\" is text").repeated,
+            .valued("values", "FILE", "values from a file with one JSON object"),
+            Option.valued("only", "UUID", "only this secondary (its vendor identifier)").repeated,
+            Option.valued("optional", "KEY", "a value that apps without it may ignore").repeated,
+            .valued("expires", "TIME", "from now; refuse to apply it later (at most 400d)"),
+            .valued("lifetime", "TIME", "revert the values when they have been applied that long"),
+            .valued("floor", "N", "once applied, refuse every version below N"),
+        ],
+        notes: "A key that is not among the values has no override: the values are the complete set, not a change.",
+        examples: [
+            "sign --key signing.key --app org.example.lamp --role secondary --target custom:house-7 --version 1 "
+                + "--set logging=true --set volume=75 --out lamp.config",
+            "sign --key signing.key --app org.example.lamp --role secondary "
+                + "--target vendor:0123ABCD-0000-4000-8000-0123456789AB --version 2 --values lamp.json --expires 30d "
+                + "--out lamp-2.config",
+        ]
+    ) { arguments, console in
+        let key = try KeyFile(path: try arguments.required("key")).signing()
+        let payload = try SignRequest(arguments).payload(now: Linux.wallTime)
+        let bytes = try ConfigurationSigner.sign(payload, with: [ConfigurationPrivateKey(key)])
+        let file = LocalFile(path: try arguments.required("out"))
+        try file.create(bytes, mode: 0o644)
+        console.print("signed   \(file.path), \(bytes.count) bytes")
+        console.print("version  \(payload.version) for \(payload.target.text)")
+        console.print("txid     \(payload.transaction)")
+        console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
+    }
+}
+
+/// The options of `sign` as a payload.
+private struct SignRequest {
+    let arguments: Arguments
+
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    func payload(now: WallTime) throws -> ConfigurationPayload {
+        var payload = ConfigurationPayload(
+            application: try arguments.application(), role: try arguments.role(),
+            target: try PairedIdentifier(text: try arguments.required("target")), version: try version("version"),
+            transaction: .random(), issued: now.seconds, values: try ValuesInput(arguments).values())
+        payload.only = try only()
+        payload.optional = arguments.has("optional") ? arguments.all("optional") : nil
+        payload.expires = try seconds("expires").map { now.seconds + $0 }
+        payload.lifetime = try seconds("lifetime")
+        payload.floor = arguments.has("floor") ? try version("floor") : nil
+        return payload
+    }
+
+    private func version(_ name: String) throws -> UInt64 {
+        guard let number: UInt64 = try arguments.integer(name, in: 1...UInt64.max) else {
+            throw CommandFailure.usage("--\(name) is missing")
+        }
+        return number
+    }
+
+    private func seconds(_ name: String) throws -> UInt64? {
+        guard let duration = try arguments.duration(name) else { return nil }
+        let seconds = UInt64(clamping: duration.saturatingMilliseconds / 1000)
+        // Four centuries: far above every limit, far below where adding to a date could overflow.
+        guard (1...12_700_000_000).contains(seconds) else {
+            throw CommandFailure.usage("--\(name) must be at least 1s and a time that somebody can wait for")
+        }
+        return seconds
+    }
+
+    private func only() throws -> [UniqueIdentifier]? {
+        guard arguments.has("only") else { return nil }
+        return try arguments.all("only").map { text in
+            guard let identifier = UniqueIdentifier(text: text) else {
+                throw CommandFailure.usage("--only '\(text)' is not a UUID; 'tandem status' shows a device's")
+            }
+            return identifier
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// Verifies a signed configuration offline, by the same steps and names as a daemon and an app's library do. What it
+// cannot know, it does not check: the version mark and the schema are those devices' own.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+
+extension Subcommand {
+    static let verify = Subcommand(
+        path: ["verify"], summary: "verify a signed configuration offline and show what it says",
+        operands: [.required("FILE")],
+        options: [
+            .valued("key", "FILE", "public key that must have signed it").required, .application.required,
+            .valued("role", "primary|secondary", "for which side's app (default secondary)"),
+            .valued("target", "vendor:UUID|custom:TEXT", "check that it is for this paired identifier"),
+            .valued("device", "UUID", "check that it is for this secondary"), .json,
+        ],
+        notes: """
+            Exit code 0: valid. Otherwise the rejection is printed by name, as a device would report it. The device's
+            version mark (rollback) and the app's schema are not known here and not checked.
+            """,
+        examples: ["verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config"]
+    ) { arguments, console in
+        let bytes = try LocalFile(path: arguments.operands[0]).read()
+        let context = try VerifyRequest(arguments).context(now: Linux.wallTime)
+        let verdict = Result { () throws(VerificationFailure) in
+            try ApplicableConfiguration(verifying: bytes, in: context)
+        }
+        let report = VerifyReport(digest: SHA256.digest(bytes), verdict: verdict)
+        if arguments.has("json") {
+            console.print(json: report.json)
+        } else {
+            report.lines.forEach { console.print($0) }
+        }
+        if case .failure(let failure) = verdict {
+            throw CommandFailure.refused("\(failure.rejection): \(Printable.text(failure.detail))")
+        }
+    }
+}
+
+/// The options of `verify` as a context.
+private struct VerifyRequest {
+    let arguments: Arguments
+
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    func context(now: WallTime) throws -> VerificationContext {
+        let target = try arguments.value("target").map { text throws(IdentifierError) in
+            try PairedIdentifier(text: text)
+        }
+        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
+        return VerificationContext(
+            profile: target == nil ? .forwarding : .full, application: try arguments.application(),
+            role: arguments.has("role") ? try arguments.role() : .secondary,
+            anchor: ConfigurationAnchor(pem: key.pem), target: target, device: try device(), now: now)
+    }
+
+    private func device() throws(CommandFailure) -> UniqueIdentifier? {
+        guard let text = arguments.value("device") else { return nil }
+        guard let identifier = UniqueIdentifier(text: text) else { throw .usage("--device '\(text)' is not a UUID") }
+        return identifier
+    }
+}
+
+/// What `verify` prints.
+private struct VerifyReport {
+    let digest: [UInt8]
+    let verdict: Result<ApplicableConfiguration, VerificationFailure>
+
+    private var name: String {
+        switch verdict {
+        case .success: "valid"
+        case .failure(let failure): failure.rejection.rawValue
+        }
+    }
+
+    /// The payload, if a good signature vouches for it.
+    private var payload: ConfigurationPayload? {
+        switch verdict {
+        case .success(let applicable): applicable.payload
+        case .failure(let failure): failure.payload
+        }
+    }
+
+    var lines: [String] {
+        var lines = ["verdict  \(name)", "digest   \(Hexadecimal.encode(digest))"]
+        guard let payload else { return lines }
+        lines.append("version  \(payload.version) for \(payload.role.rawValue), \(Printable.text(payload.target.text))")
+        lines.append("txid     \(payload.transaction)")
+        lines.append("issued   \(WallTime(seconds: payload.issued))")
+        if let expires = payload.expires { lines.append("expires  \(WallTime(seconds: expires))") }
+        for (key, value) in payload.values { lines.append("value    \(Printable.text(key)) = \(Fact.shown(value))") }
+        return lines
+    }
+
+    var json: PropertyListValue {
+        var fields: PropertyListDictionary = [
+            "verdict": .string(name), "digest": .string(Hexadecimal.encode(digest)),
+        ]
+        fields["payload"] = payload.map { Fact.plain(.dictionary($0.dictionary)) }
+        if case .failure(let failure) = verdict { fields["detail"] = .string(failure.detail) }
+        return .dictionary(fields)
+    }
+}
