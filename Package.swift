@@ -88,7 +88,7 @@ let serviceRooms: [Target] = [
     room("Services", "Codes", imports: ["CTandemQREncode"]),
     room("Services", "Link", imports: values + decisions + machinery),
     room(
-        "Services", "Relay", imports: values + ["TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport"]),
+        "Services", "Relay", imports: values + ["TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport", "TandemStore"]),
     room("Services", "HostApps", imports: values + decisions + machinery + ["TandemRelay"]),
     room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay"]),
     room(

@@ -68,6 +68,9 @@ package struct OutboundQueue: Sendable {
     /// The epoch in which the queue numbers its items.
     package var epoch: UInt64 { header.epoch }
 
+    /// The highest sequence that is durable at the peer in this epoch; 0 if none.
+    package var lastStored: UInt64 { header.storedThrough }
+
     /// The highest sequence ever given to the peer in this epoch; 0 if none.
     package var lastSent: UInt64 { header.nextSequence - 1 }
 

@@ -21,4 +21,11 @@ package final class LoopStore {
         let bound = LoopBound(completion, to: scheduler)
         store.commit(changes) { result in scheduler.submit { bound.value(result) } }
     }
+
+    /// Reads the rows after every commit submitted before, then calls `completion` on the scheduler's thread.
+    package func fetch(_ range: RowRange, then completion: @escaping (Result<[Row], StoreError>) -> Void) {
+        let scheduler = scheduler
+        let bound = LoopBound(completion, to: scheduler)
+        store.fetch(range) { result in scheduler.submit { bound.value(result) } }
+    }
 }

@@ -1,0 +1,45 @@
+// How the durable channels' records stand in the store: each table of the Delivery room is a key space, 17 to 22. A row
+// that cannot be read back means a damaged or newer store, and is refused.
+
+import TandemDelivery
+import TandemIdentity
+package import TandemStore
+
+extension DeliveryTable {
+    /// The table's key space.
+    package var space: RowSpace { RowSpace(rawValue: 16 + rawValue) }
+}
+
+extension DeliveryChange {
+    /// The change of the store's row.
+    var rowChange: RowChange {
+        switch self {
+        case .put(let key, let value): .put(key.table.space, key: key.bytes, value: value.bytes)
+        case .remove(let key): .delete(key.table.space, key: key.bytes)
+        }
+    }
+}
+
+/// The rows of all queues, as they were committed.
+struct DeliveryRows {
+    private(set) var outboundHeaders: [QueueKey: OutboundHeader] = [:]
+    private(set) var outboundRecords: [QueueKey: [OutboundRecord]] = [:]
+    private(set) var inboundHeaders: [QueueKey: InboundHeader] = [:]
+    private(set) var inboundRecords: [QueueKey: [InboundRecord]] = [:]
+
+    /// The tables without the bodies, which are read when they are needed.
+    static let tables: [DeliveryTable] = [.outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord]
+
+    mutating func add(_ rows: [Row], of table: DeliveryTable) throws(DeliveryRecordError) {
+        for row in rows {
+            let key = try DeliveryRowKey(table, bytes: row.key)
+            switch try DeliveryValue(key, bytes: row.value) {
+            case .outboundHeader(let header): outboundHeaders[key.queue] = header
+            case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
+            case .inboundHeader(let header): inboundHeaders[key.queue] = header
+            case .inboundRecord(let record): inboundRecords[key.queue, default: []].append(record)
+            case .payload: preconditionFailure("bodies are not among the tables that are read whole")
+            }
+        }
+    }
+}

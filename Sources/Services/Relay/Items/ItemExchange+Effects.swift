@@ -1,0 +1,91 @@
+// What the machines want done, after the commit that it rests on: frames for the peer, items for their handlers, word for
+// submitters.
+
+import TandemDelivery
+import TandemIdentity
+import TandemLog
+import TandemWire
+
+extension ItemExchange {
+    func run(_ effect: OutboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
+        switch effect {
+        case .accepted: break
+        case .send(let dispatch): return send(dispatch, of: key, done)
+        case .sendGap(let sequence, let reason): send(.gap, sequence, of: key, name: reason.rawValue)
+        case .sendSettled(let sequence): send(.settled, sequence, of: key)
+        case .finished(let id, let outcome):
+            delegate?.exchange(self, item: id, in: key, ended: outcome)
+            let reading = reading
+            outbound[key]?.perform { $0.forget(id, at: reading).answer }
+        case .startEpoch: delegate?.exchange(self, needsEpochOf: key.pairing)
+        case .violation: delegate?.exchange(self, violationBy: key.pairing)
+        }
+        done()
+    }
+
+    func run(_ effect: InboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
+        switch effect {
+        case .acknowledge(let sequence):
+            committed[key] = max(committed[key] ?? 0, sequence)
+            if sequence > 0 { send(.stored, sequence, of: key) }
+        case .report(let sequence, let outcome):
+            send(.outcome, sequence, of: key, name: outcome.name, code: outcome.code)
+        case .hand(let delivery): return hand(delivery, of: key, done)
+        case .droppedAhead, .droppedFull:
+            log(
+                LogEvent(
+                    .debug, "item dropped, it comes again", .text("pairing", "\(key.pairing)"),
+                    .text("app", "\(key.app)")))
+        case .deadLetter(let ordinal):
+            log(
+                LogEvent(
+                    .error, "item failed too often, kept as a dead letter", .text("pairing", "\(key.pairing)"),
+                    .text("app", "\(key.app)"), .integer("ordinal", ordinal)))
+        }
+        done()
+    }
+
+    private func send(
+        _ kind: FrameKind, _ sequence: UInt64, of key: QueueKey, name: String? = nil, code: Int64? = nil
+    ) {
+        let envelope = Envelope(
+            kind, app: key.app, pairing: key.pairing, channel: key.channel, sequence: sequence,
+            code: code.flatMap { Int(exactly: $0) }, name: name)
+        delegate?.exchange(self, send: envelope, over: key.pairing)
+    }
+
+    private func send(_ dispatch: OutboundDispatch, of key: QueueKey, _ done: @escaping () -> Void) {
+        body(dispatch.payload, dispatch.ordinal, of: key, in: .outboundPayload) { [weak self] body in
+            // Without its row the item was withdrawn meanwhile: its gap follows.
+            if let self, let body {
+                let envelope = Envelope(
+                    .item, app: key.app, pairing: key.pairing, id: dispatch.id, channel: key.channel,
+                    sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
+                    remaining: .milliseconds(dispatch.remaining),
+                    attempt: dispatch.attempt, body: body)
+                delegate?.exchange(self, send: envelope, over: key.pairing)
+            }
+            done()
+        }
+    }
+
+    private func hand(_ delivery: InboundDelivery, of key: QueueKey, _ done: @escaping () -> Void) {
+        body(delivery.payload, delivery.ordinal, of: key, in: .inboundPayload) { [weak self] body in
+            if let self, let body {
+                let item = ReceivedItem(
+                    queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt, payload: body)
+                delegate?.exchange(self, received: item)
+            }
+            done()
+        }
+    }
+
+    /// The body at hand, or the one in the item's row.
+    private func body(
+        _ known: [UInt8]?, _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable,
+        then done: @escaping ([UInt8]?) -> Void
+    ) {
+        if let known { return done(known) }
+        payload(ordinal, of: key, in: table, then: done)
+    }
+}

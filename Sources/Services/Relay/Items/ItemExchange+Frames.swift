@@ -1,0 +1,72 @@
+// The frames of durable channels on a link: each becomes one event of one machine. What does not read is the sender's
+// breach, answered with a refusal by the caller.
+
+import TandemDelivery
+package import TandemIdentity
+package import TandemWire
+
+extension ItemExchange {
+    /// The link of a pairing is ready; `received` is what the peer's hello said it has stored.
+    package func linkOpened(
+        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)]
+    ) {
+        open.insert(pairing)
+        let reading = reading
+        let positions = Dictionary(
+            received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }
+        ) {
+            max($0, $1)
+        }
+        for key in positions.keys where outbound[key] == nil { _ = outboundLane(key) }
+        for (key, lane) in outbound where key.pairing == pairing {
+            lane.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading).answer }
+        }
+        for (key, lane) in inbound where key.pairing == pairing { lane.perform { $0.linkOpened().answer } }
+    }
+
+    /// The link of a pairing is gone.
+    package func linkClosed(_ pairing: UniqueIdentifier) {
+        open.remove(pairing)
+        for (key, lane) in outbound where key.pairing == pairing {
+            lane.perform { queue in
+                queue.linkClosed()
+                return ([], [])
+            }
+        }
+    }
+
+    /// Takes `item`, `gap`, `stored`, `outcome` or `settled` from a link.
+    /// - Returns: false for a frame that does not read.
+    package func receive(_ envelope: Envelope) -> Bool {
+        guard let pairing = envelope.pairing, let app = envelope.app, let channel = envelope.channel,
+            let sequence = envelope.sequence
+        else { return false }
+        let key = QueueKey(pairing: pairing, app: app, channel: channel)
+        let reading = reading
+        switch envelope.kind {
+        case .item: return receiveItem(envelope, sequence, key)
+        case .gap:
+            guard let reason = envelope.name.flatMap({ GapReason(rawValue: $0) }) else { return false }
+            inboundLane(key)?.perform { $0.gapArrived(sequence, reason, at: reading).answer }
+        case .settled: inbound[key]?.perform { $0.settled(sequence, at: reading).answer }
+        case .stored:
+            guard let lane = outbound[key] else { return false }
+            lane.perform { $0.stored(through: sequence, at: reading).answer }
+        case .outcome:
+            guard let lane = outbound[key], let name = envelope.name,
+                let outcome = Outcome(name: name, code: envelope.code.map { Int64($0) })
+            else { return false }
+            lane.perform { $0.ended(sequence, outcome, at: reading).answer }
+        default: return false
+        }
+        return true
+    }
+
+    private func receiveItem(_ envelope: Envelope, _ sequence: UInt64, _ key: QueueKey) -> Bool {
+        guard let id = envelope.id, let body = envelope.body else { return false }
+        let item = ArrivedItem(sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining)
+        let reading = reading
+        inboundLane(key)?.perform { $0.arrived(item, at: reading).answer }
+        return true
+    }
+}

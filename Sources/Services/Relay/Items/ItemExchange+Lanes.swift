@@ -1,0 +1,96 @@
+// Making lanes: at start from the rows of the store, later when a queue is first used, and again from the rows after a
+// commit that failed.
+
+import TandemDelivery
+import TandemIdentity
+import TandemLog
+package import TandemStore
+import TandemWire
+
+extension ItemExchange {
+    /// Reads all queues of the known pairings from the store; before the loop runs.
+    /// - Parameter rows: the rows of a key space.
+    package func restore<Failure: Error>(_ rows: (RowSpace) throws(Failure) -> [Row]) throws {
+        var stored = DeliveryRows()
+        for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
+        let reading = reading
+        for (key, header) in stored.outboundHeaders where epoch(of: key.pairing) != nil {
+            addLane(
+                OutboundQueue(key, header: header, records: stored.outboundRecords[key] ?? [], at: reading))
+        }
+        for (key, header) in stored.inboundHeaders where epoch(of: key.pairing) != nil {
+            addLane(
+                InboundLedger(key, header: header, records: stored.inboundRecords[key] ?? [], at: reading))
+        }
+    }
+
+    /// Tells what had ended and not been heard, and gives waiting items to their handlers; once, when all is set up.
+    package func resume() {
+        let reading = reading
+        for (key, lane) in outbound {
+            for record in lane.machine.unheard {
+                guard case .finished(let outcome) = record.phase else { continue }
+                delegate?.exchange(self, item: record.id, in: key, ended: outcome)
+                lane.perform { $0.forget(record.id, at: reading).answer }
+            }
+        }
+        for lane in inbound.values { lane.perform { $0.consumerArrived(at: reading).answer } }
+    }
+
+    /// The queue of this key, made at its first use; the pairing exists.
+    func outboundLane(_ key: QueueKey) -> OutboundLane {
+        if let lane = outbound[key] { return lane }
+        guard let epoch = epoch(of: key.pairing) else { preconditionFailure("a queue of a pairing that is not there") }
+        let reading = reading
+        let lane = addLane(OutboundQueue(key, header: OutboundHeader(epoch: epoch, at: reading), at: reading))
+        if open.contains(key.pairing) { lane.perform { $0.linkOpened(received: 0, at: reading).answer } }
+        return lane
+    }
+
+    /// The ledger of this key, made at its first use; nil if there are too many, or the pairing is gone.
+    func inboundLane(_ key: QueueKey) -> InboundLane? {
+        if let lane = inbound[key] { return lane }
+        guard let epoch = epoch(of: key.pairing), hasRoom(for: key.pairing) else { return nil }
+        let reading = reading
+        let lane = addLane(InboundLedger(key, header: InboundHeader(epoch: epoch, at: reading), at: reading))
+        lane.perform { $0.consumerArrived(at: reading).answer }
+        return lane
+    }
+
+    /// A peer may name any application: it gets as many queues as a device has apps (LIM-11), and no more.
+    private func hasRoom(for pairing: UniqueIdentifier) -> Bool {
+        inbound.keys.count { $0.pairing == pairing } < Limits.applications * Channel.allCases.count
+    }
+
+    @discardableResult
+    private func addLane(_ queue: OutboundQueue) -> OutboundLane {
+        let key = queue.key
+        let lane = OutboundLane(
+            queue, store: store, scheduler: scheduler,
+            OutboundLane.Surroundings(
+                run: { [weak self] effect, done in self?.run(effect, of: key, done) },
+                reload: { [weak self] done in self?.reloadQueue(key, done) },
+                deadline: { $0.nextDeadline },
+                timeAdvanced: { [weak self] queue in self.map { queue.timeAdvanced(at: $0.reading).answer } ?? ([], [])
+                }))
+        outbound[key] = lane
+        return lane
+    }
+
+    @discardableResult
+    private func addLane(_ ledger: InboundLedger) -> InboundLane {
+        let key = ledger.key
+        committed[key] = ledger.received
+        let lane = InboundLane(
+            ledger, store: store, scheduler: scheduler,
+            InboundLane.Surroundings(
+                run: { [weak self] effect, done in self?.run(effect, of: key, done) },
+                reload: { [weak self] done in self?.reloadLedger(key, done) },
+                deadline: { $0.nextDeadline },
+                timeAdvanced: { [weak self] ledger in
+                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? ([], [])
+                }))
+        inbound[key] = lane
+        return lane
+    }
+}
