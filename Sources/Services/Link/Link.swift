@@ -1,0 +1,180 @@
+// One ready device link: frames of one pairing, both ways, inside TLS. It checks what every frame must keep (the pairing
+// is the link's own, the kind belongs on a link), answers heartbeats and sees when the peer is gone. What a frame means
+// is for others; a forwarded frame is handed on as the bytes it came in.
+
+package import TandemCrypto
+package import TandemIdentity
+import TandemLog
+import TandemPairing
+import TandemReactor
+package import TandemSession
+package import TandemTransport
+package import TandemWire
+
+/// A link to one paired device; confined to the loop's thread. Alive until its stream has closed.
+package final class Link {
+    /// The pairing it carries; no other can travel on it.
+    package let pairing: UniqueIdentifier
+    /// This device's part in the pairing.
+    package let role: DeviceRole
+    package let peerPin: KeyIdentifier
+    /// What the peer said in its hello.
+    package let peer: PeerGreeting
+    package let agreement: HelloAgreement
+    /// Where the peer is, for logs and status.
+    package var peerAddress: PeerDescription { channel.frames.peer }
+    package let readySince: MonotonicTime
+
+    private let context: LinkContext
+    private let channel: SecuredChannel
+    private var heartbeat: Heartbeat
+    private var heartbeatTimer: TimerToken?
+    private var isOver = false
+    /// Told before the delegate; the dialler's.
+    var onClose: ((LinkCloseReason) -> Void)?
+
+    init(
+        record: PairingRecord, peer: PeerGreeting, agreement: HelloAgreement, channel: SecuredChannel,
+        context: LinkContext
+    ) {
+        pairing = record.pairing
+        role = record.role
+        peerPin = record.peer
+        self.peer = peer
+        self.agreement = agreement
+        self.channel = channel
+        self.context = context
+        readySince = context.scheduler.now
+        heartbeat = Heartbeat(now: context.scheduler.now)
+    }
+
+    /// Takes the channel over from the opening and tells the device. Called once.
+    func begin() {
+        channel.allowLargeFrames()
+        channel.frames.delegate = self
+        context.links.insert(self)
+        beat()
+        context.log(LogEvent(.info, "link ready", fields: fields))
+        context.delegate?.linkDidBecomeReady(self)
+    }
+
+    // MARK: sending
+
+    /// Queues a frame; it leaves at the end of the turn. Nothing after the end.
+    package func send(_ frame: Frame) {
+        guard !isOver else { return }
+        channel.frames.send(frame)
+    }
+
+    /// Queues an envelope of this device's own making.
+    package func send(_ envelope: Envelope) {
+        guard !isOver else { return }
+        channel.send(envelope)
+    }
+
+    /// Whether a sender should wait for `linkDidDrain`.
+    package var isCongested: Bool { channel.frames.isCongested }
+
+    /// Bytes accepted and not yet taken by the system.
+    package var queuedBytes: Int { channel.frames.queuedBytes }
+
+    /// Reads nothing more until `resumeReading`, so that the peer feels it.
+    package func pauseReading() { channel.frames.pauseReading() }
+
+    package func resumeReading() { channel.frames.resumeReading() }
+
+    // MARK: ending
+
+    /// Says `bye` and closes when all that was queued has left. The delegate hears of it before this returns.
+    package func end(_ name: ByeName) {
+        guard !isOver else { return }
+        channel.bye(name)
+        finish(.ended(name))
+    }
+
+    /// Refuses something that the peer sent, and closes. The delegate hears of it before this returns.
+    package func refuse(_ name: RefusalName, _ text: String) {
+        guard !isOver else { return }
+        channel.refuse(name, text)
+        finish(.refused(name, text))
+    }
+
+    private func finish(_ reason: LinkCloseReason) {
+        guard !isOver else { return }
+        isOver = true
+        if let heartbeatTimer { context.scheduler.cancel(heartbeatTimer) }
+        context.links.remove(self)
+        context.log(LogEvent(.info, "link closed", fields: fields + [.outside("reason", "\(reason)")]))
+        onClose?(reason)
+        onClose = nil
+        context.delegate?.link(self, didCloseWith: reason)
+    }
+
+    private var fields: [LogField] {
+        [.text("pairing", "\(pairing)"), .outside("peer", peer.name), .text("address", "\(peerAddress)")]
+    }
+
+    // MARK: heartbeat
+
+    /// One turn of the heartbeat's timer.
+    private func beat() {
+        switch heartbeat.timerFired(now: context.scheduler.now) {
+        case .wait(let time): schedule(time)
+        case .ping(let time):
+            send(Envelope(.ping))
+            schedule(time)
+        case .dead:
+            channel.cut(.noHeartbeat)
+            finish(.noHeartbeat)
+        }
+    }
+
+    private func schedule(_ time: Duration) {
+        heartbeatTimer = context.scheduler.schedule(after: time) { [weak self] in
+            guard let self, !isOver else { return }
+            beat()
+        }
+    }
+}
+
+extension Link: FrameChannelDelegate {
+    package func channelDidOpen(_ channel: FrameChannel) {}
+
+    package func channel(_ frames: FrameChannel, didReceive frame: Frame) {
+        guard !isOver else { return }
+        heartbeat.heard(now: context.scheduler.now)
+        do throws(WireError) {
+            let envelope = try Envelope(reading: frame)
+            received(envelope, in: frame)
+        } catch {
+            refuse(error.refusalName, "\(error)")
+        }
+    }
+
+    private func received(_ envelope: Envelope, in frame: Frame) {
+        switch envelope.kind {
+        case .ping: send(Envelope(.pong, id: envelope.id))
+        case .pong: break
+        case .bye, .refusal:
+            let reason = SecuredChannel.farewell(envelope)
+            channel.end(reason)
+            finish(reason)
+        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled:
+            guard envelope.pairing == pairing else {
+                return refuse(.notYours, "a frame names another pairing than the link's")
+            }
+            context.delegate?.link(self, didReceive: envelope, in: frame)
+        case .application: context.delegate?.link(self, didReceive: envelope, in: frame)
+        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result:
+            refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
+        }
+    }
+
+    package func channelDidDrain(_ channel: FrameChannel) {
+        if !isOver { context.delegate?.linkDidDrain(self) }
+    }
+
+    package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
+        finish(channel.reason(for: reason))
+    }
+}

@@ -1,0 +1,70 @@
+// What all device connections of one daemon share: its loop, its key, what it says of itself, and whom it asks. One
+// object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
+
+package import TandemCrypto
+package import TandemIdentity
+package import TandemLog
+package import TandemReactor
+package import TandemSession
+import TandemWire
+
+/// This device as its peers see it.
+package struct LinkDevice: Sendable {
+    package let vendorIdentifier: UniqueIdentifier
+    /// For people; 1-64 bytes.
+    package let name: String
+    /// Name and version of the software, for people.
+    package let software: String
+    /// New at each start of the daemon.
+    package let instance: UniqueIdentifier
+    package let offer: HelloOffer
+
+    package init(
+        vendorIdentifier: UniqueIdentifier, name: String, software: String, instance: UniqueIdentifier,
+        offer: HelloOffer = HelloOffer(capabilities: Set(Capability.allCases))
+    ) {
+        self.vendorIdentifier = vendorIdentifier
+        self.name = name
+        self.software = software
+        self.instance = instance
+        self.offer = offer
+    }
+}
+
+extension LinkDevice {
+    /// This device's hello for a pairing in which it has the role.
+    func hello(
+        _ versions: Hello.Versions, role: DeviceRole, _ situation: LinkSituation, capabilities: Set<Capability>
+    ) -> Hello {
+        let link = LinkHello(
+            name: name, epoch: situation.epoch, instance: instance, received: situation.received, sent: situation.sent)
+        return Hello(
+            versions, capabilities: Capability.allCases.filter(capabilities.contains), software: software,
+            role: role, device: vendorIdentifier, link: link)
+    }
+}
+
+/// The surroundings of device connections; confined to the scheduler's thread.
+package final class LinkContext {
+    package let scheduler: any Scheduler
+    package let identity: TLSIdentity
+    package let device: LinkDevice
+    package let log: LogHandler
+    /// The ready links.
+    package let links = LinkTable()
+    /// Owned by whoever owns this context.
+    package private(set) weak var authority: (any LinkAuthority)?
+    package private(set) weak var delegate: (any LinkDelegate)?
+
+    package init(
+        scheduler: any Scheduler, identity: TLSIdentity, device: LinkDevice, authority: any LinkAuthority,
+        delegate: any LinkDelegate, log: @escaping LogHandler = { _ in }
+    ) {
+        self.scheduler = scheduler
+        self.identity = identity
+        self.device = device
+        self.authority = authority
+        self.delegate = delegate
+        self.log = log
+    }
+}

@@ -1,0 +1,47 @@
+// A peer's hello on a device link, with nothing optional left: what is missing is a named refusal, not a nil to stumble
+// over later. What stands in it decides nothing by itself: the pin does, and the pairing's record.
+
+import TandemCrypto
+package import TandemIdentity
+import TandemPairing
+package import TandemWire
+
+/// What the peer of a link said of itself.
+package struct PeerGreeting: Sendable, Equatable {
+    package let versions: Hello.Versions
+    package let capabilities: Set<Capability>
+    /// For people.
+    package let software: String
+    /// The peer's part in the pairing.
+    package let role: DeviceRole
+    package let device: UniqueIdentifier
+    /// For people.
+    package let name: String
+    /// New at each start of the peer's daemon.
+    package let instance: UniqueIdentifier
+    package let situation: LinkSituation
+
+    /// - Throws: the key that is missing.
+    init(_ hello: Hello) throws(WireError) {
+        guard let role = hello.role else { throw .invalidValue(key: "role", expected: "the sender's part") }
+        guard let device = hello.device else { throw .invalidValue(key: "device", expected: "a vendor identifier") }
+        guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
+        guard link.epoch > 0 else { throw .invalidValue(key: "epoch", expected: "an integer from 1") }
+        versions = hello.versions
+        capabilities = Set(hello.capabilities)
+        software = hello.software
+        self.role = role
+        self.device = device
+        name = link.name
+        instance = link.instance
+        situation = LinkSituation(epoch: link.epoch, received: link.received, sent: link.sent)
+    }
+
+    func judged(
+        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion
+    ) -> PairingRegistry.PeerHello {
+        PairingRegistry.PeerHello(
+            pairing: pairing, peer: peer, role: role, epoch: situation.epoch, hasNoSequences: situation.isEmpty,
+            version: version, device: device, name: name)
+    }
+}
