@@ -22,6 +22,9 @@ package struct ReplyTable<Token> {
 
     package var count: Int { entries.count }
 
+    /// Whether the request still waits.
+    package func contains(_ id: UniqueIdentifier) -> Bool { entries[id] != nil }
+
     /// The earliest deadline of an open request; O(count).
     package var nextDeadline: MonotonicTime? { entries.values.lazy.map(\.deadline).min() }
 

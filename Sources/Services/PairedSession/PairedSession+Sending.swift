@@ -1,0 +1,79 @@
+// Sending to the counterpart: interactive messages, which need it to be reachable now. Nothing falls back to another
+// channel by itself: what cannot be delivered is an error.
+
+import TandemIdentity
+public import TandemPropertyList
+public import TandemWire
+
+extension PairedSession {
+    /// How long a caller waits for a reply when it does not say: 30 s.
+    public static var standardTimeout: Duration { Limits.standardDeadline }
+
+    /// Sends a dictionary and waits for the reply: exactly one of reply and error, at the latest after the timeout.
+    /// - Parameter timeout: 1 ms to 600 s.
+    /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes), 7007;
+    ///   later 7011 (no reply could be given), 7012 (timeout), 7014 (not delivered, or nobody knows).
+    public func sendMessage(
+        _ message: PropertyListDictionary, timeout: Duration = PairedSession.standardTimeout
+    ) async throws(SessionError) -> PropertyListDictionary {
+        let body = try await request(OutgoingContent(message), timeout)
+        do { return try PropertyListReader.readDictionary(body) } catch {
+            throw SessionError(
+                .messageReplyFailed, name: "malformed", reason: "the reply is not a valid dictionary: \(error)")
+        }
+    }
+
+    /// Sends bytes and waits for the reply's bytes; otherwise as ``sendMessage(_:timeout:)``.
+    public func sendMessageData(
+        _ data: [UInt8], timeout: Duration = PairedSession.standardTimeout
+    ) async throws(SessionError) -> [UInt8] {
+        try await request(OutgoingContent(data: data), timeout)
+    }
+
+    /// Sends a dictionary without a reply; returns when it was given to the daemon.
+    /// - Parameter failure: called at most once, later, if the message did not reach a handler and that became known.
+    /// - Throws: the first that applies of the codes of ``sendMessage(_:timeout:)`` up to 7007.
+    public func sendMessageWithoutReply(
+        _ message: PropertyListDictionary, failure: (@Sendable (SessionError) -> Void)? = nil
+    ) async throws(SessionError) {
+        try await note(OutgoingContent(message), failure)
+    }
+
+    /// Sends bytes without a reply; otherwise as ``sendMessageWithoutReply(_:failure:)``.
+    public func sendMessageDataWithoutReply(
+        _ data: [UInt8], failure: (@Sendable (SessionError) -> Void)? = nil
+    ) async throws(SessionError) {
+        try await note(OutgoingContent(data: data), failure)
+    }
+
+    private func request(_ content: OutgoingContent, _ timeout: Duration) async throws(SessionError) -> [UInt8] {
+        let id = UniqueIdentifier.random()
+        let (handle, pairing) = (handle, pairing)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                handle.run { core in
+                    core.send(
+                        OutgoingMessage(id: id, to: pairing, content, timeout: timeout) {
+                            continuation.resume(returning: $0)
+                        })
+                }
+            }
+        } onCancel: {
+            handle.run { core in core.abandon(id) }
+        }
+        return try result.get()
+    }
+
+    private func note(
+        _ content: OutgoingContent, _ failure: (@Sendable (SessionError) -> Void)?
+    ) async throws(SessionError) {
+        let (handle, pairing) = (handle, pairing)
+        let result = await withCheckedContinuation { continuation in
+            handle.run { core in
+                let given: ReplyWaiter = { continuation.resume(returning: $0) }
+                core.send(OutgoingMessage(noteTo: pairing, content, given: given, laterFailure: failure))
+            }
+        }
+        _ = try result.get()
+    }
+}

@@ -1,0 +1,91 @@
+// What a host app may say when it opens its session. Everything has a default, so that the same program runs beside a
+// daemon on a device and beside the simulator on a developer's machine.
+
+public import TandemIdentity
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// How a host app introduces itself, and where it looks for its daemon.
+public struct PairedSessionOptions: Sendable {
+    /// The application identifier; nil: the environment's `TANDEM_APPLICATION`, else error 7008.
+    public var application: String?
+    /// Path of the daemon's local socket, at most 107 bytes; nil: `TANDEM_SOCKET`, else the places of the role.
+    public var socketPath: String?
+    /// Which daemon to talk to where both run; nil: whichever answers, the primary's place first.
+    public var role: DeviceRole?
+    /// This connection takes the application's messages; at most one connection of an application does.
+    public var receivesMessages = true
+    /// The application's compiled trust anchor, as PEM text.
+    public var anchor: String?
+    /// The custom identifier that this device's application declares: 1-256 bytes, no NUL.
+    public var identifier: String?
+    /// The application's code accepts invalidly signed configuration (its daemon must allow it too).
+    public var allowsInvalidSignatures = false
+    /// Name and version of the program, for people.
+    public var software = "PairedSession"
+
+    public init(application: String? = nil, socketPath: String? = nil) {
+        self.application = application
+        self.socketPath = socketPath
+    }
+}
+
+/// The checked form of the options.
+struct SessionSettings: Sendable {
+    let application: ApplicationIdentifier
+    let registration: TandemSession.Registration
+    let addresses: [SocketAddress]
+    let software: String
+
+    init(
+        _ options: PairedSessionOptions, environment: (String) -> String? = Linux.environment
+    ) throws(SessionError) {
+        application = try Self.application(options.application ?? environment("TANDEM_APPLICATION"))
+        registration = TandemSession.Registration(
+            receives: options.receivesMessages, anchor: options.anchor, identifier: try Self.identifier(options),
+            allowsInvalidSignatures: options.allowsInvalidSignatures)
+        addresses = try Self.addresses(options, environment)
+        software = options.software
+    }
+
+    private static func application(_ text: String?) throws(SessionError) -> ApplicationIdentifier {
+        guard let text else {
+            throw SessionError(
+                .invalidParameter, name: "application",
+                reason: "no application identifier: give one, or set TANDEM_APPLICATION")
+        }
+        do { return try ApplicationIdentifier(text) } catch {
+            throw SessionError(.invalidParameter, name: "application", reason: "\(error)")
+        }
+    }
+
+    private static func identifier(_ options: PairedSessionOptions) throws(SessionError) -> CustomIdentifier? {
+        guard let text = options.identifier else { return nil }
+        do { return try CustomIdentifier(text) } catch {
+            throw SessionError(.invalidParameter, name: "identifier", reason: "\(error)")
+        }
+    }
+
+    private static func addresses(
+        _ options: PairedSessionOptions, _ environment: (String) -> String?
+    ) throws(SessionError) -> [SocketAddress] {
+        do {
+            if let path = options.socketPath ?? environment("TANDEM_SOCKET") {
+                return [try SocketAddress.unix(checking: path)]
+            }
+            let roles = options.role.map { [$0] } ?? DeviceRole.allCases
+            let folders = [environment("XDG_RUNTIME_DIR").map { "\($0)/tandem" }, "/run/tandem"].compactMap(\.self)
+            var addresses: [SocketAddress] = []
+            for folder in folders {
+                for role in roles {
+                    addresses.append(try SocketAddress.unix(checking: "\(folder)/\(role.rawValue).sock"))
+                }
+            }
+            return addresses
+        } catch {
+            throw SessionError(.invalidParameter, name: "socket", reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// A message from the counterpart, and the one answer that it may get. Whoever holds the message may answer it, from any
+// thread and at any later time; the first answer counts. Letting it go unanswered is an answer too: the sender is told
+// at once (SES-12) instead of waiting for its deadline.
+
+import Synchronization
+public import TandemIdentity
+public import TandemPropertyList
+public import TandemWire
+
+/// A message that arrived.
+public struct ReceivedMessage: Sendable {
+    /// What was sent.
+    public enum Content: Sendable, Equatable {
+        /// By `sendMessage`.
+        case dictionary(PropertyListDictionary)
+        /// By `sendMessageData`.
+        case data([UInt8])
+    }
+
+    /// The sender's identifier of the message.
+    public let id: UniqueIdentifier
+    /// The pairing that it came through.
+    public let pairing: UniqueIdentifier
+    public let content: Content
+    /// A configuration from this device's own daemon, not from the counterpart: its keys start with `tandem.`. Give the
+    /// dictionary to PairedConfiguration's hook and answer with what that returns.
+    public let isConfiguration: Bool
+    /// How long the sender waits, counted from the arrival here; nil if it did not say.
+    public let deadline: Duration?
+    /// The sender waits for a reply.
+    public let wantsReply: Bool
+    let token: ReplyToken
+
+    /// The dictionary; nil for data.
+    public var dictionary: PropertyListDictionary? {
+        if case .dictionary(let value) = content { value } else { nil }
+    }
+
+    /// The data; nil for a dictionary.
+    public var data: [UInt8]? { if case .data(let value) = content { value } else { nil } }
+
+    /// Answers a dictionary with a dictionary.
+    /// - Throws: 7008 for `no-reply-wanted`, `already-answered`, `wrong-kind` (data was sent) and `reserved-key`; 7009
+    ///   and 7010 for what no reply can carry. The message stays unanswered then.
+    public func reply(_ dictionary: PropertyListDictionary) throws(SessionError) {
+        guard case .dictionary = content else { throw .wrongKindOfReply(id) }
+        if !isConfiguration, dictionary.hasReservedKey { throw SessionError(.badArgument(.reservedKey), messageID: id) }
+        try answer(with: try OutgoingContent.encode(dictionary, id: id))
+    }
+
+    /// Answers data with data.
+    /// - Throws: as ``reply(_:)``.
+    public func reply(data: [UInt8]) throws(SessionError) {
+        guard case .data = content else { throw .wrongKindOfReply(id) }
+        try answer(with: data)
+    }
+
+    /// Tells the sender that handling failed: 7011 `handler-failed` with this text. Nothing if it was answered already.
+    public func fail(_ text: String) {
+        token.answer(.failure(SessionError(.messageReplyFailed, name: "handler-failed", reason: text)))
+    }
+
+    private func answer(with body: [UInt8]) throws(SessionError) {
+        guard wantsReply else {
+            throw SessionError(
+                .invalidParameter, name: "no-reply-wanted", reason: "the sender waits for no reply", messageID: id)
+        }
+        guard body.count <= Limits.messageBody else {
+            throw SessionError(.tooLarge(actual: body.count, limit: Limits.messageBody), messageID: id)
+        }
+        guard token.answer(.reply(body)) else {
+            throw SessionError(
+                .invalidParameter, name: "already-answered", reason: "this message was answered already", messageID: id)
+        }
+    }
+}
+
+extension SessionError {
+    fileprivate static func wrongKindOfReply(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .invalidParameter, name: "wrong-kind", reason: "data is answered with data, a dictionary with a dictionary",
+            messageID: id)
+    }
+}
+
+extension PropertyListDictionary {
+    /// A top-level key is reserved (SES-15).
+    var hasReservedKey: Bool { keys.contains { $0.utf8.starts(with: "tandem.".utf8) } }
+}

@@ -1,0 +1,120 @@
+// Frames from the daemon. What does not fit the phase, or is not for this application, is the daemon's fault and ends the
+// connection with a named refusal; it is never guessed at.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+extension SessionCore {
+    func received(_ envelope: Envelope) throws(WireError) {
+        if let app = envelope.app, app != settings.application {
+            return refuse(Refusal(.notYours, "this session is another application's"))
+        }
+        switch envelope.kind {
+        case .hello: try greeted(Hello(body: envelope.dictionaryBody()))
+        case .refusal: try refused(Refusal(envelope))
+        case .registered:
+            let answer = try RegistrationAnswer(body: envelope.dictionaryBody(), now: scheduler.now)
+            perform(machine.registered(answer))
+        case .state:
+            perform(machine.situationArrived(try Situation(body: envelope.dictionaryBody(), now: scheduler.now)))
+        case .message, .messageData, .configuration: try messageArrived(envelope)
+        case .reply, .failure: try answerArrived(envelope)
+        case .ping: send(Envelope(.pong, id: envelope.id))
+        case .pong: break
+        case .bye: lost()
+        case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .join, .joined:
+            refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
+        }
+    }
+
+    private func greeted(_ hello: Hello) {
+        guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
+        let own = HelloOffer(capabilities: Set(Capability.allCases))
+        guard case .chosen(let version) = hello.versions,
+            (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
+        else { return refuse(Refusal(.version)) }
+        perform(machine.greeted())
+    }
+
+    private func refused(_ refusal: Refusal) {
+        guard let name = refusal.name else { return lost() }
+        lastRefusalText = refusal.text
+        perform(machine.refused(name, now: scheduler.now, random: .random(in: .min ... .max)))
+    }
+
+    // MARK: messages
+
+    private func messageArrived(_ envelope: Envelope) throws(WireError) {
+        guard machine.phase == .active, let pairing = envelope.pairing, let id = envelope.id, let body = envelope.body
+        else { return refuse(Refusal(.unexpected, "a message before registered")) }
+        let isConfiguration = envelope.kind == .configuration
+        let token = replyToken(for: envelope, id: id, pairing: pairing)
+        let content: ReceivedMessage.Content
+        if envelope.kind == .messageData {
+            content = .data(Array(body))
+        } else {
+            guard let dictionary = try? PropertyListReader.readDictionary(body) else {
+                return _ = token.answer(.failure(.malformedMessage))
+            }
+            guard isConfiguration || !dictionary.hasReservedKey else {
+                return _ = token.answer(.failure(.reservedKey))
+            }
+            content = .dictionary(dictionary)
+        }
+        inbox.arrived(
+            ReceivedMessage(
+                id: id, pairing: pairing, content: content, isConfiguration: isConfiguration,
+                deadline: envelope.deadline, wantsReply: envelope.wantsReply, token: token))
+    }
+
+    /// The way back for one message: good for this connection only.
+    private func replyToken(for envelope: Envelope, id: UniqueIdentifier, pairing: UniqueIdentifier) -> ReplyToken {
+        let core = LoopBound(self, to: scheduler)
+        let asked = LoopBound(channel, to: scheduler)
+        let scheduler = scheduler
+        return ReplyToken(wantsReply: envelope.wantsReply) { answer in
+            scheduler.submit {
+                guard let channel = asked.value, channel === core.value.channel else { return }
+                core.value.send(answer, to: id, pairing: pairing)
+            }
+        }
+    }
+
+    private func send(_ answer: MessageAnswer, to id: UniqueIdentifier, pairing: UniqueIdentifier) {
+        switch answer {
+        case .reply(let body):
+            send(Envelope(.reply, app: settings.application, pairing: pairing, id: id, body: body))
+        case .failure(let error):
+            if let envelope = try? error.failure(app: settings.application, pairing: pairing, id: id) {
+                send(envelope)
+            }
+        }
+    }
+
+    // MARK: answers
+
+    private func answerArrived(_ envelope: Envelope) throws(WireError) {
+        guard let pairing = envelope.pairing, let id = envelope.id else { return }
+        if envelope.kind == .failure, let note = notes.answered(id, from: pairing) {
+            return note(.failure(try SessionError(failure: envelope)))
+        }
+        guard let waiter = replies.answered(id, from: pairing) else { return }
+        guard envelope.kind == .failure else { return waiter(.success(Array(envelope.body ?? []))) }
+        waiter(.failure((try? SessionError(failure: envelope)) ?? .malformedMessage))
+    }
+}
+
+extension SessionError {
+    fileprivate static var malformedMessage: SessionError {
+        SessionError(
+            .deliveryFailed, name: "malformed", reason: "the body is not a property list of the strict profile")
+    }
+
+    fileprivate static var reservedKey: SessionError {
+        SessionError(
+            .deliveryFailed, name: "reserved-key", reason: "top-level keys that start with 'tandem.' are reserved")
+    }
+}

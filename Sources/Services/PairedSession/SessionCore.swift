@@ -1,0 +1,137 @@
+// The shell around the session's machines: it owns the connection, the timers and the waiting callers, and does what the
+// machines decide. Everything here runs on the session's scheduler; callers on other threads come through SessionHandle.
+
+import TandemIdentity
+import TandemReactor
+import TandemSession
+import TandemTransport
+package import TandemWire
+
+/// One host app's session; confined to its scheduler.
+package final class SessionCore {
+    let scheduler: any Scheduler
+    let dialer: any Dialer
+    let settings: SessionSettings
+    let board: SessionBoard
+    var machine: ClientSession
+    var replies = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+    /// Messages without reply whose failure can still be told.
+    var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+    var inbox = Inbox()
+    var outbox: [Outgoing] = []
+    var channel: FrameChannel?
+    var heartbeat: Heartbeat?
+    var heartbeatTimer: TimerToken?
+    private var stepTimer: TimerToken?
+    private var watched: (deadline: MonotonicTime, timer: TimerToken)?
+    private var activationWaiters: [UInt64: (Result<Void, SessionError>) -> Void] = [:]
+    var lastRefusalText = ""
+    /// Told each step in order, on the scheduler; for layers that must not miss one.
+    package var onEvent: ((SessionEvent) -> Void)?
+
+    init(settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer, board: SessionBoard) {
+        self.settings = settings
+        self.scheduler = scheduler
+        self.dialer = dialer
+        self.board = board
+        machine = ClientSession(now: Linux.bootTime)
+    }
+
+    /// Begins, and tells the caller once how it ended: activated, or a refusal that waiting cannot cure.
+    func activate(waiter number: UInt64, _ completion: @escaping (Result<Void, SessionError>) -> Void) {
+        if machine.phase == .active { return completion(.success(())) }
+        activationWaiters[number] = completion
+        perform(machine.activate())
+    }
+
+    /// A caller of `activate` waits no longer; the session goes on trying.
+    func stopWaiting(_ number: UInt64, _ error: SessionError) {
+        activationWaiters.removeValue(forKey: number)?(.failure(error))
+    }
+
+    /// Ends the session for good; everyone who waits is told.
+    func end() {
+        send(Envelope(.bye))
+        perform(machine.end(now: scheduler.now))
+        finishWaiters(.failure(SessionError(.ended, messageID: nil)))
+        fail(to: nil, .ended)
+        inbox.removeAll()
+        board.finish()
+    }
+
+    /// Does what the machine decided, in order.
+    func perform(_ effects: [ClientSession.Effect]) {
+        for effect in effects { perform(effect) }
+    }
+
+    private func perform(_ effect: ClientSession.Effect) {
+        switch effect {
+        case .connect: connect()
+        case .sendHello: send(.offer(software: settings.software))
+        case .sendRegister: send(settings.registration)
+        case .disconnect: disconnect()
+        case .startTimer(let wait): startStepTimer(wait)
+        case .stopTimer: stopStepTimer()
+        case .failRequests(let pairing, let loss): fail(to: pairing, loss)
+        case .activation(let state): passed(through: state)
+        case .activationRefused(let name):
+            finishWaiters(.failure(SessionError(refused: name, lastRefusalText)))
+            onEvent?(.refused(SessionError(refused: name, lastRefusalText)))
+        case .situationChanged:
+            publish()
+            onEvent?(.situation)
+        }
+    }
+
+    private func passed(through state: ActivationState) {
+        publish()
+        onEvent?(.activation(state))
+        if state == .activated { finishWaiters(.success(())) }
+    }
+
+    private func finishWaiters(_ result: Result<Void, SessionError>) {
+        let waiters = activationWaiters
+        activationWaiters = [:]
+        for waiter in waiters.values { waiter(result) }
+    }
+
+    private func publish() {
+        board.publish(SessionSnapshot(machine, now: scheduler.now, wall: scheduler.wallNow))
+    }
+
+    // MARK: timers
+
+    private func startStepTimer(_ wait: Duration) {
+        stopStepTimer()
+        stepTimer = scheduler.schedule(after: wait) { [weak self] in
+            guard let self else { return }
+            stepTimer = nil
+            perform(machine.timerFired(now: scheduler.now, random: .random(in: .min ... .max)))
+        }
+    }
+
+    private func stopStepTimer() {
+        if let stepTimer { scheduler.cancel(stepTimer) }
+        stepTimer = nil
+    }
+
+    /// Makes sure that the timer fires no later than at this deadline. It may fire for one that was answered meanwhile:
+    /// cheaper than to search the table at each answer.
+    func watch(deadline: MonotonicTime) {
+        if let watched, watched.deadline <= deadline { return }
+        if let watched { scheduler.cancel(watched.timer) }
+        let timer = scheduler.schedule(after: deadline.since(scheduler.now)) { [weak self] in
+            self?.watched = nil
+            self?.expire()
+        }
+        watched = (deadline, timer)
+    }
+}
+
+/// One step of a session's life, in order.
+package enum SessionEvent: Sendable {
+    case activation(ActivationState)
+    case refused(SessionError)
+    /// Pairings or reachability may have changed.
+    case situation
+}
