@@ -1,0 +1,83 @@
+// Keys and signed configuration from the command line, checked against the openssl command where it speaks the same.
+
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct SigningCommandTests {
+    private let workspace: Workspace
+    init() throws { workspace = try Workspace() }
+
+    @Test(arguments: ["ed25519", "p256", "rsa"]) func keysAreClosedToOthersAndReadByOpenssl(type: String) async throws {
+        let made = try await tandem("keys", "new", "--type", type, "--out", "k", in: workspace)
+        #expect(made.status == 0)
+        #expect(try workspace.mode("k") == 0o600)
+        #expect(try workspace.mode("k.pub") == 0o644)
+        #expect(try openssl("pkey", "-in", workspace["k"], "-pubout") == workspace.text("k.pub"))
+        let fromPrivate = try await tandem("keys", "show", "k", in: workspace)
+        let fromPublic = try await tandem("keys", "show", "k.pub", in: workspace)
+        #expect(fromPrivate.output == fromPublic.output)
+        #expect(made.output.hasSuffix(fromPublic.output))
+    }
+
+    @Test(arguments: ["ed25519", "p256", "rsa"]) func whatIsSignedIsValidAndWhatIsChangedIsNot(type: String)
+        async throws
+    {
+        try await tandem("keys", "new", "--type", type, "--out", "k", in: workspace)
+        try await tandem("keys", "new", "--out", "other", in: workspace)
+        try await sign("one", "--version", "1", "--set", "colour=#abcdef", "--set", "volume=60")
+        let valid = try await verify("one", key: "k.pub")
+        #expect(valid.status == 0)
+        #expect(valid.output.contains("verdict  valid"))
+        #expect(valid.output.contains("value    volume = 60"))
+        #expect(try await verify("one", key: "other.pub").errors.contains("threshold"))
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: workspace["one"]))
+        let place = try #require(bytes.range(of: Data("#abcdef".utf8)))
+        bytes.replaceSubrange(place, with: Data("#fedcba".utf8))
+        try bytes.write(to: URL(fileURLWithPath: workspace["changed"]))
+        let changed = try await verify("changed", key: "k.pub")
+        #expect(changed.status == 1)
+        #expect(changed.output.contains("verdict  threshold"))
+        #expect(!changed.output.contains("fedcba"), "unsigned values were shown")
+    }
+
+    @Test func rejectionsAreNamedAsADeviceWouldNameThem() async throws {
+        try await tandem("keys", "new", "--out", "k", in: workspace)
+        try await sign("one", "--version", "1")
+        let calls = [
+            (["--app", "org.example.other", "--target", "custom:t"], "wrong-app"),
+            (["--app", "org.example.lamp", "--target", "custom:u"], "wrong-target"),
+            (["--app", "org.example.lamp", "--role", "primary", "--target", "custom:t"], "wrong-role"),
+        ]
+        for (options, name) in calls {
+            let program = try Program(
+                "tandem", ["verify", "--key", "k.pub"] + options + ["one"], named: name, in: workspace)
+            let ending = try await program.ending()
+            #expect(ending.status == 1)
+            #expect(ending.output.contains("verdict  \(name)"))
+        }
+    }
+
+    private func sign(_ out: String, _ options: String...) async throws {
+        let fixed = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
+        let program = try Program("tandem", fixed + options + ["--out", out], named: "sign-\(out)", in: workspace)
+        let ending = try await program.ending()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
+    private func verify(_ file: String, key: String) async throws -> Program.Ending {
+        try await tandem(
+            "verify", "--key", key, "--app", "org.example.lamp", "--target", "custom:t", file, in: workspace)
+    }
+
+    private func openssl(_ arguments: String...) throws -> String {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: output, as: UTF8.self)
+    }
+}

@@ -1,0 +1,84 @@
+// Runs the real executables of this build, found beside the test bundle. Output goes to files, so that no full pipe can
+// stop a program, and everything started is ended by its pid when the test is over.
+
+import Foundation
+import Synchronization
+import Testing
+
+/// A running executable of this build.
+final class Program: Sendable {
+    /// How a program ended, and all it wrote.
+    struct Ending: Sendable {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    let pid: pid_t
+    private let workspace: Workspace
+    private let name: String
+    private let process: Mutex<Process>
+
+    /// Starts `executable` with the arguments; `name` is that of its output files in the workspace.
+    init(
+        _ executable: String, _ arguments: [String], named name: String, in workspace: Workspace, input: String = "",
+        environment: [String: String] = [:]
+    ) throws {
+        self.workspace = workspace
+        self.name = name
+        let process = Process()
+        process.executableURL = Self.directory.appendingPathComponent(executable)
+        process.arguments = arguments
+        process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
+        process.currentDirectoryURL = URL(fileURLWithPath: workspace.path)
+        process.standardInput = FileHandle(forReadingAtPath: try workspace.write("\(name).in", input))
+        process.standardOutput = FileHandle(forWritingAtPath: try workspace.write("\(name).out", ""))
+        process.standardError = FileHandle(forWritingAtPath: try workspace.write("\(name).err", ""))
+        try process.run()
+        pid = process.processIdentifier
+        self.process = Mutex(process)
+    }
+
+    deinit { if isRunning { signal(SIGKILL) } }
+
+    /// Where the build put this test bundle and the executables.
+    static let directory: URL = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent()
+    }()
+
+    var isRunning: Bool { process.withLock(\.isRunning) }
+    var output: String { (try? workspace.text("\(name).out")) ?? "" }
+    var errors: String { (try? workspace.text("\(name).err")) ?? "" }
+
+    func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Waits for the program's end; ends it when the time is over, which the test then sees as status 9.
+    func ending(within limit: Duration = .seconds(30)) async throws -> Ending {
+        if try await !holds(within: limit, { !self.isRunning }) { signal(SIGKILL) }
+        _ = try await holds(within: .seconds(5), { !self.isRunning })
+        return Ending(status: process.withLock(\.terminationStatus), output: output, errors: errors)
+    }
+}
+
+/// Whether the condition holds before the time is over; looks at it often. Only system tests wait for real time.
+func holds(within limit: Duration, _ condition: () throws -> Bool) async throws -> Bool {
+    let clock = ContinuousClock()
+    let end = clock.now + limit
+    while clock.now < end {
+        if try condition() { return true }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    return try condition()
+}
+
+/// Runs `tandem` to its end.
+@discardableResult
+func tandem(
+    _ arguments: String..., in workspace: Workspace, input: String = "", environment: [String: String] = [:]
+) async throws -> Program.Ending {
+    let name = "run-\(UInt32.random(in: 0 ... .max))"
+    let program = try Program(
+        "tandem", arguments, named: name, in: workspace, input: input, environment: environment)
+    return try await program.ending()
+}

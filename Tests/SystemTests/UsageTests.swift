@@ -1,0 +1,86 @@
+// What people type wrongly: each mistake gets exit code 2 and a message, each refusal exit code 1 with its reason, always
+// on standard error and never with half a result.
+
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct UsageTests {
+    private let workspace: Workspace
+    init() throws { workspace = try Workspace() }
+
+    private func run(_ line: String, input: String = "") async throws -> Program.Ending {
+        let arguments = line.split(separator: " ").map(String.init)
+        let program = try Program("tandem", arguments, named: "call", in: workspace, input: input)
+        return try await program.ending()
+    }
+
+    @Test(arguments: [
+        ("", "a command is missing"), ("nonsense", "unknown command 'nonsense'"), ("keys", "'keys' needs one of"),
+        ("status --nope", "unknown option '--nope'"), ("status extra", "one argument too many"),
+        ("status --device third", "none of primary, secondary"), ("status --json=yes", "takes no value"),
+        ("keys new", "--out FILE is missing"), ("keys new --out", "the value is missing"),
+        ("keys new --out k --type dsa", "none of ed25519, p256, rsa"), ("pair --life soon", "is not a time"),
+        ("join tandem:join/1?secret", "never an argument"), ("primary --listen nowhere:99999", "is no port"),
+        ("primary --log loud", "none of error, warning, info, debug"),
+        ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
+        ("simulate", "--local DIR is missing"),
+        ("trust-device --role primary ABCD", "--address is missing"),
+        ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
+    ])
+    func wrongCallsEndWithTwo(line: String, message: String) async throws {
+        try makeKey()
+        let ending = try await run(line)
+        #expect(ending.status == 2, "\(ending)")
+        #expect(ending.errors.contains(message))
+        #expect(ending.errors.contains("--help"))
+        #expect(ending.output.isEmpty)
+        #expect(!ending.errors.contains("secret"), "a join link was repeated")
+    }
+
+    @Test(arguments: [
+        ("status --device ./none.sock", "No such file"), ("keys show none.pem", "does not exist"),
+        ("keys show .", "not a regular file"), ("keys show loose.pem", "chmod 600"),
+        ("keys show rubbish.pem", "not a key"), ("join --file none", "does not exist"),
+        ("join --file rubbish.pem", "there is no join link"), ("apply --app a none", "does not exist"),
+        ("verify --key k.pub --app a none", "does not exist"),
+        ("verify --key k.pub --app a rubbish.pem", "malformed"),
+        ("sign --key none --app a --role secondary --target custom:x --version 1 --out o", "does not exist"),
+        ("sign --key k --app a --role secondary --target x --version 1 --out o", "paired identifier"),
+        ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
+        ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
+        ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
+    ])
+    func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {
+        try makeKey()
+        try workspace.write("loose.pem", try workspace.text("k"), mode: 0o644)
+        try workspace.write("rubbish.pem", "rubbish")
+        let ending = try await run(line)
+        #expect(ending.status == 1, "\(ending)")
+        #expect(ending.errors.contains(message), "\(ending)")
+    }
+
+    @Test func helpAndVersionAreOnStandardOutput() async throws {
+        for line in ["--help", "help", "status --help", "help keys new", "keys --help", "sign --nope --help"] {
+            let ending = try await run(line)
+            #expect(ending.status == 0)
+            #expect(ending.output.contains("usage: tandem"))
+            #expect(ending.errors.isEmpty)
+        }
+        #expect(try await run("--version").output.hasPrefix("tandem "))
+    }
+
+    /// A key pair `k`, `k.pub`, made by another program than ours.
+    private func makeKey() throws {
+        let openssl = Process()
+        openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        openssl.arguments = ["genpkey", "-algorithm", "ed25519", "-out", workspace["k"]]
+        try openssl.run()
+        openssl.waitUntilExit()
+        try workspace.write("k", try workspace.text("k"))
+        let publicHalf = Process()
+        publicHalf.executableURL = openssl.executableURL
+        publicHalf.arguments = ["pkey", "-in", workspace["k"], "-pubout", "-out", workspace["k.pub"]]
+        try publicHalf.run()
+        publicHalf.waitUntilExit()
+    }
+}
