@@ -20,9 +20,7 @@ import Testing
         ("status --device third", "none of primary, secondary"), ("status --json=yes", "takes no value"),
         ("keys new", "--out FILE is missing"), ("keys new --out", "the value is missing"),
         ("keys new --out k --type dsa", "none of ed25519, p256, rsa"), ("pair --life soon", "is not a time"),
-        ("join tandem:join/1?secret", "never an argument"), ("primary --listen nowhere:99999", "is no port"),
-        ("primary --log loud", "none of error, warning, info, debug"),
-        ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
+        ("join tandem:join/1?T0PS", "never an argument"),
         ("simulate", "--local DIR is missing"),
         ("trust-device --role primary ABCD", "--address is missing"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
@@ -34,7 +32,7 @@ import Testing
         #expect(ending.errors.contains(message))
         #expect(ending.errors.contains("--help"))
         #expect(ending.output.isEmpty)
-        #expect(!ending.errors.contains("secret"), "a join link was repeated")
+        #expect(!ending.errors.contains("T0PS"), "a join link was repeated")
     }
 
     @Test(arguments: [
