@@ -23,6 +23,15 @@ import Testing
         return (channel, recorder, peer)
     }
 
+    /// What a peer that reads to the end was told.
+    private func framesSeen(by peer: RawPeer) throws -> [Envelope] {
+        var decoder = FrameDecoder(limit: Limits.frame)
+        decoder.append(try peer.receiveAvailable())
+        var envelopes: [Envelope] = []
+        while let frame = try decoder.next() { envelopes.append(try Envelope(reading: frame)) }
+        return envelopes
+    }
+
     private let payloads = [[1], [2, 2, 2], [3], Array(repeating: UInt8(4), count: 9)]
 
     private var wire: [UInt8] { payloads.flatMap { Bytes.frame($0) } }
@@ -71,7 +80,9 @@ import Testing
         loop.run { recorder.isClosed }
         #expect(recorder.payloads == [[1]], "what was right before still counts")
         #expect(recorder.closeReasons == [.invalidFrame(.frameLength(length, limit: 512))])
-        #expect(try peer.receiveAvailable().isEmpty && peer.isEnded)
+        let refusals = try framesSeen(by: peer)
+        #expect(refusals.map(\.kind) == [.refusal], "one refusal, then the end")
+        #expect(peer.isEnded)
     }
 
     @Test func theLimitMayRiseBetweenTwoFrames() throws {

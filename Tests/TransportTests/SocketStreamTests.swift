@@ -141,15 +141,32 @@ import Testing
         try peer.send(Bytes.text("ignored"))
         let received = try collect(700_000)
         #expect(received.count == 700_000)
-        while !peer.isEnded {
-            loop.runOnce()
-            #expect(try peer.receiveAvailable().isEmpty)
-        }
-        #expect(!recorder.isClosed, "it lingers until the peer has closed too")
-        peer.disappear()
         loop.run { recorder.isClosed }
         #expect(recorder.closeReasons == [.closedHere])
         #expect(recorder.bytes.isEmpty)
+        #expect(try peer.receiveAvailable().isEmpty && peer.isEnded)
+        #expect(try peer.send([1]) == 1, "the socket lingers until the peer has closed too")
+        peer.disappear()
+        loop.runOnce()
+        #expect(recorder.closeReasons.count == 1)
+    }
+
+    @Test func aPeerThatHasFinishedSendingStillGetsTheRest() throws {
+        stream.send([UInt8](repeating: 3, count: 700_000))
+        stream.closeAfterFlush(.closedHere)
+        try peer.finish()
+        #expect(try collect(700_000).count == 700_000)
+        loop.run { recorder.isClosed }
+        #expect(recorder.closeReasons == [.closedHere])
+    }
+
+    @Test func aPeerThatIsGoneEndsTheFlush() throws {
+        stream.send([UInt8](repeating: 3, count: 700_000))
+        loop.runOnce()
+        stream.closeAfterFlush(.closedHere)
+        peer.disappear()
+        loop.run { recorder.isClosed }
+        #expect(recorder.closeReasons == [.closedHere])
     }
 
     @Test func aStreamLivesByItselfUntilItIsClosed() throws {

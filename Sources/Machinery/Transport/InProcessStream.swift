@@ -101,6 +101,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         guard phase == .open else { return close(reason) }
         phase = .finishing
         finishReason = reason
+        scheduler.schedule(after: SocketStream.flushTime) { [self] in close(reason) }
         endTurnLater()
     }
 

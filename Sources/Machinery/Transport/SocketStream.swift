@@ -8,8 +8,10 @@ package import TandemReactor
 
 /// A connected Unix or TCP socket.
 package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
-    /// How long a closing side waits for the peer to read the last bytes: closing at once with unread input would make
-    /// TCP throw them away.
+    /// How long a closing side tries to write what is queued.
+    static var flushTime: Duration { .seconds(5) }
+    /// How long the closed stream's socket then waits for the peer to read: closing it at once with unread input would
+    /// make TCP throw the last bytes away. Nobody waits for that but the socket and its charge.
     static var lingerTime: Duration { .seconds(2) }
 
     private enum Phase {
@@ -30,7 +32,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     private var isBlocked = false
     private var isFlushDue = false
     private var finishReason = CloseReason.closedHere
-    private var linger: TimerToken?
+    private var closeTimer: TimerToken?
 
     /// Takes over a connected, non-blocking socket.
     package init(
@@ -72,7 +74,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     package func close(_ reason: CloseReason) {
         guard phase != .closed else { return }
         phase = .closed
-        if let linger { loop.cancel(linger) }
+        setCloseTimer(after: nil)
         if let registration { loop.deregister(registration) }
         registration = nil
         descriptor = nil
@@ -87,10 +89,17 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         phase = .finishing
         finishReason = reason
         isReadingPaused = false
+        setCloseTimer(after: Self.flushTime)
         updateInterest()
         scheduleFlush()
     }
 
+    private func setCloseTimer(after time: Duration?) {
+        if let closeTimer { loop.cancel(closeTimer) }
+        closeTimer = time.map { time in loop.schedule(after: time) { [self] in close(finishReason) } }
+    }
+
+    /// The first call counts.
     private func tellClosed(_ reason: CloseReason) {
         let delegate = delegate
         self.delegate = nil
@@ -111,6 +120,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     /// The end of the peer is reported as long as it is watched: without reading, that would turn into a spin.
     private func suspendWatch(_ readiness: Readiness) {
         guard !readiness.isDisjoint(with: .failed), let registration else { return }
+        if phase == .finishing { return close(finishReason) }
         loop.deregister(registration)
         self.registration = nil
     }
@@ -121,12 +131,21 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
                 switch try Linux.receive(descriptor?.raw ?? -1, into: buffer) {
                 case .bytes(let count): deliver(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
                 case .wouldBlock: break
-                case .ended: close(phase == .open ? .closedByPeer : finishReason)
+                case .ended: peerEnded()
                 }
             } catch {
                 close(phase == .open ? .failed(error) : finishReason)
             }
         }
+    }
+
+    /// A peer that has finished sending may still read what is left for it.
+    private func peerEnded() {
+        guard phase == .finishing, !queue.isEmpty else {
+            return close(phase == .open ? .closedByPeer : finishReason)
+        }
+        isReadingPaused = true
+        updateInterest()
     }
 
     private func deliver(_ bytes: UnsafeRawBufferPointer) {
@@ -179,8 +198,9 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
 
     private func beginLinger() {
         phase = .lingering
+        loop.atEndOfTurn { [self] in tellClosed(finishReason) }
         guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(finishReason) }
-        linger = loop.schedule(after: Self.lingerTime) { [self] in close(finishReason) }
+        setCloseTimer(after: Self.lingerTime)
     }
 
     private func updateInterest() {
