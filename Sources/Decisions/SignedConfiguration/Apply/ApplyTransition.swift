@@ -29,6 +29,9 @@ package enum ApplyEffect: Sendable, Equatable {
 
 /// The outcome of one event of a slot.
 package struct ApplyTransition: Sendable, Equatable {
+    /// An event that changed nothing durable.
+    package init() {}
+
     /// In the order in which files are written (CFG-35): the active file before the commit, removals after it.
     package private(set) var changes: [ApplyChange] = []
     package private(set) var effects: [ApplyEffect] = []

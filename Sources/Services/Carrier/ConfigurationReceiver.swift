@@ -1,0 +1,152 @@
+// The receiving half of the one apply path (CFG-35): bytes that arrive are judged by their slot, what the slot answers is written
+// and committed, and only then anybody hears of it. It never decides a verdict: the slot does, and the app's library.
+
+import TandemDelivery
+import TandemFiles
+import TandemHostApps
+import TandemIdentity
+import TandemLog
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+import TandemStore
+
+/// Judges, stages, hands over and commits configurations; confined to its loop.
+final class ConfigurationReceiver {
+    typealias Completion = (ApplyTransition?) -> Void
+
+    unowned let carrier: Carrier
+    let files: ConfigurationFiles
+    let committed: CommittedState<ReceiverState>
+    /// The apps whose code allows invalid signatures, as their last registrations said.
+    var waivingApplications: Set<ApplicationIdentifier> = []
+    /// Who waits for the app's verdict on bytes with a digest; nil is told when the time is over.
+    private var observers: [[UInt8]: [(ApplyTransition?) -> Void]] = [:]
+
+    init(_ carrier: Carrier, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
+        self.carrier = carrier
+        self.files = files
+        committed = CommittedState(state, in: store)
+    }
+
+    /// Gives a slot an event. `completion` gets its answer once that is durable, or nil if it could not be stored.
+    func perform(
+        _ key: ConfigurationSlotKey,
+        _ event: @escaping (inout ConfigurationSlot, VerificationContext) -> ApplyTransition,
+        then completion: @escaping Completion = { _ in }
+    ) {
+        committed.perform(
+            { [self] next in
+                let before = next
+                var slot = next[key]
+                let transition = event(&slot, context(for: key, in: next))
+                next.keep(slot)
+                guard writeFiles(transition, key, before: true) else {
+                    next = before
+                    return ([], { completion(nil) })
+                }
+                let changes = next.take(transition, of: key, signer: carrier.signer, now: carrier.reading)
+                return (
+                    changes,
+                    { [self] in
+                        _ = writeFiles(transition, key, before: false)
+                        carryOut(transition, of: key)
+                        submitOwed()
+                        completion(transition)
+                    }
+                )
+            },
+            failure: { [self] error in
+                carrier.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+                completion(nil)
+            })
+    }
+
+    private func context(for key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
+        VerificationContext(
+            profile: .staging, application: key.application, role: key.role,
+            anchor: state.anchors.anchor(of: AnchorKey(application: key.application, role: key.role)),
+            target: key.target, device: state.device, now: carrier.reading.wall, clockFloor: state.clockFloor,
+            allowsInvalidSignatures: carrier.allowsInvalidSignatures && waivingApplications.contains(key.application))
+    }
+
+    // MARK: observers
+
+    /// Calls `observer` once, with the app's answer about bytes of this digest, or with nil.
+    func observe(_ digest: [UInt8], _ observer: @escaping (ApplyTransition?) -> Void) {
+        observers[digest, default: []].append(observer)
+    }
+
+    func stopObserving(_ digest: [UInt8]) { tell(nil, of: digest) }
+
+    func tell(_ transition: ApplyTransition?, of digest: [UInt8]) {
+        for observer in observers.removeValue(forKey: digest) ?? [] { observer(transition) }
+    }
+
+    // MARK: files
+
+    /// Only the slot of the target that counts now has files.
+    private func isShown(_ key: ConfigurationSlotKey) -> Bool {
+        carrier.delegate?.carrier(carrier, targetOf: key.application, as: key.role) == key.target
+    }
+
+    private func writeFiles(_ transition: ApplyTransition, _ key: ConfigurationSlotKey, before: Bool) -> Bool {
+        guard !transition.changes.isEmpty, isShown(key) else { return true }
+        let owner = carrier.delegate?.carrier(carrier, ownerOf: key.application)
+        do throws(FileError) {
+            let directory = try files.directory(of: key.application, owner: owner)
+            for change in transition.changes {
+                if before {
+                    try files.writeBeforeCommit(change, in: directory, owner: owner)
+                } else {
+                    try files.writeAfterCommit(change, in: directory, owner: owner)
+                }
+            }
+            return true
+        } catch {
+            carrier.log(
+                LogEvent(
+                    .error, "configuration file not written", .text("app", "\(key.application)"),
+                    .text("error", error.description)))
+            return false
+        }
+    }
+
+    /// Makes the files of an app those of the target that counts now.
+    func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
+        let target = carrier.delegate?.carrier(carrier, targetOf: app, as: role)
+        let slot = target.flatMap {
+            committed.state.slots[ConfigurationSlotKey(application: app, role: role, target: $0)]
+        }
+        let owner = carrier.delegate?.carrier(carrier, ownerOf: app)
+        do throws(FileError) {
+            try files.reconcile(slot, in: try files.directory(of: app, owner: owner), owner: owner)
+        } catch {
+            carrier.log(
+                LogEvent(
+                    .error, "configuration files not brought up to date", .text("app", "\(app)"),
+                    .text("error", error.description)))
+        }
+    }
+
+    // MARK: reports
+
+    /// Gives signed reports to their queue. One that is accepted there twice is dropped by the counter in it.
+    func submitOwed() {
+        for report in committed.state.owed where carrier.beginSubmission(of: report.id) {
+            carrier.submit(report) { [self] isAccepted in
+                carrier.endSubmission(of: report.id)
+                if isAccepted { forget(report) }
+            }
+        }
+    }
+
+    private func forget(_ report: OwedReport) {
+        committed.perform(
+            { next in
+                next.owed.removeAll { $0.id == report.id }
+                return ([.delete(.owedReport, key: report.id.bytes)], {})
+            },
+            failure: { _ in })
+    }
+}
