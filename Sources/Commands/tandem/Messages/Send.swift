@@ -1,0 +1,49 @@
+// Sends one message to the counterpart app and prints its reply. Either there is a reply, or an error with its number;
+// never silence.
+
+import PairedSession
+import TandemPropertyList
+import TandemPropertyListText
+
+extension Subcommand {
+    /// For the daemon to answer; the counterpart has `--timeout`.
+    private static let patience = Duration.seconds(10)
+
+    static let send = Subcommand(
+        path: ["send"], summary: "send a message to an app's counterpart and print its reply",
+        operands: [.required("JSON")],
+        options: [
+            .device, .application.required, .valued("timeout", "TIME", "how long to wait for the reply (default 30s)"),
+            .flag("no-reply", "do not wait for a reply"),
+        ],
+        notes: """
+            JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
+            registered on both devices: 'tandem receive' is one.
+            """,
+        examples: [
+            "send --app org.example.lamp '{\"on\":true}'",
+            "send --app org.example.lamp --device secondary --timeout 5s '{\"on\":true}'",
+        ]
+    ) { arguments, console in
+        let message = try MessageText.dictionary(arguments.operands[0])
+        let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
+        let session = try arguments.session(receives: false)
+        try await session.activate(timeout: patience)
+        if arguments.has("no-reply") {
+            try await session.sendMessageWithoutReply(message)
+        } else {
+            console.print(json: .dictionary(try await session.sendMessage(message, timeout: timeout)))
+        }
+        session.end()
+    }
+}
+
+/// Messages as people write them.
+enum MessageText {
+    static func dictionary(_ text: String) throws(CommandFailure) -> PropertyListDictionary {
+        let value: PropertyListValue
+        do { value = try JSONReader.read(text) } catch { throw .usage("\(error)") }
+        guard let dictionary = value.dictionaryValue else { throw .usage("a message is one JSON object") }
+        return dictionary
+    }
+}
