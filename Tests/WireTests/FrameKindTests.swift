@@ -15,14 +15,16 @@ import Testing
         .reply: ("app pairing id body", ""), .failure: ("app pairing id code", "name body"),
         .configuration: ("app pairing id reply body", "deadline"), .control: ("id command", "body code name"),
         .result: ("id command", "body code name"), .application: ("app body", ""),
-        .item: ("app pairing id channel sequence body", "nonce age attempt"),
+        .item: ("app pairing id channel sequence body", "nonce age attempt remaining"),
+        .outcome: ("app pairing channel sequence name", "code"), .settled: ("app pairing channel sequence", ""),
         .gap: ("app pairing channel sequence name", ""), .stored: ("app pairing channel sequence", ""),
         .join: ("body", ""), .joined: ("body", ""),
     ]
 
     static let values: PropertyListDictionary = [
         "app": "a.b", "pairing": .data(Array(1...16)), "id": .data(Array(1...16)), "channel": "configuration",
-        "sequence": 1, "reply": true, "deadline": 1000, "age": 0, "attempt": 1, "nonce": .data(Array(1...16)),
+        "sequence": 1, "reply": true, "deadline": 1000, "age": 0, "remaining": 5, "attempt": 1,
+        "nonce": .data(Array(1...16)),
         "code": 7007, "name": "word", "command": "status", "body": .data([1]),
     ]
 
