@@ -1,63 +1,64 @@
 // A client in another language, written from Protocol/ alone, talks to our simulator: the text is enough (FRM, SES).
 
-import TandemTestSupport
+import Glibc
 import Testing
 
 @Suite struct PythonClientTests {
-    static func client(_ socket: String, _ app: String, _ arguments: [String], seconds: Int = 20) -> ChildProcess {
-        let folder = "/" + #filePath.split(separator: "/").dropLast().joined(separator: "/")
-        return ChildProcess(
-            Program.python,
-            [
-                "\(folder)/python_client/tandem_client.py", "--socket", socket, "--app", app, "--timeout",
-                String(seconds),
-            ] + arguments)
+    /// Starts the Python client as the app on one side.
+    static func client(_ side: String, _ app: String, _ arguments: String..., in workspace: Workspace) throws -> Program
+    {
+        let folder = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+        return try Program(
+            "/usr/bin/python3",
+            ["\(folder)/python_client/tandem_client.py", "--socket", workspace["\(side).sock"], "--app", app]
+                + arguments,
+            named: "\(side)-\(UInt32.random(in: 0 ... .max))", in: workspace,
+            environment: ["PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"])
     }
 
-    /// A simulator that is ready, and its directory.
-    static func simulator() throws -> (ChildProcess, TemporaryDirectory) {
-        let directory = TemporaryDirectory()
-        let simulator = ChildProcess(Program.tandem, ["simulate", "--local", directory.path])
-        try #require(ChildProcess.holds(within: 20) { simulator.output.contains("ready") }, "\(simulator.errors)")
-        return (simulator, directory)
+    /// Runs a test beside a simulator, which must then stop in order.
+    static func withSimulator(_ body: (Workspace) async throws -> Void) async throws {
+        let workspace = try Workspace()
+        let simulator = try Program(
+            "tandem", ["simulate", "--local", workspace.path], named: "simulator", in: workspace)
+        try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
+        try await body(workspace)
+        simulator.signal(SIGTERM)
+        #expect(try await simulator.ending().status == 0)
     }
 
-    @Test func aMessageAndItsReplyPassBothWays() throws {
-        let (simulator, directory) = try Self.simulator()
-        for (here, there) in [("primary", "secondary"), ("secondary", "primary")] {
-            let receiver = Self.client(
-                directory.path("\(there).sock"), "com.example.python", ["receive", "--reply", #"{"answer": [2, 2.5]}"#])
-            let sender = Self.client(
-                directory.path("\(here).sock"), "com.example.python", ["send", #"{"question": "gr\u00fc\u00dfe"}"#])
-            #expect(sender.exitCode() == 0, "\(sender.errors)")
-            #expect(sender.output == "{\"answer\": [2, 2.5]}\n")
-            #expect(receiver.exitCode() == 0, "\(receiver.errors)")
-            #expect(receiver.output == "{\"question\": \"gr\u{fc}\u{df}e\"}\n")
+    @Test(arguments: [("primary", "secondary"), ("secondary", "primary")])
+    func aMessageAndItsReplyPassBothWays(here: String, there: String) async throws {
+        try await Self.withSimulator { workspace in
+            let receiver = try Self.client(there, "a.b", "receive", "--reply", #"{"answer": [2, 2.5]}"#, in: workspace)
+            let sender = try Self.client(here, "a.b", "send", #"{"question": "gr\u00fc\u00dfe"}"#, in: workspace)
+            let sent = try await sender.ending()
+            #expect(sent.status == 0, "\(sent.errors)")
+            #expect(sent.output == "{\"answer\": [2, 2.5]}\n")
+            let received = try await receiver.ending()
+            #expect(received.status == 0, "\(received.errors)")
+            #expect(received.output == "{\"question\": \"gr\u{fc}\u{df}e\"}\n")
         }
-        simulator.terminate()
-        #expect(simulator.exitCode() == 0)
     }
 
-    @Test func anUnhandledMessageFailsByName() throws {
-        let (simulator, directory) = try Self.simulator()
-        let receiver = Self.client(directory.path("secondary.sock"), "a", ["receive"])
-        let sender = Self.client(directory.path("primary.sock"), "a", ["send", "{}"])
-        #expect(sender.exitCode() == 1)
-        #expect(sender.errors.contains("7014 unhandled"))
-        #expect(receiver.exitCode() == 0)
-        simulator.terminate()
-        #expect(simulator.exitCode() == 0)
+    @Test func anUnhandledMessageFailsByName() async throws {
+        try await Self.withSimulator { workspace in
+            let receiver = try Self.client("secondary", "a", "receive", in: workspace)
+            let sent = try await Self.client("primary", "a", "send", "{}", in: workspace).ending()
+            #expect(sent.status == 1)
+            #expect(sent.errors.contains("7014 unhandled"), "\(sent.errors)")
+            #expect(try await receiver.ending().status == 0)
+        }
     }
 
-    @Test func aMalformedApplicationIsRefusedByName() throws {
-        let (simulator, directory) = try Self.simulator()
-        let client = Self.client(directory.path("primary.sock"), "../etc", ["state"])
-        #expect(client.exitCode() == 1)
-        #expect(client.errors.contains("envelope") || client.errors.contains("application"), "\(client.errors)")
-        let next = Self.client(directory.path("primary.sock"), "a", ["state"])
-        #expect(next.exitCode() == 0)
-        #expect(next.output.contains("\"role\": \"primary\""))
-        simulator.terminate()
-        #expect(simulator.exitCode() == 0)
+    @Test func aMalformedApplicationIsRefusedByName() async throws {
+        try await Self.withSimulator { workspace in
+            let refused = try await Self.client("primary", "../etc", "state", in: workspace).ending()
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("application:"), "\(refused.errors)")
+            let state = try await Self.client("primary", "a", "state", in: workspace).ending()
+            #expect(state.status == 0, "\(state.errors)")
+            #expect(state.output.contains("\"role\": \"primary\""))
+        }
     }
 }

@@ -19,7 +19,7 @@ final class Program: Sendable {
     private let name: String
     private let process: Mutex<Process>
 
-    /// Starts `executable` with the arguments; `name` is that of its output files in the workspace.
+    /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output files in the workspace.
     init(
         _ executable: String, _ arguments: [String], named name: String, in workspace: Workspace, input: String = "",
         environment: [String: String] = [:]
@@ -27,7 +27,7 @@ final class Program: Sendable {
         self.workspace = workspace
         self.name = name
         let process = Process()
-        process.executableURL = Self.directory.appendingPathComponent(executable)
+        process.executableURL = URL(fileURLWithPath: executable, relativeTo: Self.directory)
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
         process.currentDirectoryURL = URL(fileURLWithPath: workspace.path)
