@@ -138,6 +138,18 @@ private final class ReadinessRecorder: ReadinessTarget {
         #expect(end.since(start) >= .milliseconds(5))
     }
 
+    @Test func timeIsReadOnceInATurnAndFreshBetweenTurns() throws {
+        let loop = try EventLoop()
+        var inTurn: [MonotonicTime] = []
+        loop.atEndOfTurn { for _ in 0..<1000 { inTurn.append(loop.now) } }
+        loop.runOnce()
+        #expect(Set(inTurn).count == 1)
+        let before = loop.now
+        var after = loop.now
+        while after == before { after = loop.now }
+        #expect(after > before)
+    }
+
     @Test func aTurnsEndMayAddToItself() throws {
         let loop = try EventLoop()
         var order: [Int] = []

@@ -26,6 +26,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     private var timers = TimerQueue()
     private var endings: [TurnEnding] = []
     private var cachedNow: MonotonicTime?
+    private var isInTurn = false
     private let readBuffer: UnsafeMutableRawBufferPointer
 
     package init() throws(SystemError) {
@@ -41,9 +42,11 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     package var isCurrent: Bool { owner.load(ordering: .relaxed) == Linux.currentThread }
 
     package var now: MonotonicTime {
+        // Between turns, as before the first, an old reading would make timers early.
+        guard isCurrent, isInTurn else { return Linux.bootTime }
         if let cachedNow { return cachedNow }
         let now = Linux.bootTime
-        if isCurrent { cachedNow = now }
+        cachedNow = now
         return now
     }
 
@@ -110,7 +113,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     /// One turn; waits for something to do if asked to. A failing epoll_wait is a bug of ours and ends the process.
     func turn(mayWait: Bool) {
         let events = waitForEvents(mayWait: mayWait)
-        cachedNow = nil
+        isInTurn = true
         for index in 0..<events {
             guard let (target, readiness) = selector.target(ofEvent: index) else { continue }
             target.isReady(readiness)
@@ -118,6 +121,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         while let action = timers.popDue(at: now) { action() }
         for job in mailbox.takeAll() { run(job) }
         endTurn()
+        isInTurn = false
         cachedNow = nil
     }
 
