@@ -10,6 +10,9 @@ extension Linux {
     /// The wall clock.
     package static var wallTime: WallTime { WallTime(milliseconds: tandem_clock_wall_milliseconds()) }
 
+    /// The user that this process runs as.
+    package static var user: UInt32 { tandem_user_current() }
+
     /// The most descriptors this process may have open (its soft limit).
     package static func descriptorLimit() throws(SystemError) -> UInt64 {
         var limit: UInt64 = 0

@@ -32,7 +32,9 @@ extension Carrier {
     }
 
     /// An app's receiving connection has registered.
-    package func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+    package func connected(
+        _ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration
+    ) {
         receiver.connected(app, as: role, registration)
     }
 

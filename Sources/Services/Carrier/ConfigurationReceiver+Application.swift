@@ -126,6 +126,7 @@ extension ConfigurationReceiver {
 
     func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
         guard let verdict = transition?.verdict else { return }
+        if committed.state.slots[key] != nil { lastVerdicts[key] = verdict }
         let level: LogLevel = if case .rejected = verdict { .warning } else { .info }
         carrier.log(
             LogEvent(

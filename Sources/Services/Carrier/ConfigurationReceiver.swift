@@ -20,6 +20,8 @@ final class ConfigurationReceiver {
     let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
     var waivingApplications: Set<ApplicationIdentifier> = []
+    /// What became of the last configuration of each slot, since the start.
+    var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Who waits for the app's verdict on bytes with a digest; nil is told when the time is over.
     private var observers: [[UInt8]: [(ApplyTransition?) -> Void]] = [:]
 

@@ -1,0 +1,41 @@
+// A device link as the relay sees it: frames in, frames out. What the relay may know of it (how much waits, how much has left)
+// is what the link's own stream tells.
+
+import TandemLink
+import TandemRelay
+import TandemSession
+import TandemWire
+
+/// The relay's end of a ready link; confined to the loop.
+final class LinkEndpoint: RelayEndpoint {
+    let number: ConnectionNumber
+    private let link: Link
+    private(set) var acceptedBytes: UInt64 = 0
+
+    init(_ link: Link, number: ConnectionNumber) {
+        self.link = link
+        self.number = number
+    }
+
+    var queuedBytes: Int { link.queuedBytes }
+    var isCongested: Bool { link.isCongested }
+
+    /// What is queued has been enciphered and is a little larger than what was accepted: never more is told than has left.
+    var departedBytes: UInt64 {
+        let queued = UInt64(clamping: queuedBytes)
+        return acceptedBytes > queued ? acceptedBytes - queued : 0
+    }
+
+    func send(_ frame: Frame) {
+        acceptedBytes += UInt64(frame.bytes.count)
+        link.send(frame)
+    }
+
+    func overflowed() {
+        // The link's own quota closes it as a slow consumer; the relay has told the sender.
+    }
+
+    func pauseReading() { link.pauseReading() }
+
+    func resumeReading() { link.resumeReading() }
+}

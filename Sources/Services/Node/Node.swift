@@ -1,0 +1,193 @@
+// A daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. It starts them in the
+// order in which they need each other, introduces them, and stops them in reverse. It holds no rule and parses no frame.
+
+import TandemCarrier
+import TandemCrypto
+import TandemFiles
+import TandemHostApps
+import TandemIdentity
+import TandemLink
+package import TandemLog
+import TandemPairing
+package import TandemReactor
+import TandemRelay
+import TandemSession
+import TandemStore
+package import TandemTransport
+
+/// One running daemon; confined to its loop.
+package final class Node {
+    let options: NodeOptions
+    let loop: EventLoop
+    let log: LogHandler
+    let device: DeviceState
+    let store: LoopStore
+    let registry: CommittedState<PairingRegistry>
+    let installed: CommittedState<InstalledApplications>
+    let relay: Relay
+    let exchange: ItemExchange
+    let local: LocalEndpoint
+    let carrier: Carrier
+    let instance = UniqueIdentifier.random()
+    let started: MonotonicTime
+    private var links: (context: LinkContext, acceptor: LinkAcceptor)?
+    /// Where links are accepted, with the ports in effect.
+    package private(set) var listening: [SocketAddress] = []
+    var dialers: [UniqueIdentifier: LinkDialer] = [:]
+    var joins: [ObjectIdentifier: JoinClient] = [:]
+    /// The relay's ends of the ready links.
+    var ports: [UniqueIdentifier: RelayPort] = [:]
+    /// When each pairing lost its link.
+    var linkDownSince: [UniqueIdentifier: MonotonicTime] = [:]
+    /// Joins by trust that are tried again until both sides have trusted each other.
+    var trustRetries: [KeyIdentifier: Backoff] = [:]
+    private(set) var isStopping = false
+    /// Told once the store can promise nothing any more: the daemon must end with an error.
+    package var onFatal: ((NodeError) -> Void)?
+
+    /// Opens the device's state; nothing listens yet. On the loop's thread.
+    package init(_ options: NodeOptions, software: String, loop: EventLoop, log: @escaping LogHandler) throws(NodeError)
+    {
+        self.options = options
+        self.loop = loop
+        self.log = log
+        started = loop.now
+        let device = try DeviceState.open(path: options.state, isShared: options.localGroup != nil)
+        let vendor = device.keys.vendorIdentifier
+        self.device = device
+        store = LoopStore(device.store, on: loop)
+        registry = CommittedState(try device.registry(), in: store)
+        let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
+        installed = CommittedState(applications, in: store)
+        relay = Relay(scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), log: log)
+        exchange = ItemExchange(store: store, scheduler: loop, log: log)
+        local = LocalEndpoint(
+            options: LocalEndpoint.Options(
+                role: options.role, device: vendor, software: software, daemonUser: Linux.user),
+            relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
+        carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
+        try prepare(software)
+    }
+
+    private static func makeCarrier(
+        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore, _ loop: EventLoop,
+        _ log: @escaping LogHandler
+    ) throws(NodeError) -> Carrier {
+        let own = Carrier.Options(
+            device: device.keys.vendorIdentifier, name: options.name, role: options.role, signer: device.keys.report,
+            allowsInvalidSignatures: options.allowsInvalidSignatures)
+        do {
+            return try Carrier(
+                own, exchange: exchange, store: store, applications: device.applications, scheduler: loop,
+                rows: { try device.rows(in: $0) }, log: log)
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            throw .row(path: device.store.path, reason: String(describing: error))
+        }
+    }
+
+    var context: LinkContext {
+        guard let links else { preconditionFailure("links are prepared in init") }
+        return links.context
+    }
+
+    var acceptor: LinkAcceptor {
+        guard let links else { preconditionFailure("links are prepared in init") }
+        return links.acceptor
+    }
+
+    /// What this device is when it joins or is joined.
+    var ownDevice: PairingRegistry.OwnDevice {
+        let reportKey = device.keys.report.publicKey.key.subjectPublicKeyInfo
+        return PairingRegistry.OwnDevice(
+            pin: device.keys.device.publicKey.identifier, claim: JoinClaim(name: options.name, reportKey: reportKey))
+    }
+
+    /// Introduces the parts to each other and gives them what was stored.
+    private func prepare(_ software: String) throws(NodeError) {
+        let link = LinkDevice(
+            vendorIdentifier: device.keys.vendorIdentifier, name: options.name, software: software, instance: instance)
+        let identity: TLSIdentity
+        do throws(TLSError) { identity = try TLSIdentity(key: device.keys.device) } catch { throw .tls(error) }
+        let context = LinkContext(
+            scheduler: loop, identity: identity, device: link, authority: self, delegate: self, log: log)
+        links = (context, LinkAcceptor(context: context))
+        relay.delegate = self
+        exchange.delegate = self
+        local.delegate = self
+        local.controlResponder = self
+        carrier.delegate = self
+        try restore()
+    }
+
+    private func restore() throws(NodeError) {
+        for record in registry.state.pairings { exchange.setPairing(record.pairing, epoch: record.epoch) }
+        do {
+            try exchange.restore { try device.rows(in: $0) }
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            throw .row(path: device.store.path, reason: String(describing: error))
+        }
+        for record in registry.state.pairings { introduce(record) }
+        for application in installed.state.records.values {
+            relay.install(application.app, role: options.role, identifier: application.identifier, isAnchored: nil)
+        }
+        chooseActive()
+    }
+
+    // MARK: life
+
+    /// Listens and dials from now on.
+    package func start() throws(NodeError) {
+        for address in options.listen where address.isWildcard && options.advertise == nil {
+            throw .needsAdvertise(address)
+        }
+        carrier.start()
+        exchange.resume()
+        try listen()
+        for record in registry.state.pairings { dial(record) }
+        joinTrusted()
+        scheduleExpiry()
+        log(
+            LogEvent(
+                .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
+                .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+    }
+
+    private func listen() throws(NodeError) {
+        do throws(ListenError) {
+            for address in options.listen { listening.append(try acceptor.listen(at: address, on: loop)) }
+            let access = options.localGroup.map { SocketAccess.group($0) } ?? .owner
+            try local.listen(at: .unix(path: options.local), access: access, loop: loop)
+        } catch {
+            acceptor.close()
+            throw .listen(error)
+        }
+    }
+
+    /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
+    package func stop(completion: @escaping () -> Void) {
+        guard !isStopping else { return }
+        isStopping = true
+        log(LogEvent(.info, "stopping"))
+        acceptor.close()
+        for dialer in dialers.values { dialer.stop() }
+        for join in joins.values { join.cancel() }
+        local.stop()
+        relay.stop { [self] in
+            context.links.endAll(.stopping)
+            local.close { [self] in closeStore(completion) }
+        }
+    }
+
+    private func closeStore(_ completion: @escaping () -> Void) {
+        // The last commits are in their order; an empty one tells when they are done.
+        store.commit([]) { [self] _ in
+            device.store.close()
+            log(LogEvent(.info, "stopped"))
+            completion()
+        }
+    }
+}
