@@ -19,7 +19,8 @@ final class Program: Sendable {
     private let name: String
     private let process: Mutex<Process>
 
-    /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output files in the workspace.
+    /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output files
+    /// in the workspace.
     init(
         _ executable: String, _ arguments: [String], named name: String, in workspace: Workspace, input: String = "",
         environment: [String: String] = [:]

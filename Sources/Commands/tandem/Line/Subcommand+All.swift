@@ -3,7 +3,7 @@
 extension Subcommand {
     static var all: [Subcommand] {
         [
-            simulate, status,
+            primary, secondary, simulate, status,
             send, receive,
             pair, join, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,

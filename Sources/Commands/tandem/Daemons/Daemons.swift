@@ -1,0 +1,54 @@
+// The two daemons. They differ in the side that their local socket serves and in who listens and who dials; everything
+// else is one node.
+
+import TandemIdentity
+import TandemNode
+import TandemTransport
+
+extension Subcommand {
+    static let primary = daemon(
+        .primary, summary: "run a primary's daemon: secondaries pair with it and connect to it",
+        notes: """
+            Without --listen it accepts device links on 127.0.0.1:4747, and on every address when --advertise is given.
+            Ctrl-C or SIGTERM lets it finish what it has accepted; a second one ends it at once.
+            """,
+        examples: [
+            "primary --advertise hub.example", "primary --state hub --local ./hub.sock --listen 127.0.0.1:4747",
+        ])
+
+    static let secondary = daemon(
+        .secondary, summary: "run a secondary's daemon: it connects to the primary that it joined",
+        notes: """
+            It keeps working without its primary and connects again by itself. Ctrl-C or SIGTERM lets it finish what it
+            has accepted; a second one ends it at once.
+            """,
+        examples: ["secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk"])
+
+    private static func daemon(
+        _ role: DeviceRole, summary: String, notes: String, examples: [String]
+    ) -> Subcommand {
+        Subcommand(
+            path: [role.rawValue], summary: summary, options: DaemonOptions.table, notes: notes, examples: examples
+        ) { arguments, console in
+            let options = try DaemonOptions(role: role, arguments: arguments).options()
+            try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
+                let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log)
+                try node.start()
+                return NodeService(node, local: options.local)
+            }
+        }
+    }
+}
+
+private final class NodeService: Service {
+    private let node: Node
+    let readiness: String
+
+    init(_ node: Node, local: String) {
+        self.node = node
+        let listening = node.listening.map(\.description).joined(separator: ", ")
+        readiness = "ready: host apps at \(local)" + (listening.isEmpty ? "" : ", device links at \(listening)")
+    }
+
+    func stop(completion: @escaping () -> Void) { node.stop(completion: completion) }
+}

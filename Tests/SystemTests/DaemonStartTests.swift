@@ -1,0 +1,132 @@
+// What can be wrong when a daemon starts: each fault is told with its place and what to do, ends with 1, and leaves what
+// it found as it was.
+
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct DaemonStartTests {
+    private let workspace: Workspace
+    init() throws { workspace = try Workspace() }
+
+    private func start(_ options: String..., role: String = "secondary") throws -> Program {
+        let fixed = [role, "--state", workspace["state"], "--local", workspace["local.sock"]]
+        let name = "daemon-\(UInt32.random(in: 0 ... .max))"
+        return try Program("tandem", fixed + options, named: name, in: workspace)
+    }
+
+    /// Starts once so that there is a state, and stops.
+    private func makeState() async throws {
+        let daemon = try start()
+        try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
+        daemon.signal(SIGTERM)
+        #expect(try await daemon.ending().status == 0)
+    }
+
+    private func expectRefusal(_ message: String, _ options: String..., role: String = "secondary") async throws {
+        let daemon = try Program(
+            "tandem", [role, "--state", workspace["state"], "--local", workspace["local.sock"]] + options,
+            named: "refused", in: workspace)
+        let ending = try await daemon.ending()
+        #expect(ending.status == 1, "\(ending)")
+        #expect(ending.errors.contains(message), "\(ending)")
+    }
+
+    @Test func aPortInUseIsNamed() async throws {
+        let port = try FreePort.find()
+        let first = try Program(
+            "tandem",
+            [
+                "primary", "--state", workspace["other"], "--local", workspace["other.sock"], "--listen",
+                "127.0.0.1:\(port)",
+            ], named: "first", in: workspace)
+        try #require(try await holds(within: .seconds(20)) { first.output.contains("ready") }, "\(first.errors)")
+        try await expectRefusal("\(port)", "--listen", "127.0.0.1:\(port)", role: "primary")
+        first.signal(SIGTERM)
+        #expect(try await first.ending().status == 0)
+    }
+
+    @Test func aStateDirectoryInUseIsRefusedAndItsDaemonGoesOn() async throws {
+        let daemon = try start()
+        try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
+        try await expectRefusal("in use by process \(daemon.pid)", "--local", workspace["second.sock"])
+        #expect(try await tandem("status", "--device", workspace["local.sock"], in: workspace).status == 0)
+    }
+
+    @Test func aLocalSocketInUseIsRefused() async throws {
+        let daemon = try start()
+        try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
+        let second = try Program(
+            "tandem", ["secondary", "--state", workspace["second"], "--local", workspace["local.sock"]],
+            named: "second", in: workspace)
+        let ending = try await second.ending()
+        #expect(ending.status == 1)
+        #expect(ending.errors.contains(workspace["local.sock"]), "\(ending)")
+        #expect(try await tandem("status", "--device", workspace["local.sock"], in: workspace).status == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aStateDirectoryOfAnotherUserIsRefused() async throws {
+        try FileManager.default.createDirectory(atPath: workspace["state"], withIntermediateDirectories: false)
+        #expect(chown(workspace["state"], 65_534, 65_534) == 0)
+        try await expectRefusal("belongs to user 65534")
+    }
+
+    @Test func aStateDirectoryThatOthersMayWriteIsRefused() async throws {
+        try FileManager.default.createDirectory(
+            atPath: workspace["state"], withIntermediateDirectories: false, attributes: [.posixPermissions: 0o777])
+        try await expectRefusal("chmod go-w")
+    }
+
+    @Test func aDeviceKeyThatOthersCanReadIsRefused() async throws {
+        try await makeState()
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: workspace["state/device.pem"])
+        try await expectRefusal("chmod 600")
+    }
+
+    @Test func aCorruptStoreIsRefusedAndLeftAsItIs() async throws {
+        try await makeState()
+        let rubbish = String(repeating: "rubbish!", count: 1024)
+        try workspace.write("state/tandem.sqlite", rubbish)
+        try await expectRefusal("left as it was")
+        #expect(try workspace.text("state/tandem.sqlite") == rubbish)
+    }
+
+    @Test func aTruncatedStoreIsRefused() async throws {
+        try await makeState()
+        try workspace.write("state/tandem.sqlite", "")
+        try await expectRefusal("tandem.sqlite")
+    }
+
+    @Test func aMissingStoreIsNotReplacedByAnEmptyOne() async throws {
+        try await makeState()
+        try FileManager.default.removeItem(atPath: workspace["state/tandem.sqlite"])
+        try await expectRefusal("is missing")
+        #expect(!FileManager.default.fileExists(atPath: workspace["state/tandem.sqlite"]))
+    }
+
+    @Test func aStoreOfANewerVersionIsRefused() async throws {
+        try await makeState()
+        let edit =
+            "import sqlite3;c=sqlite3.connect('state/tandem.sqlite');c.execute('PRAGMA user_version=99');c.close()"
+        let python = Process()
+        python.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        python.currentDirectoryURL = URL(fileURLWithPath: workspace.path)
+        python.arguments = ["-c", edit]
+        try python.run()
+        python.waitUntilExit()
+        try await expectRefusal("version 99")
+    }
+
+    @Test func aSocketThatACrashLeftBehindIsReplaced() async throws {
+        let daemon = try start()
+        try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
+        daemon.signal(SIGKILL)
+        _ = try await daemon.ending()
+        #expect(FileManager.default.fileExists(atPath: workspace["local.sock"]))
+        let next = try start()
+        #expect(try await holds(within: .seconds(20)) { next.output.contains("ready") }, "\(next.errors)")
+    }
+
+    @Test func listeningOnEveryAddressNeedsAnAdvertisedOne() async throws {
+        try await expectRefusal("--advertise", "--listen", "0.0.0.0:\(FreePort.find())", role: "primary")
+    }
+}

@@ -1,0 +1,104 @@
+// A primary (hub) and a secondary (kiosk) of this build in one workspace, started, paired and restarted as a test needs.
+
+import Foundation
+import Testing
+
+/// Two devices' daemons.
+final class TwoDevices {
+    static let app = "org.example.lamp"
+
+    let workspace: Workspace
+    /// Where the hub accepts links; the same after a restart.
+    let address: String
+    private(set) var hub: Program
+    private(set) var kiosk: Program
+    private var starts = 0
+
+    /// Starts both and waits until they serve their sockets.
+    init(overUnixSocket: Bool = false) async throws {
+        let workspace = try Workspace()
+        self.workspace = workspace
+        address = overUnixSocket ? "unix:\(workspace["link.sock"])" : "127.0.0.1:\(try FreePort.find())"
+        hub = try Self.start("hub", "primary", ["--listen", address], in: workspace, 0)
+        kiosk = try Self.start("kiosk", "secondary", [], in: workspace, 0)
+        try await waitUntilReady(hub)
+        try await waitUntilReady(kiosk)
+    }
+
+    /// Pairs them with a link and waits until the kiosk is linked.
+    func pair() async throws {
+        let link = try await tandem("pair", "--device", workspace["hub.sock"], "--link-only", in: workspace)
+        #expect(link.status == 0, "\(link)")
+        let joined = try await tandem("join", "--device", workspace["kiosk.sock"], in: workspace, input: link.output)
+        #expect(joined.status == 0, "\(joined)")
+        try #require(await isLinked(), "\(hub.errors)\n\(kiosk.errors)")
+    }
+
+    func restartHub() async throws {
+        starts += 1
+        hub = try Self.start("hub", "primary", ["--listen", address], in: workspace, starts)
+        try await waitUntilReady(hub)
+    }
+
+    func restartKiosk() async throws {
+        starts += 1
+        kiosk = try Self.start("kiosk", "secondary", [], in: workspace, starts)
+        try await waitUntilReady(kiosk)
+    }
+
+    /// Whether the hub reports an active pairing with a link, now or soon.
+    func isLinked(within limit: Duration = .seconds(20)) async throws -> Bool {
+        let end = ContinuousClock().now + limit
+        while ContinuousClock().now < end {
+            let status = try await status(of: "hub")
+            if status.contains("\"state\":\"active\""), !status.contains("\"reason\":\"no-link\"") { return true }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return false
+    }
+
+    /// A daemon's status as JSON.
+    func status(of name: String) async throws -> String {
+        try await tandem("status", "--json", "--device", workspace["\(name).sock"], in: workspace).output
+    }
+
+    /// Runs a command against one of the two.
+    @discardableResult
+    func run(_ name: String, _ arguments: String...) async throws -> Program.Ending {
+        let call = "call-\(UInt32.random(in: 0 ... .max))"
+        let device = ["--device", workspace["\(name).sock"]]
+        // Options go before operands, because an operand may follow `--`.
+        let program = try Program(
+            "tandem", [arguments[0]] + device + arguments.dropFirst(), named: call, in: workspace)
+        return try await program.ending()
+    }
+
+    /// A host app in one line that answers on one of the two.
+    func receiver(on name: String, reply: String = #"{"from":"receiver"}"#) throws -> Program {
+        let arguments = ["receive", "--app", Self.app, "--device", workspace["\(name).sock"], "--reply", reply]
+        return try Program("tandem", arguments, named: "receiver-\(name)", in: workspace)
+    }
+
+    /// Whether a message from one of the two is answered, now or soon.
+    func isAnswered(from name: String, within limit: Duration = .seconds(20)) async throws -> Bool {
+        let end = ContinuousClock().now + limit
+        repeat {
+            let sent = try await run(name, "send", "--app", Self.app, "--timeout", "2s", #"{"are":"you there"}"#)
+            if sent.status == 0 { return true }
+            try await Task.sleep(for: .milliseconds(200))
+        } while ContinuousClock().now < end
+        return false
+    }
+
+    private func waitUntilReady(_ program: Program) async throws {
+        let isReady = try await holds(within: .seconds(20)) { program.output.contains("ready") || !program.isRunning }
+        try #require(isReady && program.isRunning, "\(program.output)\(program.errors)")
+    }
+
+    private static func start(
+        _ name: String, _ role: String, _ options: [String], in workspace: Workspace, _ number: Int
+    ) throws -> Program {
+        let fixed = [role, "--state", workspace[name], "--local", workspace["\(name).sock"], "--name", name]
+        return try Program("tandem", fixed + options, named: "\(name)-\(number)", in: workspace)
+    }
+}
