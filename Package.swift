@@ -141,7 +141,7 @@ let testTargets: [Target] = [
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor", "CTandemLinux"] + values),
-    tests("Store", imports: machinery + values),
+    tests("Store", imports: machinery + values + ["CTandemSQLite"]),
     tests("Codes", imports: ["TandemCodes"]),
     tests("Link", imports: ["TandemLink"] + values + decisions + machinery),
     tests("Relay", imports: ["TandemRelay", "TandemHostApps"] + values + decisions + machinery),

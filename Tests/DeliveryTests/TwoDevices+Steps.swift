@@ -13,8 +13,8 @@ extension TwoDevices {
         case 17..<19: seconds += Int64.random(in: 1..<8, using: &schedule)
         case 19..<21: linkDown()
         case 21..<26: try linkUp()
-        case 26..<28: try restartSender()
-        case 28..<30: try restartReceiver()
+        case 26..<28: if hasCrashes { try restartSender() }
+        case 28..<30: if hasCrashes { try restartReceiver() }
         case 30..<45: try commitAtSender()
         case 45..<60: try commitAtReceiver()
         case 60..<74: deliverToReceiver()
@@ -62,7 +62,6 @@ extension TwoDevices {
 
     mutating func restartSender() throws {
         linkDown()
-        crashes += 1
         senderDisk.lose()
         sender = try senderDisk.outboundQueue(at: now, limits: limits)
         for record in sender.unheard {
@@ -73,7 +72,6 @@ extension TwoDevices {
 
     mutating func restartReceiver() throws {
         linkDown()
-        crashes += 1
         receiverDisk.lose()
         handler = nil
         receiver = try receiverDisk.inboundLedger(at: now, limits: limits)
@@ -119,7 +117,7 @@ extension TwoDevices {
         faults = .none
         linkDown()
         try linkUp()
-        for _ in 0..<400 {
+        for _ in 0..<400 where try !isSettled {
             for _ in 0..<40 {
                 try commitAtSender()
                 try commitAtReceiver()
@@ -128,6 +126,15 @@ extension TwoDevices {
                 handlerReturns()
             }
             tick()
+        }
+    }
+
+    /// Whether nothing moves and nothing is owed.
+    private var isSettled: Bool {
+        get throws {
+            guard senderDisk.isIdle, receiverDisk.isIdle, toReceiver.isEmpty, toSender.isEmpty else { return false }
+            return try senderDisk.values(.outboundRecord).isEmpty
+                && receiverDisk.values(.inboundRecord).count == receiver.deadLetters.count
         }
     }
 }

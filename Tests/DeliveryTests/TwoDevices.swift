@@ -26,6 +26,7 @@ struct TwoDevices {
 
     var schedule: SeededGenerator
     var faults = Faults()
+    var hasCrashes = true
     var seconds: Int64 = 0
     var limits = DeliveryLimits()
 
@@ -46,7 +47,6 @@ struct TwoDevices {
     var handed: [UniqueIdentifier] = []
     var handledDurably: [UniqueIdentifier: Int] = [:]
     var handlersReturned: [UniqueIdentifier: Int] = [:]
-    var crashes = 0
 
     init(seed: UInt64) throws {
         schedule = SeededGenerator(seed: seed)
@@ -75,7 +75,7 @@ struct TwoDevices {
 
     private mutating func perform(_ effect: OutboundEffect) throws {
         switch effect {
-        case .accepted(let id): if !accepted.contains(id) { accepted.append(id) }
+        case .accepted(let id): accepted.append(id)
         case .send(let dispatch):
             let body = dispatch.payload ?? senderDisk.payload(.outboundPayload, sender.key, dispatch.ordinal)
             // The body may have gone meanwhile: the peer has stored the item, or it was taken back.

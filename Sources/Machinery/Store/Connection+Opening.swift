@@ -16,6 +16,7 @@ extension Connection {
         }
         try connection.checkMarks()
         try connection.checkStructure()
+        try connection.verifyRows()
         return connection
     }
 

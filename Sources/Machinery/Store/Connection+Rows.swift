@@ -44,6 +44,21 @@ extension Connection {
         }
     }
 
+    /// Reads every row once and checks that its bytes are those that were written.
+    func verifyRows() throws(StoreError) {
+        var damaged: (space: UInt8, key: [UInt8])?
+        try Self.translating(path) { () throws(ResultCode) in
+            try statement("SELECT space, key, checksum, value FROM row").run { (row) throws(ResultCode) in
+                let space = UInt8(truncatingIfNeeded: row.integer(at: 0))
+                let checksum = row.withBytes(at: 1) { key in
+                    row.withBytes(at: 3) { RowChecksum.of(space: space, key: key, value: $0) }
+                }
+                if checksum != UInt64(bitPattern: row.integer(at: 2)) { damaged = damaged ?? (space, row.bytes(at: 1)) }
+            }
+        }
+        if let damaged { throw .corruptRow(path: path, space: damaged.space, key: damaged.key) }
+    }
+
     /// The rows of the range.
     /// - Throws: ``StoreError/corruptRow(path:space:key:)`` for the first row whose bytes are not those written.
     func rows(_ range: RowRange) throws(StoreError) -> [Row] {

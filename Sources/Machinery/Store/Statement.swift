@@ -51,9 +51,12 @@ final class Statement {
 
     func integer(at column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    func bytes(at column: Int32) -> [UInt8] {
-        guard let start = sqlite3_column_blob(handle, column) else { return [] }
-        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    func bytes(at column: Int32) -> [UInt8] { withBytes(at: column) { Array($0) } }
+
+    /// Lends the bytes of a column of the current row, without copying them.
+    func withBytes<T>(at column: Int32, _ body: (UnsafeRawBufferPointer) -> T) -> T {
+        let start = sqlite3_column_blob(handle, column)
+        return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
     func text(at column: Int32) -> String { String(decoding: bytes(at: column), as: UTF8.self) }

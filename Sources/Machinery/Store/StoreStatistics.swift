@@ -8,4 +8,10 @@ package struct StoreStatistics: Sendable, Equatable {
     package var transactions = 0
     /// Commits that failed.
     package var failures = 0
+
+    package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0) {
+        self.commits = commits
+        self.transactions = transactions
+        self.failures = failures
+    }
 }

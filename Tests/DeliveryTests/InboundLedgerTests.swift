@@ -1,0 +1,182 @@
+// The receiver's half, event by event: the watermark, repetitions, gaps, the handler, dead letters (DEL-3 to DEL-7,
+// DEL-11).
+
+import TandemDelivery
+import TandemIdentity
+import Testing
+
+@Suite struct InboundLedgerTests {
+    private func ledgerWithConsumer(_ limits: DeliveryLimits = DeliveryLimits()) throws -> InboundLedger {
+        var ledger = try inbound(limits)
+        _ = ledger.consumerArrived(at: reading(0))
+        return ledger
+    }
+
+    @Test func anItemIsStoredBeforeItIsAcknowledgedAndHanded() throws {
+        var ledger = try ledgerWithConsumer()
+        let transition = ledger.arrived(arrived(1), at: reading(0))
+        #expect(transition.effects.first == .acknowledge(through: 1))
+        #expect(transition.handed.map(\.payload) == [[1, 1, 1]])
+        #expect(transition.handed.map(\.isRedelivery) == [false])
+        #expect(ledger.received == 1 && ledger.count == 1)
+        #expect(!transition.changes.isEmpty)
+    }
+
+    @Test func aRepetitionIsAcknowledgedAndNotStoredAgain() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        let again = ledger.arrived(arrived(1), at: reading(0))
+        #expect(again.effects == [.acknowledge(through: 1)] && again.changes.isEmpty)
+        _ = ledger.handled(1, at: reading(0))
+        let later = ledger.arrived(arrived(1), at: reading(0))
+        #expect(later.effects == [.acknowledge(through: 1), .report(sequence: 1, .handled)])
+        _ = ledger.settled(1, at: reading(0))
+        #expect(ledger.arrived(arrived(1), at: reading(0)).effects == [.acknowledge(through: 1)])
+    }
+
+    @Test func whatComesTooEarlyIsDroppedWithoutAnAnswer() throws {
+        var ledger = try ledgerWithConsumer()
+        #expect(ledger.arrived(arrived(2), at: reading(0)).effects == [.droppedAhead])
+        #expect(ledger.gapArrived(2, .cancelled, at: reading(0)).effects == [.droppedAhead])
+        #expect(ledger.arrived(arrived(.max), at: reading(0)).effects == [.droppedAhead])
+        #expect(ledger.received == 0)
+    }
+
+    @Test func aFullLedgerDropsAndTakesTheItemLater() throws {
+        var limits = DeliveryLimits()
+        limits.bytes = 5
+        var ledger = try inbound(limits)
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        #expect(ledger.arrived(arrived(2), at: reading(0)).effects == [.droppedFull])
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.handled(1, at: reading(0))
+        #expect(ledger.arrived(arrived(2), at: reading(0)).effects.first == .acknowledge(through: 2))
+    }
+
+    @Test func oneItemAtATimeInSequence() throws {
+        var ledger = try inbound()
+        for sequence in 1...3 { _ = ledger.arrived(arrived(UInt64(sequence)), at: reading(0)) }
+        #expect(ledger.consumerArrived(at: reading(0)).handed.map(\.ordinal) == [1])
+        #expect(ledger.handled(2, at: reading(0)).effects.isEmpty, "it does not have that one")
+        #expect(ledger.handled(1, at: reading(0)).handed.map(\.ordinal) == [2])
+        let rejected = ledger.rejected(2, code: 42, at: reading(0))
+        #expect(rejected.reported == [.rejected(code: 42)] && rejected.handed.map(\.ordinal) == [3])
+    }
+
+    @Test func aGapMovesTheWatermark() throws {
+        var ledger = try ledgerWithConsumer()
+        let gap = ledger.gapArrived(1, .superseded, at: reading(0))
+        #expect(gap.effects == [.acknowledge(through: 1), .report(sequence: 1, .withdrawn(.superseded))])
+        #expect(ledger.arrived(arrived(2), at: reading(0)).handed.count == 1)
+    }
+
+    @Test func aGapTakesBackWhatWaitsAndNotWhatTheHandlerHas() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        _ = ledger.arrived(arrived(2), at: reading(0))
+        #expect(ledger.gapArrived(2, .cancelled, at: reading(0)).reported == [.withdrawn(.cancelled)])
+        #expect(ledger.gapArrived(1, .cancelled, at: reading(0)).effects == [.acknowledge(through: 2)])
+        let handled = ledger.handled(1, at: reading(0))
+        #expect(handled.reported == [.handled] && handled.handed.isEmpty)
+        let again = ledger.gapArrived(1, .cancelled, at: reading(0))
+        #expect(again.reported == [.handled], "its outcome stands")
+    }
+
+    @Test func aFailingHeadBlocksAndThenIsADeadLetter() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        _ = ledger.arrived(arrived(2), at: reading(0))
+        var time: Int64 = 0
+        for attempt in 1...4 {
+            #expect(ledger.failed(1, at: reading(time)).handed.isEmpty)
+            time += Int64(1) << (attempt - 1)
+            #expect(ledger.nextDeadline == reading(time).monotonic)
+            let handed = ledger.timeAdvanced(at: reading(time)).handed
+            #expect(handed.map(\.attempt) == [attempt + 1] && handed.allSatisfy(\.isRedelivery))
+        }
+        let last = ledger.failed(1, at: reading(time))
+        #expect(last.reported == [.withdrawn(.dead)] && last.handed.map(\.ordinal) == [2])
+        #expect(last.effects.contains(.deadLetter(ordinal: 1)))
+        #expect(ledger.deadLetters.map(\.ordinal) == [1])
+    }
+
+    @Test func aDeadLetterIsRetriedOrDroppedOnceSettled() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var ledger = try ledgerWithConsumer(limits)
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        #expect(ledger.retryDeadLetter(1, at: reading(0)).handed.isEmpty, "its sender has not heard")
+        _ = ledger.settled(1, at: reading(0))
+        #expect(ledger.deadLetters.count == 1)
+        #expect(ledger.retryDeadLetter(1, at: reading(0)).handed.map(\.ordinal) == [1])
+        #expect(ledger.handled(1, at: reading(0)).reported.isEmpty, "for its sender it has ended")
+        #expect(ledger.deadLetters.isEmpty && ledger.count == 0)
+        _ = ledger.arrived(arrived(2), at: reading(0))
+        _ = ledger.failed(2, at: reading(0))
+        _ = ledger.settled(2, at: reading(0))
+        #expect(!ledger.dropDeadLetter(2, at: reading(0)).changes.isEmpty)
+        #expect(ledger.deadLetters.isEmpty)
+    }
+
+    @Test func aHandlerThatTakesItsProcessDownIsCounted() throws {
+        var disk = Disk<InboundEffect>()
+        var limits = DeliveryLimits()
+        limits.attempts = 3
+        var ledger = try ledgerWithConsumer(limits)
+        let first = ledger.arrived(arrived(1), at: reading(0))
+        disk.submit(first.changes, [])
+        _ = disk.commitNext()
+        for attempt in 2...3 {
+            ledger = try disk.inboundLedger(at: reading(1), limits: limits)
+            let again = ledger.consumerArrived(at: reading(1))
+            #expect(again.handed.map(\.attempt) == [attempt])
+            disk.submit(again.changes, [])
+            _ = disk.commitNext()
+        }
+        ledger = try disk.inboundLedger(at: reading(1), limits: limits)
+        #expect(ledger.consumerArrived(at: reading(1)).reported == [.withdrawn(.dead)])
+    }
+
+    @Test func aConsumerThatLeavesGivesItsItemBack() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        #expect(ledger.consumerLeft(at: reading(0)).reported.isEmpty)
+        #expect(ledger.handled(1, at: reading(0)).effects.isEmpty, "the word of one who left does not count")
+        _ = ledger.consumerArrived(at: reading(0))
+        #expect(ledger.timeAdvanced(at: reading(1)).handed.map(\.attempt) == [2])
+    }
+
+    @Test func anExpiredItemNeverReachesTheHandler() throws {
+        var ledger = try inbound()
+        _ = ledger.arrived(arrived(1, remaining: .seconds(10)), at: reading(0))
+        #expect(ledger.nextDeadline == reading(10).monotonic)
+        #expect(ledger.timeAdvanced(at: reading(10)).reported == [.withdrawn(.expired)])
+        #expect(ledger.consumerArrived(at: reading(10)).handed.isEmpty)
+    }
+
+    @Test func aNewLinkRepeatsEveryOutcomeThatIsNotSettled() throws {
+        var ledger = try ledgerWithConsumer()
+        for sequence in 1...3 {
+            _ = ledger.arrived(arrived(UInt64(sequence)), at: reading(0))
+            _ = ledger.handled(UInt64(sequence), at: reading(0))
+        }
+        _ = ledger.settled(2, at: reading(0))
+        let expected: [InboundEffect] = [
+            .acknowledge(through: 3), .report(sequence: 1, .handled), .report(sequence: 3, .handled),
+        ]
+        #expect(ledger.linkOpened().effects == expected)
+    }
+
+    @Test func aNewEpochKeepsWhatWaitsAndForgetsTheNumbers() throws {
+        var ledger = try inbound()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        _ = ledger.gapArrived(2, .cancelled, at: reading(0))
+        _ = ledger.startEpoch(2, at: reading(0))
+        #expect(ledger.epoch == 2 && ledger.received == 0 && ledger.linkOpened().reported.isEmpty)
+        _ = ledger.arrived(arrived(1), at: reading(1))
+        #expect(ledger.consumerArrived(at: reading(1)).handed.map(\.ordinal) == [1])
+        let old = ledger.handled(1, at: reading(1))
+        #expect(old.reported.isEmpty && old.handed.map(\.ordinal) == [3])
+    }
+}

@@ -1,0 +1,129 @@
+// The sender's half when things go wrong: losses, refusals, expiry, clocks, restored backups (DEL-8 to DEL-10, DEL-12).
+
+import TandemDelivery
+import TandemIdentity
+import Testing
+
+@Suite struct OutboundQueueLossTests {
+    private func sentQueue(_ count: Int, limits: DeliveryLimits = DeliveryLimits()) throws -> OutboundQueue {
+        var queue = try outbound(limits)
+        for number in 1...count { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        return queue
+    }
+
+    @Test func aNewLinkSendsAgainWhatThePeerDoesNotHave() throws {
+        var queue = try sentQueue(4)
+        queue.linkClosed()
+        let opened = queue.linkOpened(received: 2, at: reading(9))
+        #expect(opened.sent == [3, 4])
+        #expect(queue.record(of: identifier(2))?.phase == .stored(sequence: 2))
+    }
+
+    @Test func silenceOnAnOpenLinkMakesItSendAgain() throws {
+        var queue = try sentQueue(2)
+        #expect(queue.nextDeadline == reading(30).monotonic)
+        #expect(queue.timeAdvanced(at: reading(29)).sent.isEmpty)
+        #expect(queue.timeAdvanced(at: reading(30)).sent == [1, 2])
+        #expect(queue.timeAdvanced(at: reading(31)).sent.isEmpty)
+    }
+
+    @Test func aRefusedHeadBlocksForFiveAttemptsAndThenIsDead() throws {
+        var queue = try sentQueue(2)
+        var time: Int64 = 0
+        for attempt in 1...4 {
+            #expect(queue.refused(1, at: reading(time)).sent.isEmpty)
+            let pause = Int64(1) << (attempt - 1)
+            #expect(queue.timeAdvanced(at: reading(time + pause - 1)).sent.isEmpty)
+            time += pause
+            #expect(queue.timeAdvanced(at: reading(time)).sent == [1, 2])
+        }
+        let last = queue.refused(1, at: reading(time))
+        #expect(last.gaps == [1] && last.sent == [2])
+        #expect(queue.ended(1, .withdrawn(.dead), at: reading(time)).finished == [.withdrawn(.dead)])
+    }
+
+    @Test func aRefusalOfSomethingElseChangesNothing() throws {
+        var queue = try sentQueue(1)
+        let unknown = queue.refused(7, at: reading(0))
+        #expect(unknown.changes.isEmpty && unknown.effects.isEmpty)
+        _ = queue.stored(through: 1, at: reading(0))
+        let stored = queue.refused(1, at: reading(0))
+        #expect(stored.changes.isEmpty && stored.effects.isEmpty)
+    }
+
+    @Test func itemsExpireWhereverTheyAre() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, lifetime: .seconds(10)), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        queue.linkClosed()
+        _ = try queue.enqueue(item(2, lifetime: .seconds(10)), at: reading(0))
+        #expect(queue.nextDeadline == reading(10).monotonic)
+        #expect(queue.timeAdvanced(at: reading(9)).changes.isEmpty)
+        let expired = queue.timeAdvanced(at: reading(10))
+        #expect(expired.finished == [.withdrawn(.expired)], "the one never sent ends here")
+        #expect(queue.linkOpened(received: 0, at: reading(11)).gaps == [1], "the other one's end is the peer's to tell")
+    }
+
+    @Test func aJumpOfTheWallClockExpiresNothing() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, lifetime: .seconds(1000)), at: reading(0))
+        for jump in [365 * 86_400, -365 * 86_400] as [Int64] {
+            #expect(queue.timeAdvanced(at: reading(5, wall: jump)).changes.isEmpty)
+        }
+        #expect(queue.timeAdvanced(at: reading(1000)).finished == [.withdrawn(.expired)])
+    }
+
+    @Test(arguments: [(0, false), (600, true), (-365 * 86_400, false)] as [(Int64, Bool)])
+    func timeSwitchedOffCountsButNeverBackwards(off: Int64, expires: Bool) throws {
+        var disk = Disk<OutboundEffect>()
+        var queue = try outbound()
+        let accepted = try queue.enqueue(item(1, lifetime: .seconds(500)), at: reading(0))
+        disk.submit(accepted.changes, accepted.effects)
+        _ = disk.commitNext()
+        let restart = reading(7, wall: off)
+        var restarted = try disk.outboundQueue(at: restart, limits: DeliveryLimits())
+        let expired = restarted.timeAdvanced(at: restart).finished == [.withdrawn(.expired)]
+        #expect(expired == expires)
+    }
+
+    @Test(arguments: [UInt64(3), 100, .max]) func aSenderBehindItsPeerStartsANewEpoch(received: UInt64) throws {
+        var queue = try sentQueue(2)
+        queue.linkClosed()
+        #expect(queue.linkOpened(received: received, at: reading(1)).effects == [.startEpoch])
+        #expect(try queue.enqueue(item(9), at: reading(1)).sent.isEmpty, "nothing is sent before it")
+    }
+
+    @Test func aPeerThatForgotWhatItStoredStartsANewEpoch() throws {
+        var queue = try sentQueue(3)
+        _ = queue.stored(through: 2, at: reading(0))
+        queue.linkClosed()
+        #expect(queue.linkOpened(received: 1, at: reading(1)).effects == [.startEpoch])
+        let fresh = queue.startEpoch(2, at: reading(2))
+        #expect(fresh.finished == [.withdrawn(.lost), .withdrawn(.lost)])
+        #expect(queue.epoch == 2 && queue.lastSent == 0)
+        let opened = queue.linkOpened(received: 0, at: reading(3))
+        #expect(opened.sentItems == [identifier(3)] && opened.sent == [1])
+    }
+
+    @Test func aNumberWithoutAnItemBecomesAGap() throws {
+        var disk = Disk<OutboundEffect>()
+        var queue = try outbound()
+        for number in 1...3 {
+            let accepted = try queue.enqueue(item(UInt8(number)), at: reading(0))
+            disk.submit(accepted.changes, accepted.effects)
+            _ = disk.commitNext()
+        }
+        let opened = queue.linkOpened(received: 0, at: reading(0))
+        // The commit of item 2's sequence is the one that failed.
+        let lost = opened.changes.filter { change in
+            if case .put(let key, .outboundRecord) = change { key.ordinal != 2 } else { true }
+        }
+        disk.submit(lost, [])
+        _ = disk.commitNext()
+        var restarted = try disk.outboundQueue(at: reading(1), limits: DeliveryLimits())
+        let again = restarted.linkOpened(received: 0, at: reading(1))
+        #expect(again.effects.contains(.sendGap(sequence: 2, .lost)))
+        #expect(again.sentItems == [1, 3, 2].map { identifier($0) } && again.sent == [1, 3, 4])
+    }
+}

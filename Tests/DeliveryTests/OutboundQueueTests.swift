@@ -1,0 +1,142 @@
+// The sender's half, event by event: order, window, superseding, taking back, quotas (DEL-1, DEL-2, DEL-4 to DEL-6).
+
+import TandemDelivery
+import TandemIdentity
+import Testing
+
+@Suite struct OutboundQueueTests {
+    @Test func anAcceptedItemIsTwoRowsAndAHeaderInOneTransition() throws {
+        var queue = try outbound()
+        let transition = try queue.enqueue(item(1), at: reading(0))
+        #expect(transition.effects == [.accepted(identifier(1))])
+        let tables = transition.changes.map { change -> DeliveryTable in
+            switch change {
+            case .put(let key, _), .remove(let key): key.table
+            }
+        }
+        #expect(tables == [.outboundRecord, .outboundPayload, .outboundHeader])
+        #expect(queue.count == 1 && queue.bytes == 3)
+    }
+
+    @Test func theSameIdentifierIsTheSameItem() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        let again = try queue.enqueue(item(1), at: reading(0))
+        #expect(again.effects == [.accepted(identifier(1))])
+        #expect(again.changes.isEmpty && queue.count == 1)
+    }
+
+    @Test func itemsAreSentInOrderWithinTheWindow() throws {
+        var limits = DeliveryLimits()
+        limits.window = 2
+        var queue = try outbound(limits)
+        for number in 1...4 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
+        #expect(queue.linkOpened(received: 0, at: reading(1)).sent == [1, 2])
+        #expect(queue.stored(through: 1, at: reading(1)).sent == [3])
+        #expect(queue.stored(through: 3, at: reading(1)).sentItems == [identifier(4)])
+        #expect(queue.lastSent == 4)
+    }
+
+    @Test func anItemAcceptedOnAnOpenLinkIsSentWithItsBodyAtHand() throws {
+        var queue = try outbound()
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        let transition = try queue.enqueue(item(7), at: reading(5))
+        guard case .send(let dispatch)? = transition.effects.last else {
+            Issue.record("not sent")
+            return
+        }
+        #expect(dispatch.payload == [7, 7, 7] && dispatch.sequence == 1 && dispatch.attempt == 1 && dispatch.age == 0)
+        #expect(dispatch.remaining == 30 * 24 * 3600 * 1000)
+    }
+
+    @Test func keySetsGoFirstInTheirOwnOrder() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = try queue.enqueue(item(2, precedence: .first), at: reading(0))
+        _ = try queue.enqueue(item(3), at: reading(0))
+        _ = try queue.enqueue(item(4, precedence: .first), at: reading(0))
+        let sent = queue.linkOpened(received: 0, at: reading(1)).sentItems
+        #expect(sent == [2, 4, 1, 3].map { identifier($0) })
+    }
+
+    @Test func aWaitingItemIsSupersededWithoutThePeerHearingOfIt() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, supersedes: "secondary target"), at: reading(0))
+        _ = try queue.enqueue(item(2, supersedes: "another target"), at: reading(0))
+        let transition = try queue.enqueue(item(3, supersedes: "secondary target"), at: reading(0))
+        #expect(transition.effects.first == .finished(identifier(1), .withdrawn(.superseded)))
+        let opened = queue.linkOpened(received: 0, at: reading(1))
+        #expect(opened.sentItems == [identifier(2), identifier(3)] && opened.sent == [1, 2] && opened.gaps.isEmpty)
+    }
+
+    @Test func aSentItemIsSupersededByAGapAndEndsAsThePeerSays() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, supersedes: "a"), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        let newer = try queue.enqueue(item(2, supersedes: "a"), at: reading(1))
+        #expect(newer.effects.contains(.sendGap(sequence: 1, .superseded)))
+        #expect(newer.sent == [2] && newer.finished.isEmpty)
+        let ended = queue.ended(1, .handled, at: reading(2))
+        #expect(ended.finished == [.handled], "the peer was faster")
+        #expect(ended.effects.last == .sendSettled(sequence: 1))
+    }
+
+    @Test func cancellingIsDefinite() throws {
+        var queue = try outbound()
+        for number in 1...3 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
+        #expect(queue.cancel(identifier(9), at: reading(0)).0 == .unknown)
+        let (first, transition) = queue.cancel(identifier(2), at: reading(0))
+        #expect(first == .cancelled && transition.finished == [.withdrawn(.cancelled)])
+        _ = queue.linkOpened(received: 0, at: reading(1))
+        let (second, asked) = queue.cancel(identifier(1), at: reading(1))
+        #expect(second == .asked && asked.gaps == [1] && asked.finished.isEmpty)
+        #expect(queue.ended(1, .withdrawn(.cancelled), at: reading(2)).finished == [.withdrawn(.cancelled)])
+        #expect(queue.cancel(identifier(1), at: reading(3)).0 == .tooLate(.withdrawn(.cancelled)))
+    }
+
+    @Test(arguments: [(items: 3, bytes: 1000), (items: 100, bytes: 9)])
+    func aFullQueueSaysHowFullAndChangesNothing(limit: (items: Int, bytes: Int)) throws {
+        var limits = DeliveryLimits()
+        (limits.items, limits.bytes) = limit
+        var queue = try outbound(limits)
+        for number in 1...3 { _ = try queue.enqueue(item(UInt8(number), supersedes: "\(number)"), at: reading(0)) }
+        let full = DeliveryError.queueFull(items: 3, bytes: 9, itemLimit: limit.items, byteLimit: limit.bytes)
+        #expect(throws: full) { try queue.enqueue(item(4), at: reading(0)) }
+        #expect(queue.count == 3 && queue.record(of: identifier(4)) == nil)
+        #expect(throws: Never.self) { try queue.enqueue(item(5, supersedes: "2"), at: reading(0)) }
+        #expect(queue.count == 3, "a superseded item makes room for its successor")
+    }
+
+    @Test func storedDropsTheBodyAndKeepsTheRecordUntilItHasEnded() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        let stored = queue.stored(through: 1, at: reading(0))
+        #expect(stored.changes.contains(.remove(DeliveryRowKey(.outboundPayload, try queueKey(), 1))))
+        #expect(queue.record(of: identifier(1))?.phase == .stored(sequence: 1))
+        #expect(queue.forget(identifier(1), at: reading(0)).changes.isEmpty, "it has not ended")
+        _ = queue.ended(1, .rejected(code: 5), at: reading(0))
+        #expect(queue.unheard.map(\.id) == [identifier(1)])
+        _ = queue.forget(identifier(1), at: reading(0))
+        #expect(queue.record(of: identifier(1)) == nil && queue.count == 0)
+    }
+
+    @Test func acknowledgingWhatWasNeverSentIsAViolation() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        #expect(queue.stored(through: 2, at: reading(0)).effects == [.violation])
+        #expect(queue.ended(2, .handled, at: reading(0)).effects == [.violation])
+        #expect(queue.ended(0, .handled, at: reading(0)).effects == [.violation])
+        #expect(queue.stored(through: .max, at: reading(0)).effects == [.violation])
+    }
+
+    @Test func anOutcomeThatIsKnownAlreadyIsSettledAgain() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        _ = queue.ended(1, .handled, at: reading(0))
+        _ = queue.forget(identifier(1), at: reading(0))
+        #expect(queue.ended(1, .handled, at: reading(0)).effects == [.sendSettled(sequence: 1)])
+    }
+}

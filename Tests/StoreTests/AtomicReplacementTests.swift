@@ -1,0 +1,94 @@
+// Atomic replacement fails at every step in turn: the file is then the old one or the new one, whole, and nothing is
+// left lying about.
+
+import Glibc
+import TandemReactor
+import TandemTestSupport
+import Testing
+
+@testable import TandemFiles
+
+@Suite struct AtomicReplacementTests {
+    private let temporary = TemporaryDirectory()
+
+    @Test(arguments: AtomicReplacement.Step.allCases)
+    func aFailureAtAnyStepLeavesAWholeFile(step: AtomicReplacement.Step) throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        let old = [UInt8](repeating: 1, count: 100_000)
+        let new = [UInt8](repeating: 2, count: 200_000)
+        try directory.replace("file", with: old)
+        var replacement = try directory.replacement("file")
+        let failure = FileError.system(path: replacement.place.path, SystemError(call: "test", errno: EIO))
+        replacement.willTake = { (next) throws(FileError) in if next == step { throw failure } }
+        #expect(throws: failure) { try replacement.run(new, .privateFile) }
+        let isNew = step == .synchroniseDirectory
+        #expect(contents(of: replacement.place.path) == (isNew ? new : old))
+        #expect(TemporaryDirectory.entries(of: directory.path) == ["file"], "no draft is left")
+        try directory.replace("file", with: [3])
+        #expect(try directory.read("file", limit: 10) == [3])
+    }
+
+    @Test(arguments: AtomicReplacement.Step.allCases)
+    func aCrashAtAnyStepLeavesAWholeFileAndTheNextReplacementWorks(step: AtomicReplacement.Step) throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        try directory.replace("file", with: [1])
+        var seen: [[UInt8]] = []
+        var replacement = try directory.replacement("file")
+        let path = replacement.place.path
+        replacement.willTake = { (next) throws(FileError) in if next == step { seen.append(contents(of: path)) } }
+        try replacement.run([2, 2], .privateFile)
+        #expect(seen == [step == .synchroniseDirectory ? [2, 2] : [1]], "what a crash here would leave")
+        // What a crash leaves beside it is a draft, which is no obstacle.
+        write([9, 9, 9], to: replacement.draft.path)
+        try directory.replace("file", with: [3])
+        #expect(try directory.read("file", limit: 10) == [3])
+    }
+
+    @Test func aLinkInTheDraftsPlaceIsNotFollowed() throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        temporary.write([7], to: "victim")
+        #expect(symlink(temporary.path("victim"), directory.path + "/.file.new") == 0)
+        try directory.replace("file", with: [1, 2])
+        #expect(contents(of: temporary.path("victim")) == [7])
+        #expect(try directory.read("file", limit: 10) == [1, 2])
+    }
+
+    @Test func aLinkInTheFilesPlaceIsReplacedAndNeverRead() throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        temporary.write([7], to: "victim")
+        #expect(symlink(temporary.path("victim"), directory.path + "/file") == 0)
+        #expect(throws: FileError.symbolicLink(path: directory.path + "/file")) {
+            try directory.read("file", limit: 10)
+        }
+        try directory.replace("file", with: [1])
+        #expect(contents(of: temporary.path("victim")) == [7] && contents(of: directory.path + "/file") == [1])
+    }
+
+    @Test func aFullDiskIsToldAndTheOldFileStays() throws {
+        guard let disk = SmallDisk() else { return }
+        let directory = try OwnedDirectory(path: disk.path + "/state")
+        try directory.replace("file", with: [1])
+        let path = directory.path + "/.file.new"
+        #expect(throws: FileError.full(path: path)) {
+            try directory.replace("file", with: Array(repeating: 2, count: 1 << 20))
+        }
+        #expect(try directory.read("file", limit: 10) == [1])
+        #expect(TemporaryDirectory.entries(of: directory.path) == ["file"])
+    }
+}
+
+extension TemporaryDirectory {
+    /// All names in a directory, hidden ones included.
+    static func entries(of path: String) -> [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,111 @@
+// Directories and files of known owner: what is refused, in which words, and that nothing half-made is ever seen.
+
+import Glibc
+import TandemFiles
+import TandemReactor
+import TandemTestSupport
+import Testing
+
+@Suite struct OwnedDirectoryTests {
+    private let temporary = TemporaryDirectory()
+    private let isRoot = geteuid() == 0
+
+    private func mode(_ path: String) -> UInt32 {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test func aDirectoryIsMadeWithItsParentsForItsOwnerAlone() throws {
+        let path = temporary.path("a/b/state")
+        let directory = try OwnedDirectory(path: path + "//")
+        #expect(directory.path == path && mode(path) == 0o700 && mode(temporary.path("a")) == 0o700)
+        #expect(try OwnedDirectory(path: path).names().isEmpty)
+    }
+
+    @Test func anAppsDirectoryHasItsModeAndOwner() throws {
+        let state = try OwnedDirectory(path: temporary.path("state"))
+        let owner: UInt32? = isRoot ? 12_345 : nil
+        let app = try state.directory(named: "com.example.app", mode: 0o750, owner: owner)
+        #expect(mode(app.path) == 0o750)
+        var status = stat()
+        #expect(lstat(app.path, &status) == 0 && status.st_uid == owner ?? geteuid())
+        _ = try state.directory(named: "com.example.app", mode: 0o750, owner: owner)
+        try app.replace("active.plist", with: [1], FileAttributes(mode: 0o640, owner: owner))
+        #expect(lstat(app.path + "/active.plist", &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o640 && status.st_uid == owner ?? geteuid())
+    }
+
+    @Test func anotherUsersDirectoryIsRefused() throws {
+        guard isRoot else { return print("skipped: giving a directory to another user needs root") }
+        let path = temporary.path("theirs")
+        #expect(mkdir(path, 0o700) == 0 && chown(path, 12_345, 12_345) == 0)
+        let refusal = FileError.otherOwner(path: path, owner: 12_345, expected: 0)
+        #expect(throws: refusal) { try OwnedDirectory(path: path) }
+        #expect(refusal.description.contains("12345") && refusal.description.contains(path))
+    }
+
+    @Test(arguments: [0o770, 0o707, 0o777, 0o1777] as [mode_t]) func aDirectoryOpenToOthersIsRefused(mode: mode_t) {
+        let path = temporary.path("open")
+        #expect(mkdir(path, 0o700) == 0 && chmod(path, mode) == 0)
+        #expect(throws: FileError.writableByOthers(path: path, mode: UInt32(mode))) { try OwnedDirectory(path: path) }
+    }
+
+    @Test(arguments: ["", "/", "//"]) func aSymbolicLinkToADirectoryIsRefused(ending: String) throws {
+        let link = temporary.path("link")
+        _ = try OwnedDirectory(path: temporary.path("real"))
+        #expect(symlink(temporary.path("real"), link) == 0)
+        #expect(throws: FileError.symbolicLink(path: link)) { try OwnedDirectory(path: link + ending) }
+        #expect(throws: FileError.symbolicLink(path: link)) { try OwnedDirectory(existing: link + ending) }
+    }
+
+    @Test func aFileInItsPlaceAndNothingInItsPlaceAreTold() {
+        temporary.write([1], to: "file")
+        let file = temporary.path("file")
+        #expect(throws: FileError.notADirectory(path: file)) { try OwnedDirectory(path: file) }
+        let missing = temporary.path("missing")
+        #expect(throws: FileError.missing(path: missing)) { try OwnedDirectory(existing: missing) }
+    }
+
+    @Test func aStateInUseNamesTheProcess() throws {
+        let path = temporary.path("state")
+        let directory = try OwnedDirectory(path: path)
+        var lock: DirectoryLock? = try directory.lock()
+        let inUse = FileError.inUse(path: path, process: getpid())
+        #expect(throws: inUse) { try OwnedDirectory(path: path).lock() }
+        #expect(inUse.description.contains("process \(getpid())"))
+        #expect(lock != nil)
+        lock = nil
+        #expect(throws: Never.self) { try OwnedDirectory(path: path).lock() }
+    }
+
+    @Test func aLockThatIsALinkIsRefused() throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        temporary.write(Array("precious".utf8), to: "victim")
+        #expect(symlink(temporary.path("victim"), directory.path + "/lock") == 0)
+        #expect(throws: FileError.symbolicLink(path: directory.path + "/lock")) { try directory.lock() }
+        #expect(contents(of: temporary.path("victim")) == Array("precious".utf8))
+    }
+
+    @Test(arguments: [
+        "", ".", "..", ".hidden", "a/b", "/etc/passwd", "a\0b", "a b", "caf\u{e9}", String(repeating: "a", count: 201),
+    ])
+    func unsafeNamesAreRefused(name: String) throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        #expect(throws: FileError.unsafeName(name)) { try directory.read(name, limit: 10) }
+        #expect(throws: FileError.unsafeName(name)) { try directory.replace(name, with: []) }
+        #expect(throws: FileError.unsafeName(name)) { try directory.remove(name) }
+        #expect(throws: FileError.unsafeName(name)) { try directory.directory(named: name) }
+    }
+
+    @Test func filesAreReplacedReadListedAndRemoved() throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        #expect(try directory.read("a", limit: 10) == nil)
+        try directory.replace("a", with: [1, 2, 3])
+        try directory.replace("b", with: [])
+        try directory.replace("a", with: [4])
+        #expect(try directory.read("a", limit: 1) == [4] && mode(directory.path + "/a") == 0o600)
+        #expect(try directory.names() == ["a", "b"])
+        #expect(try directory.remove("a") && !directory.remove("a"))
+        #expect(try directory.availableSpace() > 0)
+    }
+}

@@ -1,0 +1,136 @@
+// Durability as its users see it: the order of completions, many commits in one fsync, a bounded queue, a close that
+// loses nothing. Group commit is gated on counts of transactions, not on time.
+
+import Synchronization
+import TandemStore
+import TandemTestSupport
+import Testing
+
+/// Collects completions in their order, from the store's thread.
+final class Completions: Sendable {
+    private let list = Mutex<[(number: Int, result: Result<Void, StoreError>)]>([])
+
+    func add(_ number: Int, _ result: Result<Void, StoreError>) { list.withLock { $0.append((number, result)) } }
+
+    var numbers: [Int] { list.withLock { $0.map(\.number) } }
+    var failures: [StoreError] {
+        list.withLock { $0.compactMap { if case .failure(let error) = $0.result { error } else { nil } } }
+    }
+}
+
+@Suite struct StoreCommitTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func completionsComeInTheOrderOfSubmission() throws {
+        let store = try Store(path: directory.path("store"))
+        let completions = Completions()
+        for number in 0..<500 {
+            let changes: [RowChange] =
+                number % 7 == 0 ? [] : [.put(space, key: [UInt8(number % 251)], value: [UInt8(number % 256)])]
+            store.commit(changes) { completions.add(number, $0) }
+        }
+        store.close()
+        #expect(completions.numbers == Array(0..<500))
+        #expect(completions.failures.isEmpty)
+        #expect(store.statistics.commits == 500)
+    }
+
+    @Test func everythingQueuedWhileACommitRunsIsOneTransaction() throws {
+        let store = try Store(path: directory.path("store"))
+        // The first completion holds the store's thread until the rest is queued.
+        let isQueued = Mutex(false)
+        store.commit([.put(space, key: [0], value: [])]) { _ in while !isQueued.withLock({ $0 }) {} }
+        while store.statistics.transactions == 0 {}
+        for number in 1...64 { store.commit([.put(space, key: [UInt8(number)], value: [1])]) { _ in } }
+        isQueued.withLock { $0 = true }
+        store.close()
+        #expect(store.statistics == StoreStatistics(commits: 65, transactions: 2, failures: 0))
+    }
+
+    @Test func anEmptyCommitCostsNoTransaction() async throws {
+        let store = try Store(path: directory.path("store"))
+        try await store.commitAndWait([]).get()
+        #expect(store.statistics == StoreStatistics(commits: 1, transactions: 0, failures: 0))
+    }
+
+    @Test func whatDoesNotFitTheQueueIsRefusedInItsTurn() throws {
+        let store = try Store(path: directory.path("store"), queueLimit: 1000)
+        let completions = Completions()
+        let isQueued = Mutex(false)
+        store.commit([.put(space, key: [0], value: [])]) {
+            completions.add(0, $0)
+            while !isQueued.withLock({ $0 }) {}
+        }
+        while store.statistics.transactions == 0 {}
+        for number in 1...3 {
+            store.commit([.put(space, key: [UInt8(number)], value: Array(repeating: 1, count: 600))]) {
+                completions.add(number, $0)
+            }
+        }
+        isQueued.withLock { $0 = true }
+        let keys = try store.keys(RowRange(space: space))
+        #expect(completions.numbers == [0, 1, 2, 3])
+        #expect(completions.failures == Array(repeating: .overloaded(path: store.path, limit: 1000), count: 2))
+        #expect(keys == [[0], [1]])
+    }
+
+    @Test func aSingleCommitLargerThanTheQueueIsTaken() async throws {
+        let store = try Store(path: directory.path("store"), queueLimit: 1000)
+        let value = [UInt8](repeating: 7, count: 400_000)
+        try await store.commitAndWait([.put(space, key: [1], value: value)]).get()
+        #expect(try store.read(.key([1], in: space)).first?.value == value)
+    }
+
+    @Test func closingWritesWhatWasSubmittedAndRefusesTheRest() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        for number in 0..<100 { store.commit([.put(space, key: [UInt8(number)], value: [])]) { _ in } }
+        store.close()
+        store.close()
+        let late = await store.commitAndWait([.put(space, key: [200], value: [])])
+        #expect(throws: StoreError.closed(path: path)) { try late.get() }
+        #expect(throws: StoreError.closed(path: path)) { try store.read(RowRange(space: space)) }
+        #expect(try Store(path: path).read(RowRange(space: space)).count == 100)
+    }
+
+    @Test func aKilledProcessLosesNothingThatWasAcknowledged() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        for round in 0..<20 {
+            try await store.commitAndWait([.put(space, key: [UInt8(round)], value: [UInt8(round)])]).get()
+            // What a kill leaves behind is the files as they are at this moment.
+            let copy = directory.path("copy-\(round)")
+            write(contents(of: path), to: copy)
+            write(contents(of: path + "-wal"), to: copy + "-wal")
+            let recovered = try Store(path: copy, opening: .mustExist)
+            #expect(try recovered.read(RowRange(space: space)).map(\.value) == (0...round).map { [UInt8($0)] })
+        }
+    }
+
+    @Test func aTornCommitIsLostWholeAndThoseBeforeItAreNot() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        let before = contents(of: path + "-wal").count
+        try await store.commitAndWait((10..<40).map { .put(space, key: [$0], value: [1]) }).get()
+        let log = contents(of: path + "-wal")
+        for cut in stride(from: before, to: log.count, by: 997) {
+            let copy = directory.path("torn-\(cut)")
+            write(contents(of: path), to: copy)
+            write(Array(log[..<cut]), to: copy + "-wal")
+            #expect(try Store(path: copy).read(RowRange(space: space)).count == 1)
+        }
+    }
+
+    @Test func aLongLogIsMovedIntoTheFile() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        for round in 0..<12 {
+            let value = [UInt8](repeating: UInt8(round), count: 1 << 20)
+            try await store.commitAndWait([.put(space, key: [1], value: value)]).get()
+        }
+        _ = try store.read(.key([9], in: space))
+        #expect(contents(of: path + "-wal").count < 8 << 20)
+        #expect(contents(of: path).count > 1 << 20)
+    }
+}

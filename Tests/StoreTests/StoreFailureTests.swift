@@ -1,0 +1,110 @@
+// A failing disk: full is an answer for one commit, a failed fsync ends all acknowledging (the kernel may have dropped
+// what it could not write, and a second fsync would succeed without it).
+
+import Glibc
+import Synchronization
+import TandemStore
+import TandemTestSupport
+import Testing
+
+@Suite struct StoreFailureTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path("store") }
+
+    @Test func aFailedFsyncPoisonsTheStore() async throws {
+        let faults = FaultyFileSystem()
+        let store = try Store(path: path, fileSystem: faults.name)
+        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        faults.failSyncs(true)
+        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [2], value: [2])]) else {
+            Issue.record("a commit without fsync was acknowledged")
+            return
+        }
+        faults.failSyncs(false)
+        guard case .failure(.poisoned) = await store.commitAndWait([.put(space, key: [3], value: [3])]) else {
+            Issue.record("a poisoned store acknowledged")
+            return
+        }
+        #expect(throws: StoreError.self) { try store.read(RowRange(space: space)) }
+        #expect(store.statistics.commits == 1)
+        store.close()
+        #expect(try Store(path: path).keys(.key([1], in: space)) == [[1]], "what was acknowledged is there")
+    }
+
+    @Test func aFullDiskIsAnAnswerForOneCommitAndRetriesWork() async throws {
+        let faults = FaultyFileSystem()
+        let store = try Store(path: path, fileSystem: faults.name)
+        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        faults.fill(true)
+        for _ in 0..<3 {
+            let result = await store.commitAndWait([.put(space, key: [2], value: [2])])
+            #expect(throws: StoreError.full(path: path)) { try result.get() }
+        }
+        #expect(try store.keys(RowRange(space: space)) == [[1]], "it still reads")
+        faults.fill(false)
+        try await store.commitAndWait([.put(space, key: [2], value: [2])]).get()
+        store.close()
+        #expect(try Store(path: path).keys(RowRange(space: space)) == [[1], [2]])
+    }
+
+    @Test func inASharedTransactionOnlyTheCommitThatDoesNotFitFails() async throws {
+        guard let disk = SmallDisk() else { return }
+        let store = try Store(path: disk.path + "/store")
+        let results = Mutex<[Int: Bool]>([:])
+        let isQueued = Mutex(false)
+        store.commit([.put(space, key: [0], value: [])]) { _ in while !isQueued.withLock({ $0 }) {} }
+        for number in 1...3 {
+            let value = [UInt8](repeating: 1, count: number == 2 ? 600_000 : 10)
+            store.commit([.put(space, key: [UInt8(number)], value: value)]) { result in
+                if case .success = result { results.withLock { $0[number] = true } }
+                if case .failure(.full) = result { results.withLock { $0[number] = false } }
+            }
+        }
+        isQueued.withLock { $0 = true }
+        #expect(try store.keys(RowRange(space: space)) == [[0], [1], [3]])
+        #expect(results.withLock { $0 } == [1: true, 2: false, 3: true])
+        store.close()
+    }
+
+    @Test func aDiskThatFillsUpAndIsFreedLosesNothingAcknowledged() async throws {
+        guard let disk = SmallDisk() else { return }
+        let path = disk.path + "/store"
+        let store = try Store(path: path)
+        var acknowledged: [[UInt8]] = []
+        var isFull = false
+        for number in 0..<200 where !isFull {
+            let key = [UInt8(number)]
+            let result = await store.commitAndWait([.put(space, key: key, value: Array(repeating: 1, count: 5000))])
+            switch result {
+            case .success: acknowledged.append(key)
+            case .failure(let error):
+                #expect(error == .full(path: path))
+                isFull = true
+            }
+        }
+        #expect(isFull, "256 KiB do not hold 200 rows of 5,000 bytes")
+        #expect(try store.keys(RowRange(space: space)) == acknowledged)
+        #expect(umount2(disk.path, 0) != 0, "the disk is in use")
+        #expect(disk.resize("4m"))
+        try await store.commitAndWait([.put(space, key: [255], value: Array(repeating: 1, count: 50_000))]).get()
+        store.close()
+        #expect(try Store(path: path).keys(RowRange(space: space)) == acknowledged + [[255]])
+    }
+}
+
+/// A file system of 256 KiB in memory; nil (with a visible line) where the tests may not mount one.
+final class SmallDisk {
+    private let directory = TemporaryDirectory()
+    var path: String { directory.path }
+
+    init?() {
+        guard mount("tmpfs", path, "tmpfs", 0, "size=256k") == 0 else {
+            print("skipped: mounting a small disk needs root")
+            return nil
+        }
+    }
+
+    func resize(_ size: String) -> Bool { mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=" + size) == 0 }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+}

@@ -1,0 +1,151 @@
+// A store that is not plainly good is refused with its reason, and left as it is.
+
+import Glibc
+import TandemStore
+import TandemTestSupport
+import Testing
+
+@Suite struct StoreOpeningTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path("store") }
+
+    /// A closed store with rows in it.
+    private func makeStore(rows: Int = 200) async throws {
+        let store = try Store(path: path)
+        let changes = (0..<rows).map { number in
+            RowChange.put(space, key: [UInt8(number)], value: Array(repeating: UInt8(number), count: 100))
+        }
+        try await store.commitAndWait(changes).get()
+        store.close()
+    }
+
+    /// Opens the store, and expects an error and the same bytes as before.
+    private func refusal() throws -> StoreError? {
+        let before = contents(of: path)
+        defer { #expect(contents(of: path) == before, "a refused store is left as it is") }
+        do throws(StoreError) {
+            _ = try Store(path: path)
+            return nil
+        } catch {
+            #expect(error.description.contains(path))
+            return error
+        }
+    }
+
+    @Test func aNewStoreIsPrivateAndIsThere() throws {
+        let store = try Store(path: path)
+        #expect(try store.read(RowRange(space: space)).isEmpty)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(!directory.names.contains("store.new"))
+    }
+
+    @Test func aStoreThatShouldExistIsNotStartedEmpty() {
+        #expect(throws: StoreError.missing(path: path)) { try Store(path: path, opening: .mustExist) }
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func aHalfMadeStoreIsMadeAgain() throws {
+        write([1, 2, 3], to: path + ".new")
+        #expect(try Store(path: path).read(RowRange(space: space)).isEmpty)
+    }
+
+    @Test func aNewerStoreIsRefusedWithBothNumbers() async throws {
+        try await makeStore()
+        var bytes = contents(of: path)
+        bytes[60..<64] = [0, 0, 0, 7]
+        write(bytes, to: path)
+        #expect(try refusal() == .newer(path: path, found: 7, supported: 1))
+        let text = StoreError.newer(path: path, found: 7, supported: 1).description
+        #expect(text.contains("7") && text.contains("1"))
+    }
+
+    @Test func anotherProgramsDatabaseIsRefused() async throws {
+        try await makeStore()
+        var bytes = contents(of: path)
+        bytes[68..<72] = [0, 0, 0, 1]
+        write(bytes, to: path)
+        #expect(try refusal() == .notAStore(path: path))
+    }
+
+    @Test func aVersionThatWasNeverWrittenIsRefused() async throws {
+        try await makeStore()
+        var bytes = contents(of: path)
+        bytes[60..<64] = [0, 0, 0, 0]
+        write(bytes, to: path)
+        guard case .corrupt = try refusal() else {
+            Issue.record("accepted")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        [UInt8](), [0], Array("not a database, but text of some length".utf8), Array(repeating: 0xA5, count: 9000),
+    ])
+    func aFileThatIsNoStoreIsRefused(bytes: [UInt8]) throws {
+        write(bytes, to: path)
+        #expect(try refusal() == .notAStore(path: path))
+    }
+
+    @Test func aTruncatedStoreIsRefused() async throws {
+        try await makeStore()
+        let whole = contents(of: path)
+        for length in stride(from: 1, to: whole.count, by: 1021) {
+            write(Array(whole[..<length]), to: path)
+            #expect(try refusal() != nil, "cut to \(length) of \(whole.count) bytes")
+        }
+    }
+
+    @Test func aDirectoryOrASymbolicLinkInItsPlaceIsRefused() async throws {
+        try await makeStore()
+        #expect(rename(path, path + "-elsewhere") == 0)
+        #expect(symlink(path + "-elsewhere", path) == 0)
+        #expect(throws: StoreError.self) { try Store(path: path) }
+        #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        #expect(throws: StoreError.self) { try Store(path: path) }
+        rmdir(path)
+    }
+
+    @Test func aDirectoryThatIsNotThereIsTold() {
+        let missing = directory.path("nowhere/store")
+        #expect(throws: StoreError.self) { try Store(path: missing) }
+    }
+
+    @Test func aStoreInUseIsRefused() throws {
+        let store = try Store(path: path)
+        #expect(throws: StoreError.inUse(path: path)) { try Store(path: path) }
+        withExtendedLifetime(store) {}
+    }
+
+    /// A flipped bit that matters is found when the store is opened; never is another value given out.
+    @Test func noFlippedBitIsEverTakenForData() async throws {
+        try await makeStore(rows: 60)
+        let whole = contents(of: path)
+        let good = try Store(path: path).read(RowRange(space: space))
+        var schedule = SeededGenerator(seed: 42)
+        var found = 0
+        for round in 0..<400 {
+            let copy = directory.path("flipped-\(round)")
+            var bytes = whole
+            bytes[Int.random(in: bytes.indices, using: &schedule)] ^= 1 << UInt8.random(in: 0..<8, using: &schedule)
+            write(bytes, to: copy)
+            do throws(StoreError) {
+                #expect(try Store(path: copy).read(RowRange(space: space)) == good)
+            } catch {
+                found += 1
+            }
+            unlink(copy)
+        }
+        #expect(found > 100, "most of the file is data")
+    }
+
+    @Test func aFlippedBitOfAValueNamesItsRow() async throws {
+        try await makeStore()
+        var bytes = contents(of: path)
+        let run = Array(repeating: UInt8(77), count: 100)
+        let place = try #require(bytes.indices.dropLast(100).first { Array(bytes[$0..<$0 + 100]) == run })
+        bytes[place + 50] ^= 1
+        write(bytes, to: path)
+        #expect(try refusal() == .corruptRow(path: path, space: space.rawValue, key: [77]))
+    }
+}
