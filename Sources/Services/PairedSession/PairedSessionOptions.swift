@@ -4,7 +4,7 @@
 public import TandemIdentity
 import TandemReactor
 import TandemSession
-import TandemTransport
+package import TandemTransport
 import TandemWire
 
 /// How a host app introduces itself, and where it looks for its daemon.
@@ -33,13 +33,13 @@ public struct PairedSessionOptions: Sendable {
 }
 
 /// The checked form of the options.
-struct SessionSettings: Sendable {
-    let application: ApplicationIdentifier
+package struct SessionSettings: Sendable {
+    package let application: ApplicationIdentifier
     let registration: TandemSession.Registration
-    let addresses: [SocketAddress]
+    package let addresses: [SocketAddress]
     let software: String
 
-    init(
+    package init(
         _ options: PairedSessionOptions, environment: (String) -> String? = Linux.environment
     ) throws(SessionError) {
         application = try Self.application(options.application ?? environment("TANDEM_APPLICATION"))

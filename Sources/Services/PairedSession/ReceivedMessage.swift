@@ -60,6 +60,13 @@ public struct ReceivedMessage: Sendable {
         token.answer(.failure(SessionError(.messageReplyFailed, name: "handler-failed", reason: text)))
     }
 
+    /// From now on, letting the message go is a dropped reply (7011) and no longer an unhandled message (7014).
+    package func claim() { token.claim() }
+
+    /// Answers with a failure; false if the message was answered already.
+    @discardableResult
+    package func refuse(_ error: SessionError) -> Bool { token.answer(.failure(error)) }
+
     private func answer(with body: [UInt8]) throws(SessionError) {
         guard wantsReply else {
             throw SessionError(

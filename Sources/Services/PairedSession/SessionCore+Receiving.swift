@@ -47,6 +47,11 @@ extension SessionCore {
 
     // MARK: messages
 
+    /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
+    package func receive(_ take: @escaping (ReceivedMessage) -> Void) {
+        _ = inbox.add(pairing: nil, kind: .any, take: take)
+    }
+
     private func messageArrived(_ envelope: Envelope) throws(WireError) {
         guard machine.phase == .active, let pairing = envelope.pairing, let id = envelope.id, let body = envelope.body
         else { return refuse(Refusal(.unexpected, "a message before registered")) }

@@ -86,7 +86,7 @@ extension SessionCore {
     }
 
     /// The caller gives up: its request completes now, and an answer that still comes is dropped.
-    func abandon(_ id: UniqueIdentifier) {
+    package func abandon(_ id: UniqueIdentifier) {
         replies.abandoned(id)?(.failure(.cancelled(id)))
     }
 

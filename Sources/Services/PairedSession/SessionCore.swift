@@ -38,7 +38,7 @@ package final class SessionCore {
     }
 
     /// Begins, and tells the caller once how it ended: activated, or a refusal that waiting cannot cure.
-    func activate(waiter number: UInt64, _ completion: @escaping (Result<Void, SessionError>) -> Void) {
+    package func activate(waiter number: UInt64, _ completion: @escaping (Result<Void, SessionError>) -> Void) {
         if machine.phase == .active { return completion(.success(())) }
         activationWaiters[number] = completion
         perform(machine.activate())
@@ -50,7 +50,7 @@ package final class SessionCore {
     }
 
     /// Ends the session for good; everyone who waits is told.
-    func end() {
+    package func end() {
         send(Envelope(.bye))
         perform(machine.end(now: scheduler.now))
         finishWaiters(.failure(SessionError(.ended, messageID: nil)))

@@ -1,7 +1,7 @@
 // The way from any thread to a session's core: everything is handed to its scheduler, in the order of each caller. When
 // the last holder lets go, the session ends.
 
-import TandemReactor
+package import TandemReactor
 import TandemSession
 import TandemWire
 
@@ -13,7 +13,7 @@ package final class SessionHandle: @unchecked Sendable {
     private let core: SessionCore
     let board: SessionBoard
 
-    init(settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer) {
+    package init(settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer) {
         let machine = ClientSession(now: Linux.bootTime)
         board = SessionBoard(SessionSnapshot(machine, now: Linux.bootTime, wall: Linux.wallTime))
         self.scheduler = scheduler

@@ -1,0 +1,39 @@
+// Apple's error with its domain and numbers, and the whole story underneath: the session's own error with name, limits,
+// key path, peer and message.
+
+public import Foundation
+public import PairedSession
+import TandemWire
+
+/// The domain of ``WCError`` as an NSError.
+public let WCErrorDomain = "WCErrorDomain"
+
+/// An error of a ``WCSession``.
+public struct WCError: CustomNSError, LocalizedError, Sendable {
+    /// The codes, with Apple's names and numbers.
+    public typealias Code = SessionError.Code
+
+    public let code: Code
+    /// What happened, in the words of the session underneath.
+    public let underlyingError: SessionError
+
+    public init(_ error: SessionError) {
+        code = error.code
+        underlyingError = error
+    }
+
+    /// Any error on the way of a message; what is no session error becomes `genericError`.
+    init(_ error: any Error) {
+        self.init(error as? SessionError ?? SessionError(.genericError, reason: "\(error)"))
+    }
+
+    public static var errorDomain: String { WCErrorDomain }
+    public var errorCode: Int { code.rawValue }
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: underlyingError.reason] }
+    public var errorDescription: String? { underlyingError.reason }
+}
+
+extension SessionError.Code {
+    /// Lets a `catch WCError.Code.notReachable` match a ``WCError``.
+    public static func ~= (code: Self, error: any Error) -> Bool { (error as? WCError)?.code == code }
+}

@@ -1,0 +1,129 @@
+// WatchConnectivity's session by its own names, for code that is ported from Apple's platforms: change the import and it
+// compiles. What waits in queues (updateApplicationContext, transferUserInfo, transferCurrentComplicationUserInfo,
+// transferFile and their callbacks) is not here; it comes together with the durable channels, complete.
+//
+// Differences that a port should know: handlers are @Sendable; numbers arrive as NSNumber; after a lost daemon the session
+// activates again by itself and tells the delegate so.
+
+public import Foundation
+public import PairedSession
+import Synchronization
+import TandemWire
+
+/// The session between an app and its counterpart on the paired device.
+public final class WCSession: NSObject, Sendable {
+    private struct State {
+        var delegate = DelegateReference(value: nil)
+        var activation = WCSessionActivationState.notActivated
+        /// After `sessionDidDeactivate`: the app has to call `activate()` before it is told that it is activated.
+        var isDeactivated = false
+        var session: PairedSession?
+        var options = PairedSessionOptions()
+    }
+
+    /// The process's session.
+    public static let `default` = WCSession()
+
+    private let state: Mutex<State>
+    /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
+    package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
+
+    override private init() {
+        state = Mutex(State())
+        super.init()
+    }
+
+    /// A session over one that exists.
+    package init(over session: PairedSession) {
+        state = Mutex(State(session: session))
+        super.init()
+        observe(session)
+    }
+
+    /// Always true: every Linux device can be paired.
+    public static func isSupported() -> Bool { true }
+
+    /// Sets how the default session finds its daemon and what it registers; before the first `activate()`. Without it
+    /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`).
+    public func setOptions(_ options: PairedSessionOptions) { state.withLock { $0.options = options } }
+
+    /// Receives the callbacks; not retained. Set it before `activate()`.
+    public var delegate: (any WCSessionDelegate)? {
+        get { state.withLock { $0.delegate }.value }
+        set {
+            let reference = DelegateReference(value: newValue)
+            state.withLock { $0.delegate = reference }
+        }
+    }
+
+    public var activationState: WCSessionActivationState { state.withLock { $0.activation } }
+
+    /// A message would reach the counterpart now.
+    public var isReachable: Bool {
+        activationState == .activated && (pairedSession?.reachability.isImmediate ?? false)
+    }
+
+    /// The device has an active pairing.
+    public var isPaired: Bool { pairedSession?.pairedDevice != nil }
+
+    /// On a primary: the app is installed on the active secondary.
+    public var isWatchAppInstalled: Bool { pairedSession?.pairedDevice?.isInstalled ?? false }
+
+    /// On a secondary: the app is installed on the active primary.
+    public var isCompanionAppInstalled: Bool { pairedSession?.pairedDevice?.isInstalled ?? false }
+
+    /// The session underneath, for what WatchConnectivity has no name for; nil before the first `activate()`.
+    public var pairedSession: PairedSession? { state.withLock { $0.session } }
+
+    /// Begins; ends in `session(_:activationDidCompleteWith:error:)`. To be called again after `sessionDidDeactivate`.
+    public func activate() {
+        do {
+            let session = try openedSession()
+            state.withLock { $0.isDeactivated = false }
+            session.handle.run { [weak self] core in
+                core.activate(waiter: .random(in: .min ... .max)) { result in self?.activationEnded(result) }
+            }
+        } catch {
+            tell { session, delegate in
+                delegate.session(session, activationDidCompleteWith: .notActivated, error: WCError(error))
+            }
+        }
+    }
+
+    private func openedSession() throws(SessionError) -> PairedSession {
+        if let session = pairedSession { return session }
+        let session = try PairedSession(state.withLock { $0.options })
+        let (chosen, isNew) = state.withLock { state in
+            let isNew = state.session == nil
+            state.session = state.session ?? session
+            return (state.session ?? session, isNew)
+        }
+        if isNew { observe(chosen) }
+        return chosen
+    }
+
+    /// Changes the mirrored state.
+    func setActivation(_ activation: WCSessionActivationState, isDeactivated: Bool? = nil) {
+        state.withLock { state in
+            state.activation = activation
+            if let isDeactivated { state.isDeactivated = isDeactivated }
+        }
+    }
+
+    var isDeactivated: Bool { state.withLock { $0.isDeactivated } }
+
+    /// Calls the delegate from the callback queue.
+    func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
+        callbacks.async { [self] in
+            guard let delegate else { return }
+            callback(self, delegate)
+        }
+    }
+}
+
+/// A delegate as Apple has it: a weak reference to something that is not Sendable.
+///
+/// `@unchecked`: the reference is read under the session's mutex, and the delegate is called on the callback queue only.
+struct DelegateReference: @unchecked Sendable {
+    weak var value: (any WCSessionDelegate)?
+}

@@ -1,0 +1,62 @@
+// The delegate with Apple's methods for what exists here. All are called on one serial queue that is not the main one.
+// What Apple marks optional has a default here; the defaults of receiving methods report themselves, so that the sender
+// learns that nobody handles its message (7014) instead of waiting.
+
+public import Foundation
+
+/// Receives what happens to a ``WCSession``.
+public protocol WCSessionDelegate: AnyObject {
+    func session(
+        _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState, error: (any Error)?)
+
+    /// On a primary: another secondary becomes the active one; nothing new may be sent.
+    func sessionDidBecomeInactive(_ session: WCSession)
+    /// On a primary: the former secondary is left; call `activate()` for the new one.
+    func sessionDidDeactivate(_ session: WCSession)
+
+    func sessionWatchStateDidChange(_ session: WCSession)
+    func sessionCompanionAppInstalledDidChange(_ session: WCSession)
+    func sessionReachabilityDidChange(_ session: WCSession)
+
+    func session(_ session: WCSession, didReceiveMessage message: [String: Any])
+    func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping @Sendable ([String: Any]) -> Void)
+    func session(_ session: WCSession, didReceiveMessageData messageData: Data)
+    func session(
+        _ session: WCSession, didReceiveMessageData messageData: Data,
+        replyHandler: @escaping @Sendable (Data) -> Void)
+}
+
+extension WCSessionDelegate {
+    public func sessionDidBecomeInactive(_ session: WCSession) {}
+    public func sessionDidDeactivate(_ session: WCSession) {}
+    public func sessionWatchStateDidChange(_ session: WCSession) {}
+    public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {}
+    public func sessionReachabilityDidChange(_ session: WCSession) {}
+
+    public func session(_ session: WCSession, didReceiveMessage message: [String: Any]) { UnhandledReport.set() }
+
+    public func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping @Sendable ([String: Any]) -> Void
+    ) { UnhandledReport.set() }
+
+    public func session(_ session: WCSession, didReceiveMessageData messageData: Data) { UnhandledReport.set() }
+
+    public func session(
+        _ session: WCSession, didReceiveMessageData messageData: Data,
+        replyHandler: @escaping @Sendable (Data) -> Void
+    ) { UnhandledReport.set() }
+}
+
+/// How a default method tells its caller, the callback queue, that it was reached: in that thread's own storage.
+enum UnhandledReport {
+    private static let key = "tandem.session.unhandled"
+
+    static var isSet: Bool { Thread.current.threadDictionary[key] != nil }
+
+    static func set() { Thread.current.threadDictionary[key] = true }
+
+    static func reset() { Thread.current.threadDictionary[key] = nil }
+}

@@ -1,0 +1,154 @@
+// Activation against a scripted daemon (SES-1 to SES-7, SES-19, SES-23; R13).
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+struct ActivationTests {
+    @Test("SES-1, SES-5: activation greets, registers with the options, and knows device, role and directory")
+    func activates() throws {
+        var options = PairedSessionOptions(application: "com.example.app")
+        options.anchor = "PEM"
+        options.identifier = "kitchen"
+        options.allowsInvalidSignatures = true
+        let fixture = try SessionFixture(options)
+        let pairing = fixture.daemon.pair()
+        let results = fixture.activate()
+        #expect(results.all.count == 1 && results.all.first?.error == nil)
+        #expect(fixture.session.activationState == .activated)
+        #expect(fixture.session.role == .primary && fixture.session.directory == "/apps/x")
+        #expect(fixture.session.deviceIdentifier == fixture.daemon.device)
+        #expect(fixture.session.pairedDevice?.pairing == pairing)
+        #expect(fixture.session.reachability.level == .immediate)
+        let registration = try #require(fixture.daemon.registrations.first)
+        #expect(registration.anchor == "PEM" && registration.identifier?.description == "kitchen")
+        #expect(registration.receives && registration.allowsInvalidSignatures)
+    }
+
+    @Test("R13: concurrent and repeated activations use one connection and all complete")
+    func idempotent() throws {
+        let fixture = try SessionFixture()
+        let results = (0..<5).map { _ in fixture.activate() }
+        #expect(results.allSatisfy { $0.all.count == 1 })
+        #expect(fixture.daemon.dials == 1)
+    }
+
+    @Test("SES-19: without a daemon it says noDaemon and keeps trying until there is one")
+    func noDaemon() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.isRunning = false
+        let results = fixture.activate()
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(results.all.isEmpty && fixture.daemon.dials > 5)
+        #expect(fixture.session.activationState == .notActivated)
+        #expect(fixture.session.reachability.reason == .noDaemon)
+        fixture.daemon.isRunning = true
+        fixture.scheduler.advance(by: .seconds(31))
+        #expect(results.all.count == 1)
+        #expect(fixture.session.activationState == .activated)
+    }
+
+    @Test("SES-6: a refusal ends the activation with its name and text")
+    func refused() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.refusal = Refusal(.appOwned, "com.example.app belongs to uid 1000")
+        let results = fixture.activate()
+        let error = try #require(results.all.first?.error)
+        #expect(error.name == "app-owned" && error.reason.contains("uid 1000"))
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(fixture.daemon.dials == 1)
+        fixture.daemon.refusal = nil
+        #expect(fixture.activate().all.first?.error == nil)
+    }
+
+    @Test("SES-23: after the daemon is lost the session comes back by itself")
+    func comesBack() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.pair()
+        fixture.activate()
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(fixture.session.activationState == .notActivated)
+        #expect(fixture.session.reachability.reason == .noDaemon && fixture.session.pairedDevices.isEmpty)
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(fixture.session.activationState == .activated && fixture.daemon.registrations.count == 2)
+    }
+
+    @Test("SES-17: a daemon that falls silent is asked twice and then left")
+    func silentDaemon() throws {
+        let fixture = try SessionFixture()
+        fixture.activate()
+        let before = fixture.daemon.received.count
+        fixture.scheduler.advance(by: .milliseconds(14_999))
+        #expect(fixture.daemon.received.dropFirst(before).map(\.kind) == [.ping, .ping])
+        #expect(fixture.session.activationState == .activated)
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(fixture.session.activationState == .notActivated)
+    }
+
+    @Test("SES-17: a ping is answered at once with the same id")
+    func pong() throws {
+        let fixture = try SessionFixture()
+        fixture.activate()
+        let id = UniqueIdentifier.random()
+        fixture.daemon.send(Envelope(.ping, id: id))
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.last == Envelope(.pong, id: id))
+    }
+
+    @Test("LIM-4: a daemon that never greets is left after 10 s")
+    func neverGreets() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.greets = false
+        fixture.activate()
+        fixture.scheduler.advance(by: .seconds(11))
+        #expect(fixture.daemon.dials == 2)
+    }
+
+    @Test("FRM-11, FRM-13: what is not for a host app, or for another app, ends the connection with a refusal")
+    func strangeFrames() throws {
+        let other = try ApplicationIdentifier("other")
+        let frames = [
+            (try Envelope(.join).with(body: [:]), RefusalName.unexpected),
+            (try Envelope(.state, app: other).with(body: [:]), .notYours),
+            (try Envelope(.hello).with(body: Hello(.chosen(.first), software: "x").body), .unexpected),
+            (try Envelope(.state, app: ApplicationIdentifier("com.example.app")).with(body: [:]), .envelope),
+        ]
+        for (frame, name) in frames {
+            let fixture = try SessionFixture()
+            fixture.activate()
+            fixture.daemon.send(frame)
+            fixture.scheduler.run()
+            #expect(fixture.daemon.received.last?.name == name.rawValue)
+            #expect(fixture.session.activationState == .notActivated)
+        }
+    }
+
+    @Test("The app's own end completes who waits, says bye and dials no more")
+    func end() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.pair()
+        fixture.activate()
+        let reply = fixture.request()
+        fixture.session.end()
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(reply.all.map(\.error?.name) == ["ended"])
+        #expect(fixture.daemon.received.last?.kind == .bye && fixture.daemon.dials == 1)
+    }
+
+    @Test("Releasing the session ends it")
+    func released() throws {
+        let scheduler: ScriptedDaemon
+        do {
+            let fixture = try SessionFixture()
+            fixture.activate()
+            scheduler = fixture.daemon
+        }
+        scheduler.scheduler.run()
+        #expect(scheduler.received.last?.kind == .bye)
+    }
+}

@@ -1,0 +1,152 @@
+// Receiving (SES-8, SES-12, SES-15; R10): late receivers, several of them, one answer, and every way of not answering.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+struct ReceivingTests {
+    private func activated() throws -> (SessionFixture, UniqueIdentifier) {
+        let fixture = try SessionFixture()
+        let pairing = fixture.daemon.pair()
+        fixture.activate()
+        return (fixture, pairing)
+    }
+
+    private func deliver(
+        _ fixture: SessionFixture, _ pairing: UniqueIdentifier, _ body: PropertyListDictionary = ["a": 1],
+        kind: FrameKind = .message, reply: Bool = true
+    ) throws {
+        let envelope = Envelope(kind, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: reply)
+        fixture.daemon.send(try envelope.with(body: body))
+        fixture.scheduler.run()
+    }
+
+    @Test("SES-8: a message arrives with its pairing and is answered under its id")
+    func answered() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing, ["a": 1])
+        let message = try #require(messages.all.first)
+        #expect(message.dictionary == ["a": 1] && message.pairing == pairing && message.wantsReply)
+        try message.reply(["b": 2])
+        fixture.scheduler.run()
+        let reply = try #require(fixture.daemon.received.last)
+        #expect(reply.kind == .reply && reply.id == message.id)
+        #expect(try reply.dictionaryBody() == ["b": 2])
+    }
+
+    @Test("SES-9: only the first answer counts; the second is told to who gives it")
+    func onlyFirst() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing)
+        let message = try #require(messages.all.first)
+        try message.reply([:])
+        let error = #expect(throws: SessionError.self) { try message.reply([:]) }
+        #expect(error?.name == "already-answered")
+        message.fail("too late")
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.filter { $0.kind == .reply || $0.kind == .failure }.count == 1)
+    }
+
+    @Test("R10: messages that arrive before the first receiver wait for it, in order and bounded")
+    func lateReceiver() throws {
+        let (fixture, pairing) = try activated()
+        for number in 0..<257 { try deliver(fixture, pairing, ["n": .integer(Int64(number))]) }
+        let refused = try #require(fixture.daemon.received.last)
+        #expect(refused.kind == .failure && refused.name == "inbox-full")
+        let numbers = fixture.receive().all.map { $0.dictionary?["n"]?.integerValue }
+        #expect(numbers == (0..<256).map { Int64($0) })
+    }
+
+    @Test("SES-12: letting a message go that nobody took is unhandled, one that was read is reply-dropped")
+    func letGo() throws {
+        let (fixture, pairing) = try activated()
+        fixture.handle.run { core in core.receive { _ in } }
+        try deliver(fixture, pairing)
+        #expect(fixture.daemon.received.last?.name == "unhandled")
+        #expect(fixture.daemon.received.last?.code == SessionError.Code.deliveryFailed.rawValue)
+        let (other, otherPairing) = try activated()
+        other.handle.run { core in core.receive { $0.claim() } }
+        try deliver(other, otherPairing)
+        #expect(other.daemon.received.last?.name == "reply-dropped")
+        #expect(other.daemon.received.last?.code == SessionError.Code.messageReplyFailed.rawValue)
+    }
+
+    @Test("SES-12: a handler that fails is handler-failed, with its text")
+    func handlerFails() throws {
+        let (fixture, pairing) = try activated()
+        fixture.handle.run { core in core.receive { $0.fail("no such room") } }
+        try deliver(fixture, pairing)
+        let failure = try SessionError(failure: try #require(fixture.daemon.received.last))
+        #expect(failure.name == "handler-failed" && failure.reason == "no such room")
+    }
+
+    @Test("SES-15: a message with a reserved key is never shown, and answered reserved-key")
+    func reservedKey() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing, ["tandem.configuration": .data([1])])
+        #expect(messages.all.isEmpty && fixture.daemon.received.last?.name == "reserved-key")
+    }
+
+    @Test("SES-15: a configuration from the daemon is shown as a dictionary of reserved keys and answered with such")
+    func configuration() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing, ["tandem.configuration": .data([1])], kind: .configuration)
+        let message = try #require(messages.all.first)
+        #expect(message.isConfiguration && message.dictionary?["tandem.configuration"] == .data([1]))
+        try message.reply(["tandem.verdict": "applied"])
+        fixture.scheduler.run()
+        let reply = try #require(fixture.daemon.received.last)
+        #expect(try reply.dictionaryBody() == ["tandem.verdict": "applied"])
+    }
+
+    @Test("A body that is no dictionary of the strict profile is answered and shown to nobody")
+    func malformed() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        let bytes = Array("<?xml version=\"1.0\"?>".utf8)
+        fixture.daemon.send(
+            Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: true, body: bytes))
+        fixture.scheduler.run()
+        #expect(messages.all.isEmpty && fixture.daemon.received.last?.name == "malformed")
+        #expect(fixture.session.activationState == .activated)
+    }
+
+    @Test(
+        "SES-8: a reply of the wrong kind, an unwanted one, a reserved key and one too large are errors of the caller")
+    func badReplies() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing)
+        try deliver(fixture, pairing, reply: false)
+        let (asked, note) = (messages.all[0], messages.all[1])
+        #expect(#expect(throws: SessionError.self) { try asked.reply(data: []) }?.name == "wrong-kind")
+        #expect(#expect(throws: SessionError.self) { try asked.reply(["tandem.x": 1]) }?.name == "reserved-key")
+        let large: PropertyListDictionary = ["d": .data([UInt8](repeating: 0, count: 65_536))]
+        #expect(#expect(throws: SessionError.self) { try asked.reply(large) }?.code == .payloadTooLarge)
+        #expect(#expect(throws: SessionError.self) { try asked.reply(["d": .real(.nan)]) }?.keyPath == "d")
+        #expect(#expect(throws: SessionError.self) { try note.reply([:]) }?.name == "no-reply-wanted")
+        try asked.reply([:])
+    }
+
+    @Test("An answer to a connection that is gone goes nowhere, not to the next one")
+    func staleAnswer() throws {
+        let (fixture, pairing) = try activated()
+        let messages = fixture.receive()
+        try deliver(fixture, pairing)
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(fixture.session.activationState == .activated)
+        let count = fixture.daemon.received.count
+        try messages.all[0].reply([:])
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.count == count)
+    }
+}

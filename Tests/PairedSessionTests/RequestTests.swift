@@ -1,0 +1,188 @@
+// Sending (SES-8, SES-9, SES-13, SES-23; R5): exactly one completion, in every schedule.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+struct RequestTests {
+    private func activated(_ daemon: (ScriptedDaemon) -> Void = { _ = $0.pair() }) throws -> SessionFixture {
+        let fixture = try SessionFixture()
+        daemon(fixture.daemon)
+        fixture.activate()
+        return fixture
+    }
+
+    private func answer(_ question: Envelope, with body: PropertyListDictionary) throws -> Envelope {
+        try Envelope(.reply, app: question.app, pairing: question.pairing, id: question.id).with(body: body)
+    }
+
+    @Test("SES-8: a message is a frame with app, pairing, id, reply, deadline and body, and its reply completes it")
+    func reply() throws {
+        let fixture = try activated()
+        let results = fixture.request(["question": 1], timeout: .seconds(5))
+        let question = try #require(fixture.daemon.received.last)
+        #expect(question.kind == .message && question.wantsReply && question.deadline == .seconds(5))
+        #expect(question.pairing == fixture.daemon.situation.active)
+        #expect(try question.dictionaryBody() == ["question": 1])
+        fixture.daemon.send(try answer(question, with: ["answer": 2]))
+        fixture.scheduler.run()
+        let body = try #require(try results.all.first?.get())
+        #expect(try PropertyListReader.readDictionary(body) == ["answer": 2])
+    }
+
+    @Test("SES-9: a second reply, a late one and one of another pairing complete nothing")
+    func surplusReplies() throws {
+        let fixture = try activated()
+        let results = fixture.request()
+        let question = try #require(fixture.daemon.received.last)
+        var foreign = try answer(question, with: [:])
+        foreign.pairing = .random()
+        fixture.daemon.send(foreign)
+        fixture.scheduler.run()
+        #expect(results.all.isEmpty)
+        for _ in 0..<3 { fixture.daemon.send(try answer(question, with: [:])) }
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+    }
+
+    @Test("SES-9: at the deadline it is 7012, not before and not twice")
+    func deadline() throws {
+        let fixture = try activated()
+        let results = fixture.request(timeout: .seconds(3))
+        let question = try #require(fixture.daemon.received.last)
+        fixture.daemon.onFrame = { [daemon = fixture.daemon] in
+            if $0.kind == .ping { daemon.send(Envelope(.pong, id: $0.id)) }
+        }
+        fixture.scheduler.advance(by: .milliseconds(2999))
+        #expect(results.all.isEmpty)
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(results.all.map(\.error?.code) == [.messageReplyTimedOut])
+        fixture.daemon.send(try answer(question, with: [:]))
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+    }
+
+    @Test("SES-20: a failure arrives with its code, name and facts")
+    func failure() throws {
+        let fixture = try activated()
+        let results = fixture.request()
+        let question = try #require(fixture.daemon.received.last)
+        let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no handler")
+        let (app, pairing, id) = (try #require(question.app), try #require(question.pairing), try #require(question.id))
+        fixture.daemon.send(try error.failure(app: app, pairing: pairing, id: id))
+        fixture.scheduler.run()
+        #expect(results.all.first?.error?.name == "unhandled" && results.all.first?.error?.messageID == id)
+    }
+
+    @Test("SES-23: losing the daemon is 7014, a switch 7016, an unpairing 7005")
+    func losses() throws {
+        let cut = try activated()
+        let lost = cut.request()
+        cut.daemon.cut()
+        cut.scheduler.run()
+        #expect(lost.all.map(\.error?.name) == ["daemon-lost"])
+
+        let switching = try activated { daemon in _ = (daemon.pair(), daemon.pair()) }
+        let left = switching.request()
+        switching.daemon.situation.active = switching.daemon.situation.pairings.last?.pairing
+        switching.daemon.tellSituation()
+        switching.scheduler.run()
+        #expect(left.all.map(\.error?.code) == [.sessionInactive])
+
+        let unpairing = try activated()
+        let gone = unpairing.request()
+        unpairing.daemon.situation = Situation(revision: 1, active: nil, pairings: [])
+        unpairing.daemon.tellSituation()
+        unpairing.scheduler.run()
+        #expect(gone.all.map(\.error?.code) == [.deviceNotPaired])
+    }
+
+    @Test("R13, SES-13: each state refuses with its own code, and nothing leaves")
+    func refusals() throws {
+        let notActivated = try SessionFixture()
+        #expect(notActivated.request().all.map(\.error?.code) == [.sessionNotActivated])
+        let rows: [((ScriptedDaemon) -> Void, SessionError.Code)] = [
+            ({ _ in }, .deviceNotPaired), ({ _ = $0.pair(.background, .notInstalled) }, .watchAppNotInstalled),
+            ({ _ = $0.pair(.unreachable, .noLink) }, .notReachable),
+            ({ _ = $0.pair(.background, .counterpartAbsent) }, .notReachable),
+            (
+                {
+                    $0.role = .secondary; _ = $0.pair(.background, .notInstalled)
+                }, .companionAppNotInstalled
+            ),
+        ]
+        for (prepare, code) in rows {
+            let fixture = try activated(prepare)
+            #expect(fixture.request().all.map(\.error?.code) == [code])
+            #expect(!fixture.daemon.received.contains { $0.kind == .message })
+        }
+    }
+
+    @Test("SES-15, LIM-2, LIM-8: reserved keys, sizes and timeouts at their limits")
+    func arguments() throws {
+        let fixture = try activated()
+        #expect(fixture.request(["tandem.x": 1]).all.first?.error?.name == "reserved-key")
+        #expect(fixture.request(timeout: .zero).all.first?.error?.code == .invalidParameter)
+        #expect(fixture.request(timeout: .seconds(601)).all.first?.error?.code == .invalidParameter)
+        #expect(fixture.request(timeout: .seconds(600)).all.isEmpty)
+        let sample: PropertyListDictionary = ["d": .data([UInt8](repeating: 0, count: 60_000))]
+        let overhead = try PropertyListWriter.write(sample).count - 60_000
+        func message(_ size: Int) -> PropertyListDictionary {
+            ["d": .data([UInt8](repeating: 0, count: size - overhead))]
+        }
+        #expect(fixture.request(message(65_536)).all.isEmpty)
+        let error = try #require(fixture.request(message(65_537)).all.first?.error)
+        #expect(error.code == .payloadTooLarge && error.actual == 65_537 && error.limit == 65_536)
+    }
+
+    @Test("LIM-7: the 1,025th request that waits is refused, and the first answer makes room")
+    func tooMany() throws {
+        let fixture = try activated()
+        for _ in 0..<1024 { #expect(fixture.request().all.isEmpty) }
+        #expect(fixture.request().all.first?.error?.name == "too-many-requests")
+        let question = try #require(fixture.daemon.received.last { $0.kind == .message })
+        fixture.daemon.send(try answer(question, with: [:]))
+        fixture.scheduler.run()
+        #expect(fixture.request().all.isEmpty)
+    }
+
+    @Test("SES-8: a message without reply completes when given to the daemon; its failure is told later, once")
+    func withoutReply() throws {
+        let fixture = try activated()
+        let (given, failures) = (Collector<Result<[UInt8], SessionError>>(), Collector<SessionError>())
+        fixture.handle.run { core in
+            core.send(
+                OutgoingMessage(
+                    noteTo: nil, OutgoingContent(["a": 1]), given: { given.add($0) }, laterFailure: { failures.add($0) }
+                ))
+        }
+        fixture.scheduler.run()
+        #expect(given.all.count == 1 && given.all.first?.error == nil)
+        let note = try #require(fixture.daemon.received.last)
+        #expect(!note.wantsReply)
+        let (app, pairing, id) = (try #require(note.app), try #require(note.pairing), try #require(note.id))
+        for _ in 0..<2 { fixture.daemon.send(try SessionError.unhandled.failure(app: app, pairing: pairing, id: id)) }
+        fixture.scheduler.run()
+        #expect(failures.all.map(\.name) == ["unhandled"])
+    }
+
+    @Test("A caller that gives up gets its one completion, and the late reply is dropped")
+    func abandoned() throws {
+        let fixture = try activated()
+        let (id, results) = (UniqueIdentifier.random(), Collector<Result<[UInt8], SessionError>>())
+        fixture.handle.run { core in
+            core.send(OutgoingMessage(id: id, to: nil, OutgoingContent(["a": 1])) { results.add($0) })
+            core.abandon(id)
+        }
+        fixture.scheduler.run()
+        #expect(results.all.map(\.error?.name) == ["cancelled"])
+        let question = try #require(fixture.daemon.received.last)
+        fixture.daemon.send(try answer(question, with: [:]))
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+    }
+}

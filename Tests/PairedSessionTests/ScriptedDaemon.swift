@@ -1,0 +1,115 @@
+// A daemon that does what a test says: it greets and registers like a real one, and everything else is the test's. It
+// stands at the other end of in-process streams on a manual clock, so every schedule can be repeated.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+final class ScriptedDaemon: Dialer, FrameChannelDelegate {
+    let scheduler: ManualScheduler
+    let app: ApplicationIdentifier
+    let device = UniqueIdentifier.random()
+    var situation: Situation
+    var role = DeviceRole.primary
+    /// False: nobody answers the next dials.
+    var isRunning = true
+    /// What the daemon says in place of `registered`.
+    var refusal: Refusal?
+    /// False: it accepts connections and says nothing.
+    var greets = true
+    /// Called for each frame that is no part of the opening.
+    var onFrame: (Envelope) -> Void = { _ in }
+    private(set) var channel: FrameChannel?
+    private(set) var dials = 0
+    private(set) var registrations: [TandemSession.Registration] = []
+    private(set) var received: [Envelope] = []
+
+    init(_ scheduler: ManualScheduler, app: String = "com.example.app") throws {
+        self.scheduler = scheduler
+        self.app = try ApplicationIdentifier(app)
+        situation = Situation(revision: 1, active: nil, pairings: [])
+    }
+
+    /// Adds a reachable pairing, the active one if it is the first.
+    @discardableResult
+    func pair(
+        _ level: ReachabilityLevel = .immediate, _ reason: ReachabilityReason = .none
+    ) -> UniqueIdentifier {
+        let pairing = UniqueIdentifier.random()
+        situation.pairings.append(
+            PairingSituation(
+                pairing: pairing, peer: .random(), name: "panel", role: role, target: .vendor(device),
+                isInstalled: reason != .notInstalled, level: level, reason: reason, since: scheduler.now))
+        situation.active = situation.active ?? pairing
+        return pairing
+    }
+
+    func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
+        dials += 1
+        guard isRunning else {
+            scheduler.schedule(after: .zero) { completion(nil) }
+            return
+        }
+        let (own, other) = InProcessStream.pair(on: scheduler)
+        let channel = FrameChannel(stream: other, scheduler: scheduler)
+        channel.delegate = self
+        self.channel = channel
+        channel.start()
+        scheduler.schedule(after: .zero) { completion(own) }
+    }
+
+    func cancel() {}
+
+    /// The connection breaks.
+    func cut() {
+        channel?.close()
+        channel = nil
+    }
+
+    func send(_ envelope: Envelope) {
+        do { channel?.send(try envelope.frame()) } catch { Issue.record("cannot send: \(error)") }
+    }
+
+    func send(_ kind: FrameKind, body: PropertyListDictionary) {
+        do { send(try Envelope(kind, app: app).with(body: body)) } catch { Issue.record("cannot send: \(error)") }
+    }
+
+    /// Tells the app the situation under a new revision.
+    func tellSituation() {
+        situation.revision += 1
+        send(.state, body: situation.body(now: scheduler.now))
+    }
+
+    func channelDidOpen(_ channel: FrameChannel) {}
+    func channelDidDrain(_ channel: FrameChannel) {}
+    func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
+        if channel === self.channel { self.channel = nil }
+    }
+
+    func channel(_ channel: FrameChannel, didReceive frame: Frame) {
+        guard channel === self.channel else { return }
+        do {
+            let envelope = try Envelope(reading: frame)
+            received.append(envelope)
+            switch envelope.kind {
+            case .hello where greets:
+                let hello = Hello(.chosen(.first), software: "scripted", role: role, device: device)
+                send(try Envelope(.hello).with(body: hello.body))
+            case .register:
+                registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))
+                if let refusal { return send(try refusal.envelope()) }
+                let answer = RegistrationAnswer(
+                    device: device, role: role, directory: "/apps/x", uid: 1, situation: situation)
+                send(.registered, body: answer.body(now: scheduler.now))
+            default: onFrame(envelope)
+            }
+        } catch {
+            Issue.record("the app sent nonsense: \(error)")
+        }
+    }
+}

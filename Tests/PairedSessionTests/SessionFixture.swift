@@ -1,0 +1,69 @@
+// A session beside a scripted daemon on one manual clock.
+
+import PairedSession
+import Synchronization
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// Collects what completions say; they may come from any thread.
+final class Collector<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+
+    func add(_ value: Value) { values.withLock { $0.append(value) } }
+
+    var all: [Value] { values.withLock { $0 } }
+}
+
+struct SessionFixture {
+    let scheduler = ManualScheduler()
+    let daemon: ScriptedDaemon
+    let session: PairedSession
+
+    var handle: SessionHandle { session.handle }
+
+    init(_ options: PairedSessionOptions = PairedSessionOptions(application: "com.example.app")) throws {
+        daemon = try ScriptedDaemon(scheduler)
+        let settings = try SessionSettings(options, environment: { _ in nil })
+        session = PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: daemon))
+    }
+
+    /// Activates and returns what the caller of `activate` learns.
+    @discardableResult
+    func activate() -> Collector<Result<Void, SessionError>> {
+        let results = Collector<Result<Void, SessionError>>()
+        let number = UInt64.random(in: .min ... .max)
+        handle.run { core in core.activate(waiter: number) { results.add($0) } }
+        scheduler.run()
+        return results
+    }
+
+    /// Sends a message that wants a reply; its completions are collected.
+    @discardableResult
+    func request(
+        _ message: PropertyListDictionary = ["question": 1], to pairing: UniqueIdentifier? = nil,
+        timeout: Duration = .seconds(30)
+    ) -> Collector<Result<[UInt8], SessionError>> {
+        let results = Collector<Result<[UInt8], SessionError>>()
+        let content = OutgoingContent(message)
+        handle.run { core in
+            core.send(OutgoingMessage(to: pairing, content, timeout: timeout) { results.add($0) })
+        }
+        scheduler.run()
+        return results
+    }
+
+    /// Collects what arrives.
+    func receive() -> Collector<ReceivedMessage> {
+        let messages = Collector<ReceivedMessage>()
+        handle.run { core in core.receive { messages.add($0) } }
+        scheduler.run()
+        return messages
+    }
+}
+
+extension Result where Failure == SessionError {
+    var error: SessionError? { if case .failure(let error) = self { error } else { nil } }
+}
