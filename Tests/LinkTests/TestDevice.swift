@@ -15,7 +15,7 @@ import Testing
 final class TestDevice {
     let name: String
     let key: DevicePrivateKey
-    let scheduler: ManualScheduler
+    let scheduler: any Scheduler
     var registry = PairingRegistry()
     private(set) var context: LinkContext
     private(set) var acceptor: LinkAcceptor
@@ -35,7 +35,7 @@ final class TestDevice {
     private(set) var pairingEvents: [PairingEvent] = []
     private let box = LogBox()
 
-    init(_ name: String, key: DevicePrivateKey = .generate(), on scheduler: ManualScheduler, offer: HelloOffer? = nil)
+    init(_ name: String, key: DevicePrivateKey = .generate(), on scheduler: any Scheduler, offer: HelloOffer? = nil)
         throws
     {
         self.name = name
@@ -126,7 +126,8 @@ extension TestDevice {
         case .refused(let name, let event):
             pairingEvents.append(event)
             commit([]) { completion(.refused(name)) }
-        case .accepted(let record, let changes, _, _, _):
+        case .accepted(let record, let changes, _, let isNewEpoch, _):
+            if isNewEpoch { positions[record.pairing] = nil }
             let situation = positions[record.pairing] ?? LinkSituation(epoch: record.epoch)
             commit(changes) { completion(.accepted(record, situation: situation)) }
         }

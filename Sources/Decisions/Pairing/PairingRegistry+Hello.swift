@@ -22,10 +22,20 @@ extension PairingRegistry {
         package let device: UniqueIdentifier
         /// The sender's name.
         package let name: String
+        package let place: Place
+
+        /// Where in the exchange a hello stands.
+        package enum Place: Sendable, Equatable {
+            /// The client's, to which this device still answers; whether this device has received and sent nothing in
+            /// its epoch.
+            case opening(ownHasNoSequences: Bool)
+            /// The server's answer to this device's own.
+            case answer
+        }
 
         package init(
             pairing: UniqueIdentifier, peer: KeyIdentifier, role: DeviceRole, epoch: UInt64, hasNoSequences: Bool,
-            version: ProtocolVersion, device: UniqueIdentifier, name: String
+            version: ProtocolVersion, device: UniqueIdentifier, name: String, place: Place = .answer
         ) {
             self.pairing = pairing
             self.peer = peer
@@ -35,6 +45,7 @@ extension PairingRegistry {
             self.version = version
             self.device = device
             self.name = name
+            self.place = place
         }
     }
 
@@ -56,15 +67,15 @@ extension PairingRegistry {
             let event = PairingEvent.versionLowered(record.pairing, from: highest, to: hello.version)
             return .refused(.versionLowered, event: event)
         }
-        let isNewEpoch = hello.epoch > record.epoch && hello.hasNoSequences
-        guard hello.epoch == record.epoch || isNewEpoch else {
+        guard let epoch = Self.epoch(after: hello, own: record.epoch) else {
             let event = PairingEvent.epochRefused(record.pairing, own: record.epoch, peer: hello.epoch)
             return .refused(.epoch, event: event)
         }
+        let isNewEpoch = hello.epoch != record.epoch
         let wasPending = record.state == .pending
         let before = record
         record.state = .active
-        record.epoch = hello.epoch
+        record.epoch = epoch
         record.highestVersion = hello.version
         if JoinLink.isName(hello.name) { record.name = hello.name }
         records[record.pairing] = record
@@ -74,6 +85,17 @@ extension PairingRegistry {
         return .accepted(
             record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
             event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)
+    }
+
+    /// The epoch in which both sides go on; nil if there is none (PAR-14). The client's hello opens: the side that answers
+    /// can always settle it, with the higher epoch if that one is announced empty, else with the next one above both.
+    private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
+        guard hello.epoch != own else { return own }
+        let higher = max(hello.epoch, own)
+        if hello.epoch > own, hello.hasNoSequences { return higher }
+        guard case .opening(let ownHasNoSequences) = hello.place else { return nil }
+        if own > hello.epoch, ownHasNoSequences { return higher }
+        return higher < UInt64(Int64.max) ? higher + 1 : nil
     }
 
     /// A device that paired again has one pairing in a role: the new one. The choice moves with it.

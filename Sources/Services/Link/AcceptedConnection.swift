@@ -4,7 +4,6 @@
 
 import TandemCrypto
 import TandemIdentity
-import TandemLog
 import TandemPairing
 import TandemSession
 package import TandemTransport
@@ -23,6 +22,7 @@ package final class AcceptedConnection {
     private let channel: SecuredChannel
     private var phase = Phase.securing
     private var pin: KeyIdentifier?
+    private var isStranger = true
     /// Told once: the peer is a paired device, or the connection is over.
     private var onKnown: ((AcceptedConnection) -> Void)?
 
@@ -83,7 +83,10 @@ extension AcceptedConnection {
             agreement = try HelloNegotiation(own: context.device.offer).choose(for: offer)
         } catch { return refuse(error.refusal, "\(error)") }
         authority.judge(
-            hello.judged(pairing: pairing, peer: pin, version: agreement.version), peerSituation: hello.situation,
+            hello.judged(
+                pairing: pairing, peer: pin, version: agreement.version,
+                place: .opening(ownHasNoSequences: authority.situation(of: pairing)?.isEmpty ?? true)),
+            peerSituation: hello.situation,
             completion: judging { [self] verdict in answer(verdict, to: hello, agreement) })
     }
 
@@ -98,7 +101,8 @@ extension AcceptedConnection {
                 return refuse(.unexpected, "this device's hello cannot be written")
             }
             channel.send(envelope)
-            let link = Link(record: record, peer: hello, agreement: agreement, channel: channel, context: context)
+            let peer = hello.counting(in: record.epoch)
+            let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
             link.begin()
             channel.frames.resumeReading()
         }
@@ -132,7 +136,7 @@ extension AcceptedConnection {
             phase = .over
             guard let envelope = try? Envelope(.joined).with(body: answer.body) else { return }
             channel.send(envelope)
-            channel.end(.ended(.joined))
+            channel.end(.joined)
         }
     }
 }
@@ -146,6 +150,7 @@ extension AcceptedConnection: FrameChannelDelegate {
         self.pin = pin
         phase = .greeting(pin, isPinned: isPinned)
         guard isPinned else { return }
+        isStranger = false
         channel.allowLargeFrames()
         noLongerUnknown()
     }
@@ -169,8 +174,9 @@ extension AcceptedConnection: FrameChannelDelegate {
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         phase = .over
         noLongerUnknown()
-        let failure = LinkFailure(pairing: nil, pin: pin, reason: channel.reason(for: reason))
-        context.log(LogEvent(.info, "device connection ended", .outside("reason", "\(failure.reason)")))
+        let reason = channel.reason(for: reason)
+        guard reason != .joined else { return }
+        let failure = LinkFailure(pairing: nil, pin: pin, isStranger: isStranger, reason: reason)
         context.delegate?.connectionDidFail(failure)
     }
 }

@@ -4,7 +4,6 @@
 
 import TandemCrypto
 import TandemIdentity
-import TandemLog
 import TandemPairing
 import TandemSession
 package import TandemTransport
@@ -67,7 +66,7 @@ package final class DialledConnection {
         isJudging = true
         channel.frames.pauseReading()
         authority.judge(
-            hello.judged(pairing: record.pairing, peer: record.peer, version: version),
+            hello.judged(pairing: record.pairing, peer: record.peer, version: version, place: .answer),
             peerSituation: hello.situation
         ) { [self] verdict in
             guard isJudging, completion != nil else { return }
@@ -121,12 +120,9 @@ extension DialledConnection: FrameChannelDelegate {
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         isJudging = false
         let reason = channel.reason(for: reason)
-        context.log(
-            LogEvent(
-                .info, "device connection ended", .text("pairing", "\(record.pairing)"),
-                .outside("reason", "\(reason)")))
-        context.delegate?.connectionDidFail(
-            LinkFailure(pairing: record.pairing, pin: channel.tls.peerPin, reason: reason))
+        let failure = LinkFailure(
+            pairing: record.pairing, pin: channel.tls.peerPin, isStranger: false, reason: reason)
+        context.delegate?.connectionDidFail(failure)
         finish(.failed(reason))
     }
 }

@@ -99,7 +99,7 @@ package final class JoinClient {
     private func finish(_ outcome: Result<PairingRecord, JoinFailure>) {
         completion?(outcome)
         completion = nil
-        channel?.end(.ended(.joined))
+        channel?.end(.joined)
     }
 
     private func answered(_ envelope: Envelope) throws(WireError) {

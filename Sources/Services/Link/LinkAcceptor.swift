@@ -3,6 +3,7 @@
 // costs a paired device nothing but a place in a short queue that moves.
 
 import TandemCrypto
+import TandemIdentity
 import TandemLog
 package import TandemReactor
 package import TandemTransport
@@ -16,6 +17,7 @@ package final class LinkAcceptor {
     private let context: LinkContext
     private let budget = ConnectionBudget(limit: LinkAcceptor.connectionLimit)
     private var listeners: [StreamListener] = []
+    private var lastWarning: MonotonicTime?
     /// Oldest first.
     private var unknown: [AcceptedConnection] = []
     /// Connections that gave way to newer ones.
@@ -63,5 +65,17 @@ package final class LinkAcceptor {
         guard unknown.count >= Limits.unpinnedConnections else { return }
         crowdedOutConnections += 1
         unknown.removeFirst().crowdOut()
+        warn()
+    }
+
+    /// Tells of a flood at most once a minute: its lines would be part of the attack.
+    private func warn() {
+        let now = context.scheduler.now
+        if let lastWarning, now.since(lastWarning) < .seconds(60) { return }
+        lastWarning = now
+        context.log(
+            LogEvent(
+                .warning, "unknown peers crowd each other out",
+                .integer("limit", Limits.unpinnedConnections), .integer("so far", crowdedOutConnections)))
     }
 }

@@ -63,5 +63,8 @@ package struct LinkFailure: Sendable, Equatable {
     package let pairing: UniqueIdentifier?
     /// The peer's pin, once TLS proved one.
     package let pin: KeyIdentifier?
+    /// Nobody that this device is paired with: worth a line only to someone who looks for a fault, because anybody on
+    /// the network can cause as many as they like.
+    package let isStranger: Bool
     package let reason: LinkCloseReason
 }

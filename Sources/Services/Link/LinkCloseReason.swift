@@ -15,6 +15,8 @@ package enum LinkCloseReason: Error, Sendable, Equatable {
     case refused(RefusalName, String)
     /// The peer refused this side, by this name if we know it.
     case refusedByPeer(RefusalName?)
+    /// It was there for a join, which is done.
+    case joined
     /// TLS ended it.
     case notSecured(TLSError)
     /// It gave way to newer connections of unknown peers.
@@ -31,6 +33,7 @@ package enum LinkCloseReason: Error, Sendable, Equatable {
         case .endedByPeer(let name): "peer-" + (name?.rawValue ?? "bye")
         case .refused(let name, _): name.rawValue
         case .refusedByPeer(let name): "peer-refused-" + (name?.rawValue ?? "unknown")
+        case .joined: "joined"
         case .notSecured(let error): error.name
         case .crowdedOut: "crowded-out"
         case .noHeartbeat: "no-heartbeat"
@@ -55,6 +58,4 @@ package enum ByeName: String, Sendable, Hashable, CaseIterable {
     case stopping
     case replaced
     case unpaired
-    /// A join is done; never sent.
-    case joined
 }

@@ -19,7 +19,7 @@ package struct PeerGreeting: Sendable, Equatable {
     package let name: String
     /// New at each start of the peer's daemon.
     package let instance: UniqueIdentifier
-    package let situation: LinkSituation
+    package private(set) var situation: LinkSituation
 
     /// - Throws: the key that is missing.
     init(_ hello: Hello) throws(WireError) {
@@ -37,11 +37,19 @@ package struct PeerGreeting: Sendable, Equatable {
         situation = LinkSituation(epoch: link.epoch, received: link.received, sent: link.sent)
     }
 
+    /// The greeting as it counts in an epoch: what the peer said of another one is over.
+    func counting(in epoch: UInt64) -> PeerGreeting {
+        guard situation.epoch != epoch else { return self }
+        var greeting = self
+        greeting.situation = LinkSituation(epoch: epoch)
+        return greeting
+    }
+
     func judged(
-        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion
+        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, place: PairingRegistry.PeerHello.Place
     ) -> PairingRegistry.PeerHello {
         PairingRegistry.PeerHello(
             pairing: pairing, peer: peer, role: role, epoch: situation.epoch, hasNoSequences: situation.isEmpty,
-            version: version, device: device, name: name)
+            version: version, device: device, name: name, place: place)
     }
 }
