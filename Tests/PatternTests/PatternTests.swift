@@ -60,8 +60,8 @@ import Testing
     @Test(arguments: [
         ("^(a+)+$", String(repeating: "a", count: 64) + "!"),
         ("^(a|aa)+$", String(repeating: "a", count: 4096) + "!"),
-        ("(.*)*(.*)*(.*)*x", String(repeating: "ab", count: 2048)),
-        ("^(?:(?:a?){100}){3}a{300}b", String(repeating: "a", count: 300)),
+        ("(.*)*(.*)*(.*)*[xy]", String(repeating: "ab", count: 2048)),
+        ("^(a|a?)+[bc]$", String(repeating: "a", count: 60)),
     ])
     func aHostilePatternIsTooCostlyAndNeverAMatch(source: String, text: String) throws {
         let pattern = try Pattern(source)

@@ -6,6 +6,12 @@ public struct SettingChange: Sendable, Equatable {
     public let name: String
     public let old: SettingValue
     public let new: SettingValue
+
+    public init(name: String, old: SettingValue, new: SettingValue) {
+        self.name = name
+        self.old = old
+        self.new = new
+    }
 }
 
 /// The changes that happened as one.

@@ -1,0 +1,96 @@
+// Layers and batches: who wins, what observers are told, and that a payload applies whole or not at all.
+
+import TandemPattern
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct LayerTests {
+    private static let schema = SettingsSchema([
+        SettingDeclaration(
+            name: "logging", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+        SettingDeclaration(
+            name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(50...100),
+            initialValue: .integer(75)),
+        SettingDeclaration(
+            name: "colour", type: .string, editor: .edit, summary: "", pattern: "^#[a-f0-9]{6}$", allowsNothing: true,
+            initialValue: .nothing),
+    ])
+
+    @Test func theOrderOfLayersIsTheOrderOfPrecedence() {
+        let expected: [SettingLayer] = [
+            .signedOverride, .userEdit, .storedPreference, .environment, .file, .declaredDefault,
+        ]
+        #expect(SettingLayer.allCases == expected)
+        #expect(SettingLayer.allCases.sorted() == expected)
+    }
+
+    @Test func aHigherLayerHidesALowerOne() throws {
+        var layers = SettingLayers(Self.schema)
+        #expect(layers.value(at: 1) == .integer(75))
+        let preference = try layers.set(.integer(60), at: 1, in: .storedPreference)
+        #expect(preference.changes == [SettingChange(name: "volume", old: .integer(75), new: .integer(60))])
+        let payload = try Self.schema.payload(["volume": 90, "logging": true])
+        let signed = layers.replace(.signedOverride, with: payload, origin: .signed)
+        #expect(signed.origin == .signed)
+        #expect(signed.changes.map(\.name) == ["logging", "volume"])
+        #expect(try layers.set(.integer(61), at: 1, in: .storedPreference).changes.isEmpty)
+        #expect(layers.value(at: 1) == .integer(90))
+        #expect(layers.layer(at: 1) == .signedOverride)
+        let emptied = layers.replace(.signedOverride, with: nil, origin: .signed)
+        #expect(emptied["volume"] == SettingChange(name: "volume", old: .integer(90), new: .integer(61)))
+        #expect(layers.remove(at: 1, from: .storedPreference)["volume"]?.new == .integer(75))
+        #expect(layers.layer(at: 1) == .declaredDefault)
+    }
+
+    @Test func aPayloadWithOneBadValueAppliesNothingAndListsEveryMistake() throws {
+        #expect {
+            try Self.schema.payload(["logging": true, "volume": 101, "colour": "red", "speed": 1])
+        } throws: { error in
+            guard let error = error as? SettingsPayloadError else { return false }
+            return error.errors.map(\.rule.name) == ["pattern", "unknown-property", "maximum"]
+                && error.description.contains("volume: 101 is over the maximum 100")
+        }
+    }
+
+    @Test func anAbsentKeyHasNoOverride() throws {
+        var layers = SettingLayers(Self.schema)
+        _ = layers.replace(.signedOverride, with: try Self.schema.payload(["volume": 90]), origin: .signed)
+        let changes = layers.replace(.signedOverride, with: try Self.schema.payload(["logging": true]), origin: .signed)
+        #expect(changes.changes.map(\.name) == ["logging", "volume"])
+        #expect(layers.value(at: 1) == .integer(75))
+    }
+
+    @Test func anUnknownKeyIsRefusedUnlessItIsMarkedOptional() throws {
+        #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["speed": 1]) }
+        let payload = try Self.schema.payload(["speed": 1, "volume": 51], optional: ["speed", "colour"])
+        #expect(payload.ignored == ["speed"])
+        #expect(payload.values == [nil, .integer(51), nil])
+        #expect(throws: SettingsPayloadError.self) { try Self.schema.payload(["volume": 1], optional: ["volume"]) }
+    }
+
+    @Test func aRefusedValueChangesNothing() {
+        var layers = SettingLayers(Self.schema)
+        let before = layers.snapshot
+        #expect(throws: SettingError(property: "volume", value: "101", rule: .maximum("100"))) {
+            try layers.set(.integer(101), at: 1, in: .storedPreference)
+        }
+        #expect(layers.snapshot == before)
+    }
+
+    @Test func defaultsAreJudgedTogetherAndTheBadOnesKeepWhatWasDeclared() {
+        var layers = SettingLayers(Self.schema)
+        let problems = layers.replaceDefaults([.boolean(true), .integer(10), .string("blue")])
+        #expect(problems.count == 2)
+        #expect(problems.first?.description == "default of volume: 10 is under the minimum 50")
+        #expect(layers.value(at: 0) == .boolean(true))
+        #expect(layers.value(at: 1) == .integer(75))
+    }
+
+    @Test func theSnapshotNamesEveryProperty() {
+        let snapshot = SettingLayers(Self.schema).snapshot
+        #expect(snapshot["volume"] == .integer(75))
+        #expect(snapshot["colour"] == .nothing)
+        #expect(snapshot["speed"] == nil)
+    }
+}

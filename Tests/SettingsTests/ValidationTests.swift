@@ -1,0 +1,143 @@
+// One validator for every way in: bounds in the property's own type, choices, regular expressions, whole payloads.
+
+import TandemPattern
+import TandemPropertyList
+import TandemSettings
+import Testing
+
+@Suite struct ValidationTests {
+    private static func schema(_ declaration: SettingDeclaration) -> SettingsSchema {
+        var named = declaration
+        named.name = "property"
+        return SettingsSchema([named])
+    }
+
+    private static func broken(_ declaration: SettingDeclaration, by value: SettingValue) -> String? {
+        schema(declaration).problem(of: value, at: 0)?.rule.name
+    }
+
+    @Test func sliderBoundsAreInclusive() {
+        let volume = SettingDeclaration(
+            type: .integer, editor: .slider, summary: "Alarm volume", bounds: .integer(50...100), icon: .volume,
+            initialValue: .integer(75))
+        let expected: [(Int, String?)] = [(49, "minimum"), (50, nil), (100, nil), (101, "maximum")]
+        for (value, rule) in expected { #expect(Self.broken(volume, by: .integer(value)) == rule, "\(value)") }
+    }
+
+    @Test func floatBoundsAreFloats() {
+        let decibel = SettingDeclaration(
+            type: .float, editor: .slider, summary: "Noise", bounds: .float(60.5...120.41), initialValue: .float(70))
+        #expect(Double(Float(120.41)) > 120.41)
+        #expect(Self.broken(decibel, by: .float(120.41)) == nil)
+        #expect(SettingValue(.real(120.41), as: .float) == .float(120.41))
+        let accuracy = SettingDeclaration(
+            type: .float, editor: .edit, summary: "Accuracy", bounds: .float(-2.1...4.1), pattern: "",
+            initialValue: .float(0))
+        #expect(Self.broken(accuracy, by: .float(-2.1)) == nil)
+        #expect(Self.broken(accuracy, by: .float(4.2)) == "maximum")
+        #expect(Self.broken(accuracy, by: .float(.nan)) == "finite")
+        #expect(Self.broken(accuracy, by: .float(.infinity)) == "finite")
+    }
+
+    @Test func anEditTakesItsOwnTypeOnly() {
+        let levels = SettingDeclaration(
+            type: .integer, editor: .edit, summary: "Levels", bounds: .integer(1...5), pattern: "",
+            initialValue: .integer(1))
+        #expect(Self.broken(levels, by: .integer(0)) == "minimum")
+        #expect(Self.broken(levels, by: .integer(3)) == nil)
+        #expect(Self.broken(levels, by: .integer(6)) == "maximum")
+        #expect(SettingValue("3.5", as: .integer) == nil)
+        #expect(SettingValue(3.0, as: .integer) == nil)
+        #expect(SettingValue(true, as: .integer) == nil)
+        #expect(SettingValue(1, as: .boolean) == nil)
+        #expect(Self.broken(levels, by: .string("3")) == "type")
+    }
+
+    @Test func aChoiceTakesOnlyWhatIsListed() {
+        let rating = SettingDeclaration(
+            type: .integer, editor: .choice, summary: "Rating",
+            choices: [
+                SettingChoice(label: "Low", value: .integer(10)), SettingChoice(label: "Average", value: .integer(50)),
+                SettingChoice(label: "Excellent", value: .integer(95)),
+            ], initialValue: .integer(50))
+        #expect(Self.broken(rating, by: .integer(50)) == nil)
+        #expect(Self.broken(rating, by: .integer(51)) == "choice")
+    }
+
+    @Test func anEditableChoiceTakesOthersWithinItsRule() {
+        let duration = SettingDeclaration(
+            type: .integer, editor: .editableChoice, summary: "Duration", bounds: .integer(0...365),
+            choices: [SettingChoice(label: "Week", value: .integer(7))], initialValue: .integer(0))
+        #expect(Self.broken(duration, by: .integer(7)) == nil)
+        #expect(Self.broken(duration, by: .integer(45)) == nil)
+        #expect(Self.broken(duration, by: .integer(366)) == "maximum")
+    }
+
+    @Test func insideTheRangeIsNotEnoughIfTheExpressionFails() {
+        let pattern = #"^(0?[0-9]?[0-9]|[1-2][0-9][0-9]|3[0-5][0-9]|36[0-5])?(?:\.\d+)?$"#
+        let server = SettingDeclaration(
+            type: .double, editor: .edit, summary: "Forward", bounds: .double(0...366), pattern: pattern,
+            initialValue: .double(0))
+        #expect(Self.broken(server, by: .double(365.99)) == nil)
+        #expect(Self.broken(server, by: .double(366)) == "pattern")
+    }
+
+    @Test func aColourNeedsItsHashAndTheDeclarationCheckFindsTheOneWithout() {
+        let colour = SettingDeclaration(
+            type: .string, editor: .editableChoice, summary: "Colour", pattern: "^#([a-f0-9]{6})$",
+            choices: [
+                SettingChoice(label: "Rose", value: .string("#ffe4e1")),
+                SettingChoice(label: "Blue", value: .string("add8e6")),
+            ], allowsNothing: true, initialValue: .nothing)
+        #expect(Self.broken(colour, by: .string("#ffe4e1")) == nil)
+        #expect(Self.broken(colour, by: .string("add8e6")) == "pattern")
+        #expect(Self.broken(colour, by: .string("#FFFFFF")) == "pattern")
+        #expect(Self.broken(colour, by: .nothing) == nil)
+        let problems = Self.schema(colour).problems
+        #expect(problems.count == 1)
+        #expect(problems.first?.description.contains("'Blue'") == true)
+        #expect(problems.first?.description.contains("add8e6") == true)
+    }
+
+    @Test func aCostlyExpressionIsNeverAMatch() {
+        let text = SettingDeclaration(
+            type: .string, editor: .edit, summary: "Text", pattern: "^(a+)+$", initialValue: .string("a"))
+        let hostile = SettingValue.string(String(repeating: "a", count: 64) + "!")
+        #expect(Self.broken(text, by: hostile) == "pattern-too-costly")
+    }
+
+    @Test func declarationMistakesAreAllFound() {
+        let bad = SettingDeclaration(
+            name: "a", type: .integer, editor: .choice, summary: "", pattern: "(", initialValue: .integer(0))
+        let twice = SettingDeclaration(
+            name: "a", type: .integer, editor: .choice, summary: "",
+            choices: [
+                SettingChoice(label: "x", value: .integer(1)), SettingChoice(label: "x", value: .integer(2)),
+            ], initialValue: .integer(1))
+        let unnamed = SettingDeclaration(type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false))
+        let problems = SettingsSchema([bad, twice, unnamed]).problems
+        #expect(problems.contains(.duplicateName("a")))
+        #expect(problems.contains(.duplicateLabel(property: "a", label: "x")))
+        #expect(problems.contains(.noChoices(property: "a")))
+        #expect(problems.contains(.invalidName("")))
+        #expect(problems.contains { if case .invalidPattern = $0 { true } else { false } })
+        #expect(SettingsSchema([]).problems == [.noProperties])
+    }
+
+    @Test func shortestDecimalTextHasNoExponentAndNoNeedlessFraction() {
+        let texts: [(SettingValue, String)] = [
+            (.double(56), "56"), (.double(0.5), "0.5"), (.double(1e21), "1" + String(repeating: "0", count: 21)),
+            (.double(1.5e-7), "0.00000015"), (.double(-0.0), "0"), (.double(365.99), "365.99"),
+            (.double(-1234.5), "-1234.5"), (.float(120.41), "120.41"), (.float(16_777_216), "16777216"),
+            (.double(1e16), "10000000000000000"), (.integer(-7), "-7"), (.boolean(true), "true"),
+            (.double(.greatestFiniteMagnitude), "17976931348623157" + String(repeating: "0", count: 292)),
+        ]
+        for (value, text) in texts { #expect(value.text == text) }
+    }
+
+    @Test func textOfOthersIsShownEscapedAndCut() {
+        let value = SettingValue.string("a\n\u{1b}[31m" + String(repeating: "x", count: 500))
+        #expect(value.description.utf8.count < 140)
+        #expect(value.description.unicodeScalars.allSatisfy { $0.value >= 32 })
+    }
+}
