@@ -5,7 +5,7 @@
 package import TandemIdentity
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
-package struct ConfigurationSlot: Sendable {
+package struct ConfigurationSlot: Sendable, Equatable {
     /// What the slot is doing.
     package enum Phase: Sendable, Equatable {
         case idle

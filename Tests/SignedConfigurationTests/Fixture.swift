@@ -1,0 +1,112 @@
+// One signer, one secondary and one configuration that every case starts from. Keys are made anew in each run: nothing
+// here may depend on which they are.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+enum Fixture {
+    static let key = ConfigurationPrivateKey.generate()
+    static let stranger = ConfigurationPrivateKey.generate()
+    static let now = WallTime(seconds: 1_800_000_000)
+    static let delivery = ConfigurationDelivery(pairing: .random(), nonce: .random())
+
+    static func application() throws -> ApplicationIdentifier { try ApplicationIdentifier("org.example.alarm") }
+
+    static func target() throws -> PairedIdentifier { try PairedIdentifier(text: "custom:hw-1") }
+
+    static func device() throws -> UniqueIdentifier {
+        try #require(UniqueIdentifier(bytes: Array(0..<16)))
+    }
+
+    static func payload(version: UInt64 = 7) throws -> ConfigurationPayload {
+        ConfigurationPayload(
+            application: try application(), role: .secondary, target: try target(), version: version,
+            transaction: .random(), issued: now.seconds - 60, values: ["logging": true, "volume": 80])
+    }
+
+    /// A signed configuration, with changes to its payload.
+    static func envelope(
+        version: UInt64 = 7, _ change: (inout ConfigurationPayload) throws -> Void = { _ in }
+    ) throws -> [UInt8] {
+        var payload = try payload(version: version)
+        try change(&payload)
+        return try ConfigurationSigner.sign(payload, with: [key])
+    }
+
+    /// An envelope whose payload has these fields besides the usual ones, well signed.
+    static func envelope(fields: [String: PropertyListValue?]) throws -> [UInt8] {
+        var dictionary = try payload().dictionary
+        for (name, value) in fields { dictionary[name] = value }
+        return try SignedEnvelope.bytes(
+            try PropertyListWriter.write(dictionary), type: .configuration, signedWith: [key.key])
+    }
+
+    static func context(_ profile: VerificationProfile = .full) throws -> VerificationContext {
+        VerificationContext(
+            profile: profile, application: try application(), role: .secondary,
+            anchor: .trusted(TrustedKeySet(key.publicKey)), target: try target(), device: try device(), now: now)
+    }
+
+    static func slot() throws -> ConfigurationSlot {
+        let key = ConfigurationSlotKey(application: try application(), role: .secondary, target: try target())
+        return ConfigurationSlot(key: key, device: try device())
+    }
+
+    /// A slot whose app is connected and has applied version 6.
+    static func usedSlot() throws -> ConfigurationSlot {
+        var slot = try slot()
+        _ = slot.applicationConnected()
+        try apply(try envelope(version: 6), to: &slot)
+        return slot
+    }
+
+    /// Brings a configuration to `applied` as a daemon and its app do.
+    static func apply(_ envelope: [UInt8], to slot: inout ConfigurationSlot) throws {
+        let transition = slot.received(envelope, by: delivery, in: try context())
+        guard case .handOver(let handOver)? = transition.effects.first else {
+            Issue.record("not handed over: \(transition)")
+            return
+        }
+        let applicable = try ApplicableConfiguration(verifying: handOver.envelope, in: try context())
+        let answer = slot.answered(HandOverReply(applied: applicable.verified), now: now)
+        #expect(answer.verdict == .applied)
+        #expect(slot.active?.record.envelope == envelope)
+    }
+
+    /// The bytes are refused by this name, nothing has changed by it, and the next valid configuration applies.
+    static func expectRejected(
+        _ bytes: [UInt8], _ rejection: Rejection, in context: VerificationContext? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        var slot = try usedSlot()
+        let before = slot
+        let transition = slot.received(bytes, by: delivery, in: try context ?? self.context(.staging))
+        #expect(transition.verdict == .rejected(rejection), sourceLocation: sourceLocation)
+        #expect(slot == before, "a refusal changes nothing", sourceLocation: sourceLocation)
+        guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1 else {
+            Issue.record("a refusal is reported and does nothing else", sourceLocation: sourceLocation)
+            return
+        }
+        #expect(facts.verdict == .rejected(rejection), sourceLocation: sourceLocation)
+        #expect(facts.good?.version == 6, sourceLocation: sourceLocation)
+        try apply(try envelope(version: 1000), to: &slot)
+    }
+}
+
+/// A small repeatable generator (SplitMix64), so that a failing run can be run again.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

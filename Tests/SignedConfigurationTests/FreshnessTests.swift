@@ -1,0 +1,157 @@
+// Versions, replays and clocks, on the state of a slot: a refusal never moves anything, and what is old never comes back.
+
+import TandemIdentity
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct FreshnessTests {
+    @Test func aLowerVersionIsRollback() throws {
+        try Fixture.expectRejected(try Fixture.envelope(version: 5), .rollback)
+        try Fixture.expectRejected(try Fixture.envelope(version: 1), .rollback)
+    }
+
+    @Test func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try #require(slot.active?.record.envelope)
+        let before = slot
+        var context = try Fixture.context(.staging)
+        context.now = Fixture.now + .seconds(3600)
+        let transition = slot.received(bytes, by: Fixture.delivery, in: context)
+        #expect(transition.verdict == .applied)
+        #expect(transition.effects.isEmpty)
+        #expect(transition.changes.count == 1)
+        #expect(slot == before)
+    }
+
+    @Test func theSameVersionWithOtherBytesIsEquivocation() throws {
+        try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)
+    }
+
+    @Test func theFloorOfAnAppliedConfigurationHolds() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope(version: 7) { $0.floor = 20 }, to: &slot)
+        for version: UInt64 in [8, 19] {
+            let transition = slot.received(
+                try Fixture.envelope(version: version), by: Fixture.delivery, in: try Fixture.context())
+            #expect(transition.verdict == .rejected(.rollback))
+        }
+        try Fixture.apply(try Fixture.envelope(version: 20), to: &slot)
+    }
+
+    @Test func expiryStopsNewAppliesAndNeverRemovesWhatIsActive() throws {
+        let seconds = Fixture.now.seconds
+        try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds }, .expired)
+        try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds - 1 }, .expired)
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope { $0.expires = seconds + 1 }, to: &slot)
+        let later = Fixture.now + .seconds(315_360_000)
+        #expect(slot.timePassed(running: .seconds(60), now: later) == ApplyTransition())
+        #expect(slot.active?.record.version == 7)
+    }
+
+    @Test func whatLiesInTheFutureIsRefused() throws {
+        let seconds = Fixture.now.seconds
+        try Fixture.expectRejected(try Fixture.envelope { $0.issued = seconds + 301 }, .future)
+        try Fixture.expectRejected(try Fixture.envelope { $0.notBefore = seconds + 301 }, .future)
+        try Fixture.expectRejected(try Fixture.envelope { $0.issued = .max }, .future)
+    }
+
+    @Test func anUnsetClockKeepsTheConfigurationUntilTheClockIsRight() throws {
+        var slot = try Fixture.usedSlot()
+        let active = slot.active
+        var context = try Fixture.context(.staging)
+        context.now = WallTime(seconds: 0)
+        let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(waiting.verdict == .rejected(.clockUnset))
+        #expect(waiting.verdict?.isProvisional == true)
+        #expect(slot.phase == .waitingForClock)
+        #expect(slot.active == active)
+        #expect(slot.clockMoved(in: context) == ApplyTransition())
+        context.now = Fixture.now
+        let retried = slot.clockMoved(in: context)
+        guard case .handOver? = retried.effects.first else {
+            Issue.record("not handed over: \(retried)")
+            return
+        }
+        #expect(slot.phase == .handed)
+    }
+
+    @Test func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
+        var slot = try Fixture.usedSlot()
+        var context = try Fixture.context(.staging)
+        context.now = WallTime(seconds: 0)
+        let bytes = try Fixture.envelope { $0.expires = Fixture.now.seconds }
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        context.now = Fixture.now
+        let retried = slot.clockMoved(in: context)
+        #expect(retried.verdict == .rejected(.expired))
+        #expect(retried.changes.contains(.staged(nil)))
+        #expect(slot.staged == nil)
+        #expect(slot.phase == .idle)
+    }
+
+    @Test func theClockFloorRisesWithWhatIsAppliedButNeverAboveTheClock() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope { $0.issued = Fixture.now.seconds + 200 }
+        let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
+        guard case .handOver(let handOver)? = transition.effects.first else {
+            Issue.record("not handed over")
+            return
+        }
+        let verified = try ApplicableConfiguration(verifying: handOver.envelope, in: try Fixture.context()).verified
+        let answer = slot.answered(HandOverReply(applied: verified), now: Fixture.now)
+        #expect(answer.changes.contains(.clockFloor(Fixture.now)))
+    }
+
+    @Test func oneNowDecidesAllSteps() throws {
+        let seconds = Fixture.now.seconds
+        let bytes = try Fixture.envelope {
+            $0.issued = seconds + 300
+            $0.notBefore = seconds + 300
+            $0.expires = seconds + 301
+        }
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
+    }
+
+    @Test func afterUnpairingNothingUpToTheMarkComesBack() throws {
+        var slot = try Fixture.usedSlot()
+        let old = try #require(slot.active?.record.envelope)
+        let transition = slot.closed()
+        #expect(transition.changes.contains(.active(nil)))
+        #expect(transition.effects == [.reload])
+        #expect(slot.active == nil)
+        #expect(slot.mark?.isClosed == true)
+        for bytes in [old, try Fixture.envelope(version: 6), try Fixture.envelope(version: 3)] {
+            let refused = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
+            #expect(refused.verdict == .rejected(.rollback))
+        }
+        try Fixture.apply(try Fixture.envelope(version: 7), to: &slot)
+        #expect(slot.mark?.isClosed == false)
+    }
+
+    @Test func aLifetimeRevertsWhatIsAppliedAndNoClockExtendsIt() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
+        let old = try #require(slot.active?.record.envelope)
+        let clockBack = WallTime(seconds: Fixture.now.seconds - 691_200)
+        #expect(slot.timePassed(running: .seconds(604_799), now: clockBack).effects.isEmpty)
+        #expect(slot.active?.elapsed == 604_799_000)
+        let reverted = slot.timePassed(running: .seconds(1), now: clockBack)
+        #expect(reverted.changes.contains(.active(nil)))
+        #expect(reverted.effects == [.reload])
+        #expect(slot.active == nil)
+        let again = slot.received(old, by: Fixture.delivery, in: try Fixture.context())
+        #expect(again.verdict == .rejected(.rollback))
+        try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+    }
+
+    @Test func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
+        let early = slot.timePassed(running: .zero, now: Fixture.now + .seconds(604_799))
+        #expect(early.effects.isEmpty)
+        #expect(slot.timePassed(running: .zero, now: Fixture.now).effects.isEmpty)
+        #expect(slot.active?.elapsed == 604_799_000)
+        #expect(slot.timePassed(running: .zero, now: Fixture.now + .seconds(604_800)).effects == [.reload])
+    }
+}

@@ -1,0 +1,124 @@
+// A device's signed word: what it says, and everything that makes a primary disbelieve it.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct ReportTests {
+    private static let key = ReportPrivateKey.generate()
+
+    private static func report(counter: UInt64 = 1, verdict: Verdict = .applied) throws -> ConfigurationReport {
+        let facts = ReportFacts(
+            delivery: Fixture.delivery,
+            key: ConfigurationSlotKey(
+                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
+            digest: SHA256.digest([1, 2, 3]), transaction: .random(), version: 7, verdict: verdict, text: "fine",
+            good: GoodConfiguration(version: 7, digest: SHA256.digest([1, 2, 3])))
+        return ConfigurationReport(facts, device: try Fixture.device(), counter: counter, time: Fixture.now)
+    }
+
+    private static func verifier() throws -> ReportVerifier {
+        ReportVerifier(
+            key: key.publicKey, device: try Fixture.device(), pairing: Fixture.delivery.pairing,
+            open: [Fixture.delivery.nonce])
+    }
+
+    @Test func aReportReadsBackAsItWasSigned() throws {
+        var verifier = try Self.verifier()
+        let report = try Self.report()
+        #expect(try verifier.accept(report.signed(with: Self.key)) == report)
+        #expect(verifier.counter == 1)
+        #expect(verifier.open.isEmpty)
+    }
+
+    @Test func aReplayedReportIsRefused() throws {
+        var verifier = try Self.verifier()
+        let waiting = try Self.report(counter: 5, verdict: .waitingForApplication).signed(with: Self.key)
+        _ = try verifier.accept(waiting)
+        #expect(throws: ReportFailure.replayed) { try verifier.accept(waiting) }
+        let older = try Self.report(counter: 4).signed(with: Self.key)
+        #expect(throws: ReportFailure.replayed) { try verifier.accept(older) }
+        #expect(try verifier.accept(try Self.report(counter: 6).signed(with: Self.key)).facts.verdict == .applied)
+        let afterwards = try Self.report(counter: 7).signed(with: Self.key)
+        #expect(throws: ReportFailure.wrongNonce) { try verifier.accept(afterwards) }
+    }
+
+    @Test func anothersReportIsRefusedAndChangesNothing() throws {
+        var verifier = try Self.verifier()
+        let foreign = try Self.report(counter: 9).signed(with: ReportPrivateKey.generate())
+        #expect(throws: ReportFailure.threshold) { try verifier.accept(foreign) }
+        var elsewhere = ReportVerifier(
+            key: Self.key.publicKey, device: .random(), pairing: Fixture.delivery.pairing,
+            open: [Fixture.delivery.nonce])
+        let own = try Self.report().signed(with: Self.key)
+        #expect(throws: ReportFailure.wrongDevice) { try elsewhere.accept(own) }
+        #expect(verifier.counter == 0)
+        #expect(throws: Never.self) { try verifier.accept(own) }
+    }
+
+    @Test func everyBitOfASignedReportMatters() throws {
+        let bytes = try Self.report().signed(with: Self.key)
+        for index in bytes.indices {
+            var verifier = try Self.verifier()
+            var changed = bytes
+            changed[index] ^= 0x10
+            #expect(throws: ReportFailure.self, "byte \(index)") { try verifier.accept(changed) }
+            #expect(verifier.counter == 0)
+        }
+    }
+
+    @Test func aConfigurationIsNoReport() throws {
+        var verifier = try Self.verifier()
+        let payload = try PropertyListWriter.write(try Self.report().dictionary)
+        let asConfiguration = try SignedEnvelope.bytes(payload, type: .configuration, signedWith: [Self.key.key])
+        #expect(throws: ReportFailure.wrongType) { try verifier.accept(asConfiguration) }
+        let twice = try SignedEnvelope.bytes(payload, type: .report, signedWith: [Self.key.key, Self.key.key])
+        #expect(throws: ReportFailure.threshold) { try verifier.accept(twice) }
+        #expect(throws: ReportFailure.malformed) { try verifier.accept([1, 2, 3]) }
+    }
+
+    @Test(
+        arguments: [
+            ("typ", "config"), ("device", .data([1])), ("counter", 0), ("verdict", "fine"), ("text", 7),
+            ("goodVer", nil), ("extra", 1), ("nonce", nil), ("role", "both"),
+            ("text", .string(String(repeating: "x", count: 257))),
+        ] as [(String, PropertyListValue?)])
+    func aReportOfAnotherFormIsRefused(field: String, value: PropertyListValue?) throws {
+        var fields = try Self.report().dictionary
+        fields[field] = value
+        let bytes = try SignedEnvelope.bytes(
+            try PropertyListWriter.write(fields), type: .report, signedWith: [Self.key.key])
+        var verifier = try Self.verifier()
+        #expect(throws: ReportFailure.payloadMalformed) { try verifier.accept(bytes) }
+    }
+
+    @Test func textIsCutAtTheLimitOnAWholeCharacter() throws {
+        let text = String(repeating: "\u{20ac}", count: 200)
+        let facts = ReportFacts(
+            delivery: Fixture.delivery,
+            key: ConfigurationSlotKey(
+                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
+            digest: SHA256.digest([]), transaction: nil, version: nil, verdict: .rejected(.threshold), text: text,
+            good: nil)
+        #expect(facts.text?.utf8.count == 255)
+    }
+
+    @Test func everyVerdictHasOneName() {
+        let verdicts =
+            [Verdict.applied, .waitingForApplication, .superseded] + Rejection.allCases.map { .rejected($0) }
+        #expect(Set(verdicts.map(\.name)).count == verdicts.count)
+        for verdict in verdicts { #expect(Verdict(name: verdict.name) == verdict) }
+        #expect(Verdict(name: "Applied") == nil)
+    }
+
+    @Test func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() {
+        var gate = EarlyFailureGate()
+        let start = MonotonicTime(nanoseconds: 1_000_000_000)
+        #expect(gate.failed(at: start) == 1)
+        for second in 1...59 { #expect(gate.failed(at: start + .seconds(second)) == nil) }
+        #expect(gate.failed(at: start + .seconds(60)) == 60)
+        #expect(gate.failed(at: start + .seconds(61)) == nil)
+    }
+}

@@ -1,0 +1,181 @@
+// Signatures and thresholds: what counts, what is ignored, what is refused, and that no change of a single bit anywhere
+// ever passes.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct SignatureTests {
+    private static func signature(
+        _ key: ConfigurationPrivateKey, over body: [UInt8], type: SignedPayloadType = .configuration,
+        as identifier: [UInt8]? = nil
+    ) -> EnvelopeSignature {
+        EnvelopeSignature(
+            keyIdentifier: identifier ?? key.publicKey.identifier.bytes,
+            bytes: key.key.sign(PreAuthenticationEncoding.bytes(type: type.rawValue, body: body)))
+    }
+
+    private static func envelope(_ signatures: ([UInt8]) -> [EnvelopeSignature]) throws -> [UInt8] {
+        let body = try PropertyListWriter.write(try Fixture.payload().dictionary)
+        return try SignedEnvelope.bytes(
+            body, type: SignedPayloadType.configuration.rawValue, signatures: signatures(body))
+    }
+
+    private static func context(_ keys: TrustedKeySet) throws -> VerificationContext {
+        var context = try Fixture.context()
+        context.anchor = .trusted(keys)
+        return context
+    }
+
+    @Test func everyBitFlippedInPayloadTypeAndSignatureIsRefused() throws {
+        let bytes = try Fixture.envelope()
+        let context = try Fixture.context()
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: context) }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[index] ^= 1 << UInt8(bit)
+                Self.expectNoFalseAccept(changed, of: bytes, in: context, "byte \(index), bit \(bit)")
+            }
+        }
+    }
+
+    @Test func threeThousandSeededMutationsAreNeverAccepted() throws {
+        let bytes = try Fixture.envelope()
+        let context = try Fixture.context()
+        var generator = SeededGenerator(seed: 20_261_121)
+        for round in 0..<3_500 {
+            let changed = Self.mutated(bytes, using: &generator)
+            Self.expectNoFalseAccept(changed, of: bytes, in: context, "round \(round)")
+        }
+    }
+
+    /// Bytes may differ where nothing is signed (a keyid that is not used); what is applied is what was signed.
+    private static func expectNoFalseAccept(
+        _ changed: [UInt8], of bytes: [UInt8], in context: VerificationContext, _ comment: Comment
+    ) {
+        guard changed != bytes else { return }
+        #expect(throws: VerificationFailure.self, comment) {
+            try ApplicableConfiguration(verifying: changed, in: context)
+        }
+    }
+
+    private static func mutated(_ bytes: [UInt8], using generator: inout SeededGenerator) -> [UInt8] {
+        var changed = bytes
+        for _ in 0..<Int.random(in: 1...3, using: &generator) {
+            let place = Int.random(in: 0..<changed.count, using: &generator)
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0: changed[place] = UInt8.random(in: 0...255, using: &generator)
+            case 1: changed.remove(at: place)
+            case 2: changed.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+            case 3: changed.removeLast(min(changed.count - 1, place))
+            case 4: changed.swapAt(place, Int.random(in: 0..<changed.count, using: &generator))
+            default: changed += changed.prefix(place)
+            }
+        }
+        return changed
+    }
+
+    @Test func aKeyIdentifierIsAnIndexAndNoEvidence() throws {
+        let own = Fixture.key.publicKey.identifier.bytes
+        let wrongKey = try Self.envelope { [Self.signature(Fixture.stranger, over: $0, as: own)] }
+        try Fixture.expectRejected(wrongKey, .threshold)
+        for identifier in [[], Array(own.dropLast()), Fixture.stranger.publicKey.identifier.bytes] {
+            try Fixture.expectRejected(
+                try Self.envelope { [Self.signature(Fixture.key, over: $0, as: identifier)] }, .threshold)
+        }
+    }
+
+    @Test func unsignedAndForeignEnvelopesAreRefused() throws {
+        try Fixture.expectRejected(try Self.envelope { _ in [] }, .threshold)
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(), with: [Fixture.stranger])
+        try Fixture.expectRejected(foreign, .threshold)
+    }
+
+    @Test func aGoodSignatureForAnotherTypeIsNone() throws {
+        let body = try PropertyListWriter.write(try Fixture.payload().dictionary)
+        let asReport = try SignedEnvelope.bytes(body, type: .report, signedWith: [Fixture.key.key])
+        try Fixture.expectRejected(asReport, .wrongType)
+        try Fixture.expectRejected(
+            try Self.envelope { [Self.signature(Fixture.key, over: $0, type: .report)] }, .threshold)
+    }
+
+    @Test func oneKeyTwiceIsRefusedAndNeverCountsTwice() throws {
+        let twice = try Self.envelope { body in
+            [Self.signature(Fixture.key, over: body), Self.signature(Fixture.key, over: body)]
+        }
+        try Fixture.expectRejected(twice, .duplicateKeyIdentifier)
+        let second = ConfigurationPrivateKey.generate()
+        let two = try TrustedKeySet(version: 1, keys: [Fixture.key.publicKey, second.publicKey], threshold: 2)
+        let underOther = try Self.envelope { body in
+            [
+                Self.signature(Fixture.key, over: body),
+                Self.signature(Fixture.key, over: body, as: second.publicKey.identifier.bytes),
+            ]
+        }
+        try Fixture.expectRejected(underOther, .threshold, in: try Self.context(two))
+        let listedOften = Array(repeating: Fixture.key.publicKey, count: 9)
+        #expect(throws: Rejection.keySetIllegal) {
+            try TrustedKeySet(version: 1, keys: listedOften, threshold: 6)
+        }
+    }
+
+    @Test func thresholdsCountDistinctGoodSignatures() throws {
+        let keys = (0..<3).map { _ in ConfigurationPrivateKey.generate() }
+        let set = try TrustedKeySet(version: 1, keys: keys.map(\.publicKey), threshold: 2)
+        let context = try Self.context(set)
+        let one = try Self.envelope { [Self.signature(keys[0], over: $0)] }
+        try Fixture.expectRejected(one, .threshold, in: context)
+        let enough = try Self.envelope { body in
+            [
+                Self.signature(keys[0], over: body), Self.signature(Fixture.stranger, over: body),
+                EnvelopeSignature(keyIdentifier: keys[1].publicKey.identifier.bytes, bytes: [1, 2, 3]),
+                Self.signature(keys[2], over: body),
+                EnvelopeSignature(keyIdentifier: [7], bytes: []),
+            ]
+        }
+        let applicable = try ApplicableConfiguration(verifying: enough, in: context)
+        #expect(applicable.verified.signers == [keys[0].publicKey.identifier, keys[2].publicKey.identifier])
+    }
+
+    @Test(arguments: [0, -1, 3])
+    func aThresholdOutsideTheNumberOfKeysIsIllegal(threshold: Int) {
+        let keys = [Fixture.key.publicKey, Fixture.stranger.publicKey]
+        #expect(throws: Rejection.keySetIllegal) {
+            try TrustedKeySet(version: 1, keys: keys, threshold: threshold)
+        }
+    }
+
+    @Test func aRevokedKeyCountsForNothingNewAndMarksWhatIsActive() throws {
+        let revoked = try TrustedKeySet(
+            version: 1, keys: [Fixture.key.publicKey], threshold: 1, revoked: [Fixture.key.publicKey.identifier])
+        let bytes = try Fixture.envelope()
+        #expect(throws: VerificationFailure(.threshold, "")) {
+            try ApplicableConfiguration(verifying: bytes, in: try Self.context(revoked))
+        }
+        var loading = try Self.context(revoked)
+        loading.profile = .load
+        #expect(try ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
+        loading.anchor = .trusted(TrustedKeySet(Fixture.key.publicKey))
+        #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
+    }
+
+    @Test func waivingCoversSignaturesAndNothingElse() throws {
+        var context = try Fixture.context()
+        context.allowsInvalidSignatures = true
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(), with: [Fixture.stranger])
+        #expect(try ApplicableConfiguration(verifying: foreign, in: context).verified.waived == .threshold)
+        let good = try Fixture.envelope()
+        #expect(try ApplicableConfiguration(verifying: good, in: context).verified.waived == nil)
+        context.target = try PairedIdentifier(text: "custom:hw-2")
+        #expect(throws: VerificationFailure(.wrongTarget, "")) {
+            try ApplicableConfiguration(verifying: foreign, in: context)
+        }
+        context.anchor = .none
+        #expect(throws: VerificationFailure(.noKey, "")) {
+            try ApplicableConfiguration(verifying: foreign, in: context)
+        }
+    }
+}

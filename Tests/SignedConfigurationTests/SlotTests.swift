@@ -1,0 +1,230 @@
+// The apply path of a daemon: stage, hand over, believe the app about the bytes it was given, commit. Each durable step
+// can be the last one before a crash.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct SlotTests {
+    private static func reply(to slot: ConfigurationSlot, _ verdict: String, text: String? = nil) throws
+        -> HandOverReply
+    {
+        let digest = try #require(slot.staged?.record.digest)
+        var message: PropertyListDictionary = ["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]
+        message["tandem.text"] = text.map { .string($0) }
+        return try #require(HandOverReply(message))
+    }
+
+    @Test func withoutItsAppAConfigurationIsStagedAndWaits() throws {
+        var slot = try Fixture.slot()
+        let transition = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(transition.verdict == .waitingForApplication)
+        #expect(transition.effects.isEmpty)
+        let staged = try #require(slot.staged)
+        #expect(transition.changes.first == .staged(staged))
+        #expect(slot.active == nil)
+        #expect(slot.mark == nil)
+        let connected = slot.applicationConnected()
+        #expect(connected.effects == [.handOver(HandOver(staged))])
+        #expect(slot.phase == .handed)
+    }
+
+    @Test func theAppsVerdictCommitsFileMarkFloorAndReportTogether() throws {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        let bytes = try Fixture.envelope()
+        let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(transition.verdict == nil)
+        let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        #expect(answer.verdict == .applied)
+        let active = try #require(slot.active)
+        #expect(active.record.envelope == bytes)
+        let mark = try #require(slot.mark)
+        #expect(mark.version == 7 && mark.digest == active.record.digest && mark.isActive)
+        guard answer.changes.count == 5, case .report(let facts)? = answer.changes.last else {
+            Issue.record("active, mark, floor, staged removed, report: \(answer.changes)")
+            return
+        }
+        #expect(Array(answer.changes.prefix(2)) == [.active(active), .mark(mark)])
+        #expect(answer.changes[3] == .staged(nil))
+        #expect(facts.verdict == .applied && facts.good?.version == 7 && facts.delivery == Fixture.delivery)
+    }
+
+    @Test func aRejectionByTheAppKeepsTheLastGoodOne() throws {
+        var slot = try Fixture.usedSlot()
+        let before = slot
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let answer = slot.answered(try Self.reply(to: slot, "schema", text: "volume: too high"), now: Fixture.now)
+        #expect(answer.verdict == .rejected(.schema))
+        #expect(answer.changes.first == .staged(nil))
+        #expect(slot == before)
+        try Fixture.apply(try Fixture.envelope(version: 7), to: &slot)
+    }
+
+    @Test func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let digest = PropertyListValue.data(SHA256.digest([1]))
+        let other = try #require(HandOverReply(["tandem.verdict": "applied", "tandem.digest": digest]))
+        let before = slot
+        #expect(slot.answered(other, now: Fixture.now) == ApplyTransition())
+        #expect(slot == before)
+        let good = try Self.reply(to: slot, "applied")
+        #expect(slot.answered(good, now: Fixture.now).verdict == .applied)
+        #expect(slot.answered(good, now: Fixture.now) == ApplyTransition())
+    }
+
+    @Test(
+        arguments: [
+            [:], ["tandem.verdict": "applied"], ["tandem.verdict": "superseded", "tandem.digest": "x"],
+            ["tandem.verdict": 1, "tandem.digest": .data(Array(repeating: 0, count: 32))],
+            ["tandem.verdict": "waiting-for-app", "tandem.digest": .data(Array(repeating: 0, count: 32))],
+            ["tandem.verdict": "nonsense", "tandem.digest": .data(Array(repeating: 0, count: 32))],
+            ["tandem.verdict": "applied", "tandem.digest": .data([1])],
+        ] as [PropertyListDictionary])
+    func aMalformedReplyIsNone(message: PropertyListDictionary) {
+        #expect(HandOverReply(message) == nil)
+    }
+
+    @Test func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let staged = try #require(slot.staged)
+        slot.applicationDisconnected()
+        #expect(slot.phase == .waitingForApplication)
+        #expect(slot.applicationConnected().effects == [.handOver(HandOver(staged))])
+        slot.answerOverdue()
+        #expect(slot.phase == .waitingForApplication)
+        var restarted = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
+        #expect(restarted.applicationConnected().effects == [.handOver(HandOver(staged))])
+    }
+
+    @Test func aCrashBetweenFileAndCommitEndsInOneApply() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(
+            try Fixture.envelope { $0.lifetime = 1000 }, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let staged = try #require(slot.staged)
+        let written = ActiveConfiguration(staged.record, applied: Fixture.now, isWaived: false)
+        var restarted = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: slot.mark, active: written, staged: staged)
+        _ = restarted.applicationConnected()
+        let answer = restarted.answered(
+            try Self.reply(to: restarted, "applied"), now: Fixture.now + .seconds(500))
+        #expect(answer.verdict == .applied)
+        #expect(restarted.mark?.version == 7)
+        #expect(restarted.active?.applied == Fixture.now)
+    }
+
+    @Test func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
+        var slot = try Fixture.slot()
+        let context = try Fixture.context(.staging)
+        _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
+        let first = try #require(slot.staged)
+        let newer = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: context)
+        guard case .report(let facts)? = newer.changes.first else {
+            Issue.record("the older one is reported: \(newer.changes)")
+            return
+        }
+        #expect(facts.verdict == .superseded && facts.digest == first.record.digest)
+        #expect(slot.staged?.record.version == 9)
+        let lower = slot.received(try Fixture.envelope(version: 8), by: Fixture.delivery, in: context)
+        #expect(lower.verdict == .rejected(.rollback))
+        let twin = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: context)
+        #expect(twin.verdict == .rejected(.equivocation))
+        let same = try #require(slot.staged?.record.envelope)
+        #expect(slot.received(same, by: Fixture.delivery, in: context).verdict == .waitingForApplication)
+        #expect(slot.staged?.record.version == 9)
+    }
+
+    @Test func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope()
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let again = slot.received(bytes, by: nil, in: try Fixture.context(.staging))
+        #expect(again.effects.isEmpty)
+        #expect(slot.phase == .handed)
+        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+    }
+
+    @Test func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
+        var slot = try Fixture.usedSlot()
+        let mark = slot.mark
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        #expect(slot.staged?.isWaived == true)
+        let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        #expect(slot.waived?.record.version == 50)
+        #expect(slot.active?.record.version == 6)
+        #expect(slot.mark == mark)
+        #expect(!answer.changes.contains { if case .clockFloor = $0 { true } else { false } })
+        try Fixture.apply(try Fixture.envelope(version: 7), to: &slot)
+        #expect(slot.waived == nil)
+        #expect(slot.mark?.version == 7)
+    }
+
+    @Test func aWaivedSignatureNeverPushesOutAGoodOneThatWaits() throws {
+        var slot = try Fixture.slot()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        let refused = slot.received(foreign, by: Fixture.delivery, in: context)
+        #expect(refused.verdict == .rejected(.threshold))
+        #expect(slot.staged?.record.version == 7)
+        var other = try Fixture.slot()
+        _ = other.received(foreign, by: Fixture.delivery, in: context)
+        _ = other.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
+        #expect(other.staged?.record.version == 7)
+    }
+
+    @Test func recordsReadBackAsTheyWereWritten() throws {
+        var slot = try Fixture.usedSlot()
+        let active = try #require(slot.active)
+        #expect(try ActiveConfiguration(try Self.written(active.dictionary)) == active)
+        let mark = try #require(slot.mark)
+        #expect(try VersionMark(try Self.written(mark.dictionary)) == mark)
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let staged = try #require(slot.staged)
+        #expect(try StagedConfiguration(try Self.written(staged.dictionary)) == staged)
+    }
+
+    private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {
+        try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
+    }
+
+    @Test func aRecordWhoseFactsAreNotItsBytesIsDamaged() throws {
+        let slot = try Fixture.usedSlot()
+        let good = try #require(slot.active).dictionary
+        let changes: [(String, PropertyListValue?)] = [
+            ("version", 9), ("digest", .data(Array(repeating: 0, count: 32))), ("envelope", .data([1, 2])),
+            ("txid", nil), ("elapsed", -1), ("extra", 1), ("v", 2), ("target", "hw-1"), ("waived", 1),
+        ]
+        for (field, value) in changes {
+            var fields = good
+            fields[field] = value
+            #expect(throws: ConfigurationRecordError.self, "\(field)") { try ActiveConfiguration(fields) }
+        }
+    }
+
+    @Test func aHandOverReadsBackAndEveryOtherFormIsMalformed() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let handOver = HandOver(try #require(slot.staged))
+        #expect(handOver.mark == 6)
+        #expect(try HandOver(handOver.message) == handOver)
+        #expect(HandOver.isClaimed(by: handOver.message))
+        #expect(!HandOver.isClaimed(by: ["tandem": 1, "configuration": 2]))
+        for key in ["tandem.configuration", "tandem.target", "tandem.device", "tandem.allowsInvalid"] {
+            var message = handOver.message
+            message[key] = nil
+            #expect(throws: VerificationFailure(.malformed, "")) { try HandOver(message) }
+            message[key] = .integer(3)
+            #expect(throws: VerificationFailure(.malformed, "")) { try HandOver(message) }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+// Forms: cut anywhere, twin keys, every type in every field, bombs. Each is refused by its name and changes nothing.
+
+import TandemCrypto
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct StructureTests {
+    @Test func anEnvelopeCutAtAnyByteIsMalformed() throws {
+        let bytes = try Fixture.envelope()
+        for count in bytes.indices {
+            #expect(throws: VerificationFailure(.malformed, ""), "cut at \(count)") {
+                try UnverifiedEnvelope(Array(bytes.prefix(count)))
+            }
+        }
+        try Fixture.expectRejected(Array(bytes.prefix(40)), .malformed)
+        try Fixture.expectRejected(bytes + [0], .malformed)
+    }
+
+    @Test func sizeIsCheckedAtTheLimit() throws {
+        let limit = ConfigurationLimits.envelope
+        try Fixture.expectRejected(Array(repeating: 0, count: limit + 1), .oversize)
+        try Fixture.expectRejected(Array(repeating: 0, count: limit), .malformed)
+        var payload = try Fixture.payload()
+        payload.values["volume"] = .string(String(repeating: "x", count: limit))
+        #expect {
+            try ConfigurationSigner.sign(payload, with: [Fixture.key])
+        } throws: { error in
+            guard case .oversize? = error as? SigningError else { return false }
+            return true
+        }
+    }
+
+    /// An envelope with two pairs of one key, written by hand: no writer of ours makes it.
+    @Test func duplicateAndTwinKeysAreMalformed() throws {
+        let good = try Fixture.envelope()
+        let doubled = try #require(Self.replacing("payloadType", by: "payload\0\0\0\0", in: good))
+        try Fixture.expectRejected(doubled, .malformed)
+        var fields = try Fixture.payload().dictionary
+        fields["values"] = ["caf\u{e9}": 1, "cafe\u{301}": 2]
+        let twins = try SignedEnvelope.bytes(
+            try PropertyListWriter.write(fields), type: .configuration, signedWith: [Fixture.key.key])
+        var context = try Fixture.context()
+        context.schema = { values, _ in values.keys.count == 2 ? "two keys" : nil }
+        #expect(throws: VerificationFailure(.schema, "")) { try ApplicableConfiguration(verifying: twins, in: context) }
+    }
+
+    private static func replacing(_ text: String, by other: String, in bytes: [UInt8]) -> [UInt8]? {
+        let wanted = Array(text.utf8)
+        for start in 0...(bytes.count - wanted.count) where Array(bytes[start..<start + wanted.count]) == wanted {
+            return Array(bytes[..<start]) + Array(other.utf8) + Array(bytes[(start + wanted.count)...])
+        }
+        return nil
+    }
+
+    private static let everyType: [PropertyListValue] = [
+        true, .integer(-1), 0, .integer(.max), .unsigned(.max), 1.0, "", "text", .data([]), .data([1, 2, 3]),
+        .date(PropertyListDate(millisecondsSinceReferenceDate: 0)), [], ["x"], [:], ["x": 1],
+    ]
+
+    @Test(arguments: [
+        "typ", "spec", "app", "role", "target", "only", "ver", "keyset", "txid", "iat", "nbf", "expires", "lifetime",
+        "floor", "crit", "optional", "values",
+    ])
+    func everyFieldRefusesEveryOtherType(field: String) throws {
+        let good = try #require(Self.goodValues()[field])
+        for value in Self.everyType where !Self.isAllowed(value, for: field) {
+            let bytes = try Fixture.envelope(fields: [field: value])
+            #expect(throws: VerificationFailure.self, "\(field) = \(value)") {
+                try ApplicableConfiguration(verifying: bytes, in: try Fixture.context())
+            }
+        }
+        let bytes = try Fixture.envelope(fields: [field: good])
+        #expect(throws: Never.self, "\(field) = \(good)") {
+            try ApplicableConfiguration(verifying: bytes, in: try Fixture.context())
+        }
+    }
+
+    private static func goodValues() throws -> [String: PropertyListValue] {
+        let now = Int64(Fixture.now.seconds)
+        return [
+            "typ": "config", "spec": "1.0", "app": .string(try Fixture.application().description),
+            "role": "secondary", "target": .string(try Fixture.target().text),
+            "only": [.data(try Fixture.device().bytes)], "ver": .unsigned(.max), "keyset": 1,
+            "txid": .data(Array(repeating: 9, count: 16)), "iat": 0, "nbf": 0, "expires": .integer(now + 10),
+            "lifetime": .unsigned(.max), "floor": .integer(.max), "crit": ["ver"], "optional": ["x"],
+            "values": ["x": 1, "y": 1.5, "z": "", "w": false],
+        ]
+    }
+
+    /// The few of the values above that a field does take.
+    private static func isAllowed(_ value: PropertyListValue, for field: String) -> Bool {
+        switch (field, value) {
+        case ("ver", .integer(.max)), ("ver", .unsigned), ("iat", .integer(0)), ("nbf", .integer(0)),
+            ("lifetime", .integer(.max)), ("lifetime", .unsigned), ("floor", .integer(.max)), ("floor", .unsigned):
+            true
+        case ("optional", .array(let list)): !list.isEmpty
+        case ("values", .dictionary): true
+        default: false
+        }
+    }
+
+    @Test func aMissingFieldIsRefusedAndAnUnknownOneIsNot() throws {
+        for field in ["typ", "spec", "app", "role", "target", "ver", "keyset", "txid", "iat", "values"] {
+            let bytes = try Fixture.envelope(fields: [field: nil as PropertyListValue?])
+            try Fixture.expectRejected(bytes, .payloadMalformed)
+        }
+        let bytes = try Fixture.envelope(fields: ["colour": "red"])
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
+        try Fixture.expectRejected(try Fixture.envelope(fields: ["colour": 1, "crit": ["colour"]]), .critical)
+    }
+
+    @Test func aHostileCriticalNameIsShownHarmlessly() throws {
+        let bytes = try Fixture.envelope(fields: [
+            "crit": [.string("a\n\u{1b}[2J" + String(repeating: "x", count: 500))]
+        ])
+        #expect {
+            try ApplicableConfiguration(verifying: bytes, in: try Fixture.context())
+        } throws: { error in
+            guard let failure = error as? VerificationFailure else { return false }
+            return failure.rejection == .critical && failure.detail.utf8.count < 256
+                && failure.detail.unicodeScalars.allSatisfy { $0.value >= 32 }
+        }
+    }
+
+    @Test func deepAndWidePayloadsAreMalformedQuickly() throws {
+        var deep: PropertyListValue = 1
+        for _ in 0..<60 { deep = [deep] }
+        try Fixture.expectRejected(try Fixture.envelope(fields: ["values": ["x": deep]]), .payloadMalformed)
+        let bomb = Self.sharedReferenceBomb(levels: 30)
+        let body = try SignedEnvelope.bytes(bomb, type: .configuration, signedWith: [Fixture.key.key])
+        try Fixture.expectRejected(body, .payloadMalformed)
+        try Fixture.expectRejected(bomb, .malformed)
+    }
+
+    /// A property list of a few hundred bytes whose naive reading builds 2^levels values.
+    private static func sharedReferenceBomb(levels: Int) -> [UInt8] {
+        var bytes = Array("bplist00".utf8)
+        var offsets: [Int] = []
+        for level in 0..<levels {
+            offsets.append(bytes.count)
+            bytes += [0xA2, UInt8(level + 1), UInt8(level + 1)]
+        }
+        offsets.append(bytes.count)
+        bytes += [0x10, 0x01]
+        let table = bytes.count
+        bytes += offsets.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+        let count = UInt8(levels + 1)
+        bytes += [0, 0, 0, 0, 0, 0, 2, 1] + [0, 0, 0, 0, 0, 0, 0, count] + Array(repeating: 0, count: 8)
+        bytes += [0, 0, 0, 0, 0, 0, UInt8(table >> 8), UInt8(table & 255)]
+        return bytes
+    }
+
+    @Test func whatIsAppliedWasParsedFromTheVerifiedBytes() throws {
+        var bytes = try Fixture.envelope()
+        let envelope = try UnverifiedEnvelope(bytes)
+        for index in bytes.indices { bytes[index] = 0 }
+        let verified = try VerifiedConfiguration(envelope, in: try Fixture.context())
+        #expect(verified.payload.version == 7)
+        #expect(verified.bytes != bytes)
+    }
+
+    @Test func aSignerRefusesWhatNoVerifierWouldTake() throws {
+        var payload = try Fixture.payload()
+        payload.only = []
+        #expect(throws: SigningError.self) { try ConfigurationSigner.sign(payload, with: [Fixture.key]) }
+        payload = try Fixture.payload(version: 0)
+        #expect(throws: SigningError.self) { try ConfigurationSigner.sign(payload, with: [Fixture.key]) }
+        #expect(throws: SigningError.noKeys) {
+            try ConfigurationSigner.sign(try Fixture.payload(), with: [])
+        }
+    }
+
+    @Test func applyLinksCarryTheEnvelopeAndNothingElse() throws {
+        let bytes = try Fixture.envelope()
+        let text = ApplyLink.text(of: bytes)
+        #expect(text.hasPrefix("tandem:apply/1?e="))
+        #expect(try ApplyLink.envelope(in: text) == bytes)
+        #expect(throws: ApplyLink.Failure.notAnApplyLink) { try ApplyLink.envelope(in: "tandem:join/1?e=AA") }
+        #expect(throws: ApplyLink.Failure.notBase64URL) { try ApplyLink.envelope(in: text + "=") }
+        let huge = ApplyLink.text(of: Array(repeating: 0, count: ConfigurationLimits.envelope + 1))
+        #expect(throws: ApplyLink.Failure.tooLong) { try ApplyLink.envelope(in: huge) }
+        #expect(ApplyLink.fitsQRCode(Array(repeating: 0, count: 2200)))
+        #expect(!ApplyLink.fitsQRCode(Array(repeating: 0, count: 2201)))
+    }
+}

@@ -1,0 +1,72 @@
+// For whom a configuration is: exact bytes of the paired identifier, one side, one application, perhaps some devices.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct TargetTests {
+    @Test(arguments: ["custom:hw-2", "custom:HW-1", "custom:hw-1 ", "vendor:0123ABCD-0000-8000-8000-0123456789AB"])
+    func anyOtherTargetIsRefused(target: String) throws {
+        let bytes = try Fixture.envelope { $0.target = try PairedIdentifier(text: target) }
+        try Fixture.expectRejected(bytes, .wrongTarget)
+    }
+
+    @Test func aSecondaryIsTargetedByItsPrimaryAndNotByItself() throws {
+        let primary = UniqueIdentifier.random()
+        let own = try Fixture.device()
+        var context = try Fixture.context()
+        context.target = .vendor(primary)
+        let forPrimary = try Fixture.envelope { $0.target = .vendor(primary) }
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: forPrimary, in: context) }
+        let forItself = try Fixture.envelope { $0.target = .vendor(own) }
+        #expect(throws: VerificationFailure(.wrongTarget, "")) {
+            try ApplicableConfiguration(verifying: forItself, in: context)
+        }
+        let asCustomText = try Fixture.envelope { $0.target = .custom(try CustomIdentifier(primary.description)) }
+        #expect(throws: VerificationFailure(.wrongTarget, "")) {
+            try ApplicableConfiguration(verifying: asCustomText, in: context)
+        }
+    }
+
+    @Test func whatIsForOneSecondaryIsRefusedByAnother() throws {
+        let other = UniqueIdentifier.random()
+        try Fixture.expectRejected(try Fixture.envelope { $0.only = [other] }, .wrongTarget)
+        let both = try Fixture.envelope { $0.only = [other, try Fixture.device()] }
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: both, in: try Fixture.context()) }
+    }
+
+    @Test func theOtherSidesConfigurationIsRefused() throws {
+        try Fixture.expectRejected(try Fixture.envelope { $0.role = .primary }, .wrongRole)
+        let other = try ApplicationIdentifier("org.example.other")
+        try Fixture.expectRejected(try Fixture.envelope { $0.application = other }, .wrongApplication)
+        try Fixture.expectRejected(try Fixture.envelope { $0.keySetVersion = 2 }, .oldKeySet)
+    }
+
+    @Test func thePrimaryNeverChecksTargetVersionOrSchema() throws {
+        var context = try Fixture.context(.forwarding)
+        context.target = nil
+        context.mark = VersionMark(version: 100, digest: nil)
+        context.schema = { _, _ in "no such value" }
+        let bytes = try Fixture.envelope()
+        #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: context) }
+        context.now = WallTime(seconds: 0)
+        #expect(throws: VerificationFailure(.clockUnset, "")) {
+            try ApplicableConfiguration(verifying: bytes, in: context)
+        }
+    }
+
+    @Test func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
+        var context = try Fixture.context()
+        context.schema = { values, optional in
+            values["volume"] == 80 && optional == ["later"] ? "volume: 80 is over the maximum 50" : nil
+        }
+        let bytes = try Fixture.envelope { $0.optional = ["later"] }
+        #expect {
+            try ApplicableConfiguration(verifying: bytes, in: context)
+        } throws: { error in
+            guard let failure = error as? VerificationFailure else { return false }
+            return failure.rejection == .schema && failure.detail.contains("volume") && failure.transaction != nil
+        }
+    }
+}
