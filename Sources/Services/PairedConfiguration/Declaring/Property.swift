@@ -1,0 +1,87 @@
+// What `$name` is: the property itself, to be passed around, observed by layer, set with an error instead of a trap. Until
+// the configuration's initialiser has found its name it holds the declared default; from then on the one truth is the
+// configuration's store.
+
+import Synchronization
+public import TandemSettings
+
+/// A declared property; any thread.
+public final class Property<Value: SettingRepresentable>: Sendable {
+    private struct State {
+        var declaration: SettingDeclaration
+        var home: (store: SettingsStore, place: Int)?
+    }
+
+    private let state: Mutex<State>
+
+    init(_ declaration: SettingDeclaration) { state = Mutex(State(declaration: declaration)) }
+
+    /// What was declared.
+    public var declaration: SettingDeclaration { state.withLock { $0.declaration } }
+
+    /// The effective value.
+    public var value: Value {
+        let (declaration, home) = state.withLock { ($0.declaration, $0.home) }
+        let current = home.map { $0.store.value(at: $0.place) } ?? declaration.initialValue
+        guard let value = Value(current) else {
+            preconditionFailure("the store holds values of the declared type only")
+        }
+        return value
+    }
+
+    /// Where the effective value comes from.
+    public var layer: SettingLayer { home.map { $0.store.layer(at: $0.place) } ?? .declaredDefault }
+
+    /// Sets the stored preference; a signed override goes on hiding it.
+    /// - Throws: the rule that the value breaks; nothing is changed then.
+    public func set(_ value: Value) throws(SettingError) {
+        if let home {
+            try home.store.set(value.settingValue, at: home.place)
+        } else {
+            state.withLock { $0.declaration.initialValue = value.settingValue }
+        }
+    }
+
+    /// Removes the stored preference, so that the layers below it show.
+    public func remove() {
+        if let home { home.store.remove(at: home.place) }
+    }
+
+    /// What `name = value` does: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in a
+    /// debug build, and is ignored and told as an event in a release build.
+    func assign(_ value: Value) {
+        do {
+            try set(value)
+        } catch {
+            home?.store.ignored(error)
+            assertionFailure("invalid assignment: \(error)")
+        }
+    }
+
+    private var home: (store: SettingsStore, place: Int)? { state.withLock { $0.home } }
+}
+
+extension Property: AnyProperty {
+    func name(_ name: String) -> SettingDeclaration {
+        state.withLock {
+            $0.declaration.name = name
+            return $0.declaration
+        }
+    }
+
+    func bind(to store: SettingsStore, at place: Int) {
+        state.withLock { $0.home = (store, place) }
+    }
+}
+
+/// A property of any type, as the configuration's initialiser binds it.
+protocol AnyProperty: Sendable {
+    /// Gives the property its name.
+    func name(_ name: String) -> SettingDeclaration
+    func bind(to store: SettingsStore, at place: Int)
+}
+
+/// A wrapper that declares a property.
+protocol SettingWrapper {
+    var anyProperty: any AnyProperty { get }
+}

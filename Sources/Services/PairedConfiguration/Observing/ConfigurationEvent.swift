@@ -1,0 +1,39 @@
+// What happens to a configuration beside changes of values, for an app's log: nothing here needs an answer.
+
+public import TandemIdentity
+public import TandemSettings
+
+/// A signed configuration that is applied.
+public struct AppliedConfiguration: Sendable, Hashable {
+    public let version: UInt64
+    /// SHA-256 of the signed envelope.
+    public let digest: [UInt8]
+    /// Names the configuration in reports (`txid`).
+    public let transaction: UniqueIdentifier
+    public let target: PairedIdentifier
+    /// Applied although its signature is invalid, because both the app and its daemon allow that. Show it wherever a
+    /// value of it is shown.
+    public let hasInvalidSignature: Bool
+    /// Signed by a key that has been revoked since.
+    public let isSignerRevoked: Bool
+}
+
+/// A signed configuration that was not applied.
+public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The stable name of the reason.
+    public let name: String
+    /// What is wrong, for people.
+    public let detail: String
+
+    public var description: String { "\(name): \(detail)" }
+}
+
+/// Something that happened to a configuration.
+public enum ConfigurationEvent: Sendable, Equatable {
+    case applied(AppliedConfiguration)
+    case rejected(ConfigurationRejection)
+    /// Nothing signed is active any more: unpaired, switched, or its lifetime is over.
+    case deactivated
+    /// An invalid value was assigned in code and ignored.
+    case assignmentIgnored(SettingError)
+}

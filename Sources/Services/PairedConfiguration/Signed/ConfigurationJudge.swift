@@ -1,0 +1,61 @@
+// The library's own verification, from the compiled anchor: all steps again, whatever the daemon found. What it returns
+// holds typed values that the schema has taken; nothing else is ever put into the signed layer.
+
+import TandemIdentity
+import TandemSettings
+import TandemSignedConfiguration
+
+struct ConfigurationJudge {
+    let home: SignedHome
+    let anchor: ConfigurationAnchor
+    /// The app's half of the decision about invalid signatures.
+    let allowsInvalidSignatures: Bool
+    let schema: SettingsSchema
+    let now: WallTime
+
+    /// What the bytes are judged as.
+    struct Claim {
+        let envelope: [UInt8]
+        let target: PairedIdentifier
+        let device: UniqueIdentifier
+        /// The daemon's half of the decision about invalid signatures.
+        let allowsInvalid: Bool
+    }
+
+    /// A new configuration: all steps. nil if it is the active one already.
+    func judgeNew(
+        _ claim: Claim, mark: UInt64?, active: AppliedRecord?
+    ) throws(VerificationFailure) -> AppliedRecord? {
+        var context = context(.full, claim)
+        context.mark = AppliedRecord.mark(handedOver: mark, active: active)
+        if let active { context.clockFloor = max(context.clockFloor, active.clockFloor) }
+        let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
+        return applicable.isAlreadyActive ? nil : try record(applicable.verified, applied: now)
+    }
+
+    /// A configuration that was applied before: the load profile.
+    func judgeApplied(_ claim: Claim, applied: WallTime) throws(VerificationFailure) -> AppliedRecord {
+        let context = context(.load, claim)
+        let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
+        return try record(applicable.verified, applied: applied)
+    }
+
+    private func context(_ profile: VerificationProfile, _ claim: Claim) -> VerificationContext {
+        VerificationContext(
+            profile: profile, application: home.application, role: home.role, anchor: anchor, target: claim.target,
+            device: claim.device, now: now, allowsInvalidSignatures: allowsInvalidSignatures && claim.allowsInvalid)
+    }
+
+    /// Step 18, which is also what makes the typed values.
+    private func record(
+        _ verified: VerifiedConfiguration, applied: WallTime
+    ) throws(VerificationFailure) -> AppliedRecord {
+        do {
+            let optional = Set(verified.payload.optional ?? [])
+            let payload = try schema.payload(verified.payload.values, optional: optional)
+            return AppliedRecord(configuration: verified, payload: payload, applied: applied)
+        } catch {
+            throw VerificationFailure(.schema, error.description, payload: verified.payload)
+        }
+    }
+}

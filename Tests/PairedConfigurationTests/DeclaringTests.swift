@@ -1,0 +1,139 @@
+// What an app declares: names, types, defaults, `reset()`, mistakes at start, assignments that break a rule.
+
+import PairedConfiguration
+import Synchronization
+import Testing
+
+@Suite struct DeclaringTests {
+    @Test func propertiesWithoutAValueHaveTheirTypesOwn() {
+        let bare = BareConfiguration()
+        #expect(!bare.boolean)
+        #expect(bare.integer == 0)
+        #expect(bare.float == 0)
+        #expect(bare.double == 0)
+        #expect(bare.optional == nil)
+        #expect(bare.text.isEmpty)
+        #expect(bare.declarationProblems.isEmpty)
+    }
+
+    @Test func namesEditorsAndDescriptionsAreFoundOnce() {
+        let app = AppConfiguration()
+        #expect(
+            app.declarations.map(\.name) == [
+                "logging", "volume", "maxDecibel", "accuracy", "colour", "rating", "duration", "font", "background",
+            ])
+        #expect(app.$volume.declaration.icon == .volume)
+        #expect(app.$volume.declaration.summary == "Alarm volume")
+        #expect(app.$colour.declaration.allowsNothing)
+        #expect(app.$rating.declaration.choices.map(\.label) == ["Low", "Average", "Excellent"])
+        #expect(app.declarationProblems.isEmpty)
+        #expect(app.snapshot["volume"] == .integer(75))
+    }
+
+    @Test func settingThrowsTheRuleAndChangesNothing() throws {
+        let app = AppConfiguration()
+        #expect(throws: SettingError(property: "volume", value: "101", rule: .maximum("100"))) {
+            try app.$volume.set(101)
+        }
+        #expect(app.volume == 75)
+        try app.$volume.set(100)
+        #expect(app.volume == 100)
+        #expect(app.$volume.layer == .storedPreference)
+        app.$volume.remove()
+        #expect(app.volume == 75)
+        try app.$maxDecibel.set(120.41)
+        #expect(throws: SettingError.self) { try app.$rating.set(51) }
+        #expect(throws: SettingError.self) { try app.$colour.set("add8e6") }
+        app.colour = "#ffe4e1"
+        #expect(app.colour == "#ffe4e1")
+        app.colour = nil
+        #expect(app.colour == nil)
+        #expect(app.$colour.layer == .storedPreference)
+        app.duration = 46
+        #expect(app.duration == 46)
+    }
+
+    @Test func mistakesAreReportedTogetherWithPropertyValueAndRule() {
+        let broken = BrokenConfiguration()
+        let texts = broken.declarationProblems.map(\.description)
+        #expect(texts.contains { $0.contains("'stray'") })
+        #expect(texts.contains("default of volume: 49 is under the minimum 50"))
+        #expect(texts.count == 2)
+        #expect(broken.volume == 60)
+        #expect(broken.level == 4)
+        #expect(broken.$level.layer == .declaredDefault)
+        #expect(broken.inherited)
+        #expect(broken.declarations.map(\.name) == ["inherited", "volume", "level"])
+    }
+
+    #if DEBUG
+        @Test func anInvalidAssignmentStopsADebugBuild() async {
+            await #expect(processExitsWith: .failure) {
+                let app = AppConfiguration()
+                app.volume = 101
+            }
+        }
+
+        @Test func aBrokenDeclarationStopsADebugBuild() async {
+            final class Stray: Configuration, @unchecked Sendable {
+                var count = 0
+            }
+            await #expect(processExitsWith: .failure) { _ = Stray() }
+        }
+    #endif
+
+    @Test func observersAreToldOncePerBatchAndMaySetValuesThemselves() {
+        let app = AppConfiguration()
+        let seen = Mutex<[SettingChanges]>([])
+        let observation = app.observe { changes in
+            seen.withLock { $0.append(changes) }
+            if changes["volume"] != nil { app.logging = true }
+        }
+        app.volume = 80
+        app.volume = 80
+        #expect(
+            seen.withLock { $0 }.map(\.changes) == [
+                [SettingChange(name: "volume", old: .integer(75), new: .integer(80))],
+                [SettingChange(name: "logging", old: .boolean(false), new: .boolean(true))],
+            ])
+        observation.cancel()
+        app.volume = 81
+        #expect(seen.withLock(\.count) == 2)
+    }
+
+    @Test func updatesAreASequence() async {
+        let app = AppConfiguration()
+        var updates = app.updates.makeAsyncIterator()
+        app.volume = 80
+        app.logging = true
+        #expect(await updates.next()?["volume"]?.new == .integer(80))
+        let second = await updates.next()
+        #expect(second?.origin == .local)
+        #expect(second?["logging"]?.new == .boolean(true))
+    }
+
+    @Test func concurrentWritersLoseNothing() async {
+        let app = AppConfiguration()
+        await withTaskGroup(of: Void.self) { group in
+            for volume in 50...100 {
+                group.addTask { app.volume = volume }
+                group.addTask { _ = app.snapshot }
+            }
+        }
+        #expect((50...100).contains(app.volume))
+        #expect(app.snapshot["volume"] == .integer(app.volume))
+    }
+
+    @Test func registrationTellsAnchorIdentifierAndTheAppsHalf() {
+        let registration = AppConfiguration().registration
+        #expect(registration.anchor == AppConfiguration().publicKey.map { Array($0.utf8) })
+        #expect(registration.identifier == nil)
+        #expect(!registration.allowsInvalidSignatures)
+        #if DEBUG
+            #expect(BareConfiguration().registration.allowsInvalidSignatures)
+        #else
+            #expect(!BareConfiguration().registration.allowsInvalidSignatures)
+        #endif
+        #expect(BareConfiguration().registration.anchor == nil)
+    }
+}

@@ -1,0 +1,83 @@
+// A daemon's side of the hand-over, as far as the library sees it: messages and files.
+
+import Glibc
+import PairedConfiguration
+import TandemCrypto
+import TandemFiles
+import TandemSignedConfiguration
+import Testing
+
+struct Fixture {
+    static let now = WallTime(seconds: 1_800_000_000)
+
+    let application: ApplicationIdentifier
+    let target: PairedIdentifier
+    let device: UniqueIdentifier
+
+    init() throws {
+        application = try ApplicationIdentifier("org.example.alarm")
+        target = try PairedIdentifier(text: "custom:hw-1")
+        device = try #require(UniqueIdentifier(bytes: Array(0..<16)))
+    }
+
+    func app(in directory: String? = nil, at now: WallTime = Fixture.now) -> AppConfiguration {
+        let app = AppConfiguration()
+        load(app, in: directory, at: now)
+        return app
+    }
+
+    @discardableResult
+    func load(_ app: Configuration, in directory: String?, at now: WallTime = Fixture.now) -> ConfigurationLoad {
+        app.load(application: application, role: .secondary, directory: directory, clock: { now })
+    }
+
+    func envelope(
+        version: UInt64 = 7, values: PropertyListDictionary = ["volume": 90],
+        key: ConfigurationPrivateKey = AppConfiguration.key, _ change: (inout ConfigurationPayload) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        var payload = ConfigurationPayload(
+            application: application, role: .secondary, target: target, version: version, transaction: .random(),
+            issued: Fixture.now.seconds - 60, values: values)
+        change(&payload)
+        return try ConfigurationSigner.sign(payload, with: [key])
+    }
+
+    func record(_ envelope: [UInt8]) throws -> ConfigurationRecord {
+        let key = ConfigurationSlotKey(application: application, role: .secondary, target: target)
+        return try ConfigurationRecord(key: key, device: device, envelope: envelope)
+    }
+
+    func staged(_ envelope: [UInt8], mark: UInt64? = nil, allowsInvalid: Bool = false) throws -> StagedConfiguration {
+        StagedConfiguration(
+            try record(envelope), staged: Fixture.now, mark: mark, allowsInvalid: allowsInvalid,
+            isWaived: allowsInvalid, delivery: nil)
+    }
+
+    func message(
+        _ envelope: [UInt8], mark: UInt64? = nil, allowsInvalid: Bool = false
+    ) throws -> PropertyListDictionary {
+        HandOver(try staged(envelope, mark: mark, allowsInvalid: allowsInvalid)).message
+    }
+
+    /// The verdict of the hook.
+    func verdict(_ app: Configuration, _ message: PropertyListDictionary) -> String? {
+        app.sessionDidReceiveMessage(message)?["tandem.verdict"]?.stringValue
+    }
+
+    /// Runs with a directory of its own, removed afterwards.
+    static func withDirectory(_ body: (OwnedDirectory) throws -> Void) throws {
+        let path = "/tmp/tandem-configuration-\(UniqueIdentifier.random())"
+        let directory = try OwnedDirectory(path: path)
+        defer {
+            for name in (try? directory.names()) ?? [] { _ = try? directory.remove(name) }
+            rmdir(path)
+        }
+        try body(directory)
+    }
+}
+
+extension OwnedDirectory {
+    func write(_ name: String, _ fields: PropertyListDictionary) throws {
+        try replace(name, with: try PropertyListWriter.write(fields))
+    }
+}

@@ -1,0 +1,116 @@
+// Start without a daemon: the files are verified again, the staged one is tried first, and whatever is wrong leaves the
+// last good one in force.
+
+import PairedConfiguration
+import TandemCrypto
+import TandemFiles
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct LoadingTests {
+    private static func active(_ fixture: Fixture, _ envelope: [UInt8]) throws -> PropertyListDictionary {
+        ActiveConfiguration(try fixture.record(envelope), applied: Fixture.now, isWaived: false).dictionary
+    }
+
+    @Test func theActiveOneIsAppliedAtStart() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            let envelope = try fixture.envelope { $0.expires = Fixture.now.seconds + 1 }
+            try directory.write("configuration.plist", try Self.active(fixture, envelope))
+            let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(1_000_000))
+            #expect(app.volume == 90)
+            #expect(app.applied?.digest == SHA256.digest(envelope))
+            #expect(fixture.verdict(app, try fixture.message(envelope, mark: 7)) == "applied")
+        }
+    }
+
+    @Test func theStagedOneIsTriedFirst() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            try directory.write("configuration.plist", try Self.active(fixture, try fixture.envelope(version: 6)))
+            let staged = try fixture.envelope(version: 7, values: ["volume": 55])
+            try directory.write("staged.plist", try fixture.staged(staged, mark: 6).dictionary)
+            let app = fixture.app(in: directory.path)
+            #expect(app.volume == 55)
+            #expect(fixture.verdict(app, try fixture.message(staged, mark: 6)) == "applied")
+        }
+    }
+
+    @Test func aStagedOneThatFailsLeavesTheActiveOneAndIsToldByName() throws {
+        let fixture = try Fixture()
+        let foreign = ConfigurationPrivateKey.generate()
+        let bad: [(String, [UInt8], UInt64?)] = [
+            ("schema", try fixture.envelope(values: ["volume": 101]), 6),
+            ("rollback", try fixture.envelope(version: 5), 6),
+            ("rollback", try fixture.envelope(version: 8), 9),
+            ("threshold", try fixture.envelope(key: foreign), 6),
+            ("expired", try fixture.envelope { $0.expires = Fixture.now.seconds }, 6),
+        ]
+        for (name, envelope, mark) in bad {
+            try Fixture.withDirectory { directory in
+                let active = try fixture.envelope(version: 6, values: ["volume": 66])
+                try directory.write("configuration.plist", try Self.active(fixture, active))
+                try directory.write("staged.plist", try fixture.staged(envelope, mark: mark).dictionary)
+                let app = AppConfiguration()
+                let load = fixture.load(app, in: directory.path)
+                #expect(app.volume == 66, "\(name)")
+                #expect(load.applied?.version == 6)
+                #expect(load.failures.map(\.rejection.name) == [name])
+                #expect(load.failures.map(\.file) == ["staged.plist"])
+            }
+        }
+    }
+
+    @Test func damagedAndForeignFilesLeaveTheDefaults() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            let good = try Self.active(fixture, try fixture.envelope())
+            let bytes = try PropertyListWriter.write(good)
+            for count in stride(from: 0, to: bytes.count, by: 37) {
+                try directory.replace("configuration.plist", with: Array(bytes.prefix(count)))
+                let app = AppConfiguration()
+                let load = fixture.load(app, in: directory.path)
+                #expect(app.volume == 75 && load.applied == nil)
+                #expect(load.failures.map(\.rejection.name) == ["damaged"])
+            }
+            var flipped = bytes
+            flipped[bytes.count / 3] ^= 1
+            try directory.replace("configuration.plist", with: flipped)
+            #expect(fixture.load(AppConfiguration(), in: directory.path).applied == nil)
+            let foreign = try fixture.envelope(key: ConfigurationPrivateKey.generate())
+            try directory.write("configuration.plist", try Self.active(fixture, foreign))
+            let load = fixture.load(AppConfiguration(), in: directory.path)
+            #expect(load.failures.map(\.rejection.name) == ["threshold"])
+        }
+        let nowhere = fixture.load(AppConfiguration(), in: "/nonexistent/tandem")
+        #expect(nowhere.applied == nil && nowhere.failures.count == 1)
+    }
+
+    @Test func aLifetimeThatIsOverIsNotLoadedAndARemovedFileDeactivates() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            let envelope = try fixture.envelope { $0.lifetime = 604_800 }
+            try directory.write("configuration.plist", try Self.active(fixture, envelope))
+            let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_799))
+            #expect(app.volume == 90)
+            let late = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_800))
+            #expect(late.volume == 75)
+            try directory.remove("configuration.plist")
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
+            #expect(app.volume == 75 && app.applied == nil)
+        }
+    }
+
+    @Test func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
+        let fixture = try Fixture()
+        try Fixture.withDirectory { directory in
+            let foreign = try fixture.envelope(version: 9, key: ConfigurationPrivateKey.generate())
+            let record = ActiveConfiguration(try fixture.record(foreign), applied: Fixture.now, isWaived: true)
+            try directory.write("waived.plist", record.dictionary)
+            let app = AppConfiguration()
+            let load = fixture.load(app, in: directory.path)
+            #expect(load.applied == nil && app.volume == 75)
+            #expect(load.failures.map(\.rejection.name) == ["threshold"])
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// The hook: what is not ours, what is applied, what is refused and by which name; and that a refusal changes nothing.
+
+import PairedConfiguration
+import Synchronization
+import TandemCrypto
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct SessionHookTests {
+    @Test(
+        arguments: [
+            [:], ["text": "hello"], ["configuration": .data([1])], ["tandem.other": 1],
+            ["Tandem.configuration": .data([1])],
+        ] as [PropertyListDictionary])
+    func aMessageWithoutOurMarkIsTheAppsOwn(message: PropertyListDictionary) throws {
+        let app = try Fixture().app()
+        #expect(app.sessionDidReceiveMessage(message) == nil)
+        #expect(app.volume == 75)
+    }
+
+    @Test func aConfigurationIsAppliedAndAnswered() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let seen = Mutex<[SettingChanges]>([])
+        let observation = app.observe { changes in seen.withLock { $0.append(changes) } }
+        let envelope = try fixture.envelope(values: ["volume": 90, "logging": true, "colour": "#ffe4e1"])
+        let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(envelope)))
+        #expect(reply["tandem.verdict"] == "applied")
+        #expect(reply["tandem.digest"] == .data(SHA256.digest(envelope)))
+        #expect(reply["tandem.version"] == 7)
+        #expect(reply["tandem.txid"]?.dataValue == app.applied?.transaction.bytes)
+        #expect(app.volume == 90 && app.logging && app.colour == "#ffe4e1")
+        let batches = seen.withLock { $0 }
+        #expect(batches.count == 1)
+        #expect(batches.first?.origin == .signed)
+        #expect(batches.first?.changes.map(\.name) == ["logging", "volume", "colour"])
+        app.volume = 60
+        #expect(app.volume == 90, "a signed override hides what is set in code")
+        observation.cancel()
+    }
+
+    @Test func thePayloadAppliesWholeOrNotAtAll() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let bad = try fixture.envelope(values: ["logging": true, "volume": 101, "rating": 10])
+        let reply = try #require(app.sessionDidReceiveMessage(try fixture.message(bad)))
+        #expect(reply["tandem.verdict"] == "schema")
+        #expect(reply["tandem.text"]?.stringValue?.contains("volume: 101") == true)
+        #expect(!app.logging && app.volume == 75 && app.rating == 50)
+        #expect(app.applied == nil)
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope())) == "applied")
+        #expect(
+            fixture.verdict(app, try fixture.message(try fixture.envelope(version: 8, values: ["speed": 1])))
+                == "schema")
+        let optional = try fixture.envelope(version: 8, values: ["speed": 1]) { $0.optional = ["speed"] }
+        #expect(fixture.verdict(app, try fixture.message(optional)) == "applied")
+        #expect(app.volume == 75, "an absent key has no override")
+    }
+
+    @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let events = Mutex<[ConfigurationEvent]>([])
+        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        let message = try fixture.message(try fixture.envelope())
+        #expect(fixture.verdict(app, message) == "applied")
+        #expect(fixture.verdict(app, message) == "applied")
+        #expect(events.withLock(\.count) == 1)
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "rollback")
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 7))) == "equivocation")
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 8), mark: 9)) == "rollback")
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 8), mark: 7)) == "applied")
+        observation.cancel()
+    }
+
+    @Test func aForeignSignatureIsRefusedWithOneEventAndNothingChanges() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 6))) == "applied")
+        let events = Mutex<[ConfigurationEvent]>([])
+        let observation = app.observeEvents { event in events.withLock { $0.append(event) } }
+        let foreign = try fixture.envelope(values: ["volume": 50], key: ConfigurationPrivateKey.generate())
+        for allowed in [false, true] {
+            let message = try fixture.message(foreign, allowsInvalid: allowed)
+            #expect(fixture.verdict(app, message) == "threshold", "the app's half is no")
+        }
+        #expect(app.volume == 90 && app.applied?.version == 6)
+        #expect(events.withLock(\.count) == 2)
+        observation.cancel()
+    }
+
+    @Test func anInvalidSignatureIsTakenOnlyIfAppAndDaemonAllowItAndIsMarked() throws {
+        let fixture = try Fixture()
+        let app = LenientConfiguration()
+        fixture.load(app, in: nil)
+        let foreign = try fixture.envelope(version: 50, values: ["volume": 50], key: ConfigurationPrivateKey.generate())
+        #expect(fixture.verdict(app, try fixture.message(foreign)) == "threshold")
+        #expect(fixture.verdict(app, try fixture.message(foreign, allowsInvalid: true)) == "applied")
+        #expect(app.volume == 50)
+        #expect(app.applied?.hasInvalidSignature == true)
+        let good = try fixture.envelope(version: 7)
+        #expect(fixture.verdict(app, try fixture.message(good, allowsInvalid: true)) == "applied")
+        #expect(app.applied?.hasInvalidSignature == false)
+        #expect(app.volume == 90)
+    }
+
+    @Test func targetApplicationAndRoleAreTheAppsOwn() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let elsewhere = try fixture.envelope { $0.target = .vendor(.random()) }
+        #expect(fixture.verdict(app, try fixture.message(elsewhere)) == "wrong-target")
+        let primary = try fixture.envelope { $0.role = .primary }
+        #expect(fixture.verdict(app, try fixture.message(primary)) == "wrong-role")
+        let other = try ApplicationIdentifier("org.example.other")
+        let foreign = try fixture.envelope { $0.application = other }
+        #expect(fixture.verdict(app, try fixture.message(foreign)) == "wrong-app")
+        #expect(app.applied == nil && app.volume == 75)
+        let unloaded = AppConfiguration()
+        #expect(fixture.verdict(unloaded, try fixture.message(try fixture.envelope())) == "wrong-app")
+    }
+
+    @Test func aMessageOfAnotherFormIsAnsweredAndNeverShownToTheApp() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let good = try fixture.message(try fixture.envelope())
+        for key in ["tandem.target", "tandem.device", "tandem.allowsInvalid"] {
+            var message = good
+            message[key] = nil
+            #expect(fixture.verdict(app, message) == "malformed")
+        }
+        #expect(fixture.verdict(app, ["tandem.configuration": 1]) == "malformed")
+        #expect(fixture.verdict(app, ["tandem.reload": false]) == "malformed")
+        var oversize = good
+        oversize["tandem.configuration"] = .data(Array(repeating: 0, count: 65_537))
+        #expect(fixture.verdict(app, oversize) == "oversize")
+        #expect(app.applied == nil)
+    }
+
+    @Test func withoutAnAnchorNothingIsTaken() throws {
+        let fixture = try Fixture()
+        let app = BareConfiguration()
+        fixture.load(app, in: nil)
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(values: [:]))) == "no-key")
+    }
+}
+
+/// An app that allows invalid signatures.
+private final class LenientConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Alarm volume", in: 50...100) var volume = 75
+
+    override var publicKey: String? { AppConfiguration.key.publicKey.key.pem }
+    override var allowsInvalidSignatures: Bool { true }
+}
