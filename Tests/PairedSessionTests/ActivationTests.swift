@@ -134,7 +134,7 @@ struct ActivationTests {
         fixture.daemon.pair()
         fixture.activate()
         let reply = fixture.request()
-        fixture.session.end()
+        fixture.session.end {}
         fixture.scheduler.advance(by: .seconds(60))
         #expect(reply.all.map(\.error?.name) == ["ended"])
         #expect(fixture.daemon.received.last?.kind == .bye && fixture.daemon.dials == 1)

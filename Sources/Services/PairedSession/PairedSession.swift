@@ -56,7 +56,13 @@ public final class PairedSession: Sendable {
     }
 
     /// Ends the session for all who share it: what waits completes with 7004 `ended`, and nothing is received any more.
-    public func end() { handle.run { core in core.end() } }
+    /// Returns when what was sent before, replies included, has been given to the system: a process may exit then.
+    public func end() async {
+        await withCheckedContinuation { ended in end { ended.resume() } }
+    }
+
+    /// The same for callers that have a thread of their own.
+    package func end(then completion: @escaping @Sendable () -> Void) { handle.run { core in core.end(then: completion) } }
 
     /// Where the session stands now.
     public var activationState: ActivationState { handle.board.snapshot.activation }

@@ -25,9 +25,17 @@ extension SessionCore {
         (heartbeat, heartbeatTimer) = (nil, nil)
         outbox = []
         inbox.forgetRequests()
-        let closing = channel
+        closing = channel
         channel = nil
         closing?.closeAfterFlush()
+    }
+
+    /// The connection that was ended has given its last bytes to the system.
+    private func flushed() {
+        closing = nil
+        let waiting = whenEnded
+        whenEnded = []
+        for completion in waiting { completion() }
     }
 
     func lost() { perform(machine.lost(now: scheduler.now, random: .random(in: .min ... .max))) }
@@ -100,6 +108,7 @@ extension SessionCore: FrameChannelDelegate {
     }
 
     package func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
+        if channel === closing { flushed() }
         guard channel === self.channel else { return }
         self.channel = nil
         lost()

@@ -20,6 +20,9 @@ package final class SessionCore {
     var inbox = Inbox()
     var outbox: [Outgoing] = []
     var channel: FrameChannel?
+    /// The connection that was ended, until its last bytes have left.
+    var closing: FrameChannel?
+    var whenEnded: [() -> Void] = []
     var heartbeat: Heartbeat?
     var heartbeatTimer: TimerToken?
     private var stepTimer: TimerToken?
@@ -47,6 +50,12 @@ package final class SessionCore {
     /// A caller of `activate` waits no longer; the session goes on trying.
     func stopWaiting(_ number: UInt64, _ error: SessionError) {
         activationWaiters.removeValue(forKey: number)?(.failure(error))
+    }
+
+    /// Ends the session for good; everyone who waits is told. `completion` is called when what was queued has left.
+    package func end(then completion: @escaping () -> Void) {
+        end()
+        if closing == nil { completion() } else { whenEnded.append(completion) }
     }
 
     /// Ends the session for good; everyone who waits is told.

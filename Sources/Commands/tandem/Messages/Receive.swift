@@ -32,7 +32,7 @@ extension Subcommand {
             console.print(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
             try MessageAnswer.answer(message, with: reply)
         }
-        session.end()
+        await session.end()
     }
 }
 

@@ -34,7 +34,7 @@ extension Subcommand {
         } else {
             console.print(json: .dictionary(try await session.sendMessage(message, timeout: timeout)))
         }
-        session.end()
+        await session.end()
     }
 }
 
