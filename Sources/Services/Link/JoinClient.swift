@@ -29,7 +29,8 @@ extension JoinFailure: CustomStringConvertible {
         case .address(let error): "\(error)"
         case .unreachable(let text): text
         case .connection(.refusedByPeer(.joinRefused)):
-            "the primary refused the link: it was used, has expired, or is not from this primary; run 'tandem pair' again"
+            "the primary refused this device: the link was used, has expired or is another primary's (run 'tandem pair' "
+                + "again there), or the fingerprint is not trusted there"
         case .connection(let reason): "\(reason)"
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
