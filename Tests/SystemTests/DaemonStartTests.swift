@@ -22,10 +22,12 @@ import Testing
         #expect(try await daemon.ending().status == 0)
     }
 
-    private func expectRefusal(_ message: String, _ options: String..., role: String = "secondary") async throws {
+    private func expectRefusal(
+        _ message: String, _ options: String..., role: String = "secondary", local: String = "local.sock"
+    ) async throws {
         let daemon = try Program(
-            "tandem", [role, "--state", workspace["state"], "--local", workspace["local.sock"]] + options,
-            named: "refused", in: workspace)
+            "tandem", [role, "--state", workspace["state"], "--local", workspace[local]] + options, named: "refused",
+            in: workspace)
         let ending = try await daemon.ending()
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains(message), "\(ending)")
@@ -48,7 +50,7 @@ import Testing
     @Test func aStateDirectoryInUseIsRefusedAndItsDaemonGoesOn() async throws {
         let daemon = try start()
         try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
-        try await expectRefusal("in use by process \(daemon.pid)", "--local", workspace["second.sock"])
+        try await expectRefusal("in use by process \(daemon.pid)", local: "second.sock")
         #expect(try await tandem("status", "--device", workspace["local.sock"], in: workspace).status == 0)
     }
 
@@ -86,7 +88,7 @@ import Testing
         try await makeState()
         let rubbish = String(repeating: "rubbish!", count: 1024)
         try workspace.write("state/tandem.sqlite", rubbish)
-        try await expectRefusal("left as it was")
+        try await expectRefusal("it was left as it is")
         #expect(try workspace.text("state/tandem.sqlite") == rubbish)
     }
 
