@@ -133,11 +133,19 @@ extension Node: LinkDelegate {
     package func connectionDidFail(_ failure: LinkFailure) {
         log(
             LogEvent(
-                .info, "device connection ended before it became a link",
+                failure.logLevel, "device connection ended before it became a link",
                 .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
                 .outside("reason", "\(failure.reason)")))
         guard let pairing = failure.pairing, let record = registry.state[pairing] else { return }
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
+    }
+}
+
+extension LinkFailure {
+    /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.
+    fileprivate var logLevel: LogLevel {
+        if case .notSecured(.wrongPin) = reason { return .warning }
+        return isStranger ? .debug : .info
     }
 }
 
