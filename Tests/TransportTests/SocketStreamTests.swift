@@ -77,6 +77,16 @@ import Testing
         #expect(recorder.drains == 1)
     }
 
+    @Test func whatIsQueuedAtTheCloseStaysKnownAsNeverSent() throws {
+        stream.send([UInt8](repeating: 7, count: 1_000_000))
+        loop.runOnce()
+        let queued = stream.queuedBytes
+        #expect(queued > 100_000)
+        stream.close(.closedHere)
+        #expect(stream.queuedBytes == queued)
+        loop.runOnce()
+    }
+
     @Test func aBlockedStreamWaitsWithoutWriting() throws {
         stream.send([UInt8](repeating: 7, count: 1_000_000))
         loop.runOnce()

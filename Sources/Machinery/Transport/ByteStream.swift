@@ -21,7 +21,7 @@ package protocol ByteStream: AnyObject {
 
     var peer: PeerDescription { get }
 
-    /// The bytes accepted by `send` and not yet given to the system.
+    /// The bytes accepted by `send` and not given to the system: not yet, or never when the stream is closed.
     var queuedBytes: Int { get }
 
     /// Whether more is queued than the high-water mark; `streamDidDrain` will follow.

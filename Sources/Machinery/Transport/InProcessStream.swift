@@ -84,7 +84,6 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         guard phase != .closed else { return }
         phase = .closed
         queue = []
-        queuedBytes = 0
         isCongested = false
         arrivals = []
         let other = other

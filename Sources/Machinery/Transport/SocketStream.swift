@@ -28,6 +28,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     private var registration: Registration?
     private var phase = Phase.idle
     private var queue = SendQueue()
+    /// Queued once, and never to be sent: who asks what has left must not be told these.
+    private var lostBytes = 0
     private var isReadingPaused = false
     private var isBlocked = false
     private var isFlushDue = false
@@ -46,7 +48,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         self.marks = marks
     }
 
-    package var queuedBytes: Int { queue.byteCount }
+    package var queuedBytes: Int { queue.byteCount + lostBytes }
 
     package func start() {
         precondition(phase == .idle, "a stream is started once")
@@ -79,7 +81,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         registration = nil
         descriptor = nil
         charge = nil
-        queue.removeAll()
+        loseQueue()
         isCongested = false
         loop.atEndOfTurn { [self] in tellClosed(reason) }
     }
@@ -188,12 +190,17 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
                 queue.remove(count)
                 isBlocked = count < offered
             case .wouldBlock: isBlocked = true
-            case .ended: queue.removeAll()
+            case .ended: loseQueue()
             }
         } catch {
-            queue.removeAll()
+            loseQueue()
         }
         return !isBlocked
+    }
+
+    private func loseQueue() {
+        lostBytes += queue.byteCount
+        queue.removeAll()
     }
 
     private func beginLinger() {

@@ -6,7 +6,7 @@ import TandemReactor
 import TandemWire
 
 extension HostAppConnection {
-    /// Requests that one connection may have open: a person's or a script's, never a flood.
+    /// Requests that one connection may have open (LIM-18): a person's or a script's, never a flood.
     private static var openControlLimit: Int { 64 }
 
     func control(_ envelope: Envelope) {

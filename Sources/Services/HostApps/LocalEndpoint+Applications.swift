@@ -38,13 +38,14 @@ extension LocalEndpoint {
 
     /// Gives a configuration to an app's receiving connection, as kind `configuration` with a reply wanted.
     /// - Parameters:
-    ///   - deadline: within ``Limits/deadline``.
+    ///   - deadline: held to ``Limits/deadline``.
     ///   - completion: exactly once, on the loop, never before this call returns.
     package func handOver(
         _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
         deadline: Duration = Limits.standardDeadline, completion: @escaping (HandOverOutcome) -> Void
     ) {
         let id = UniqueIdentifier.random()
+        let deadline = min(max(deadline, Limits.deadline.lowerBound), Limits.deadline.upperBound)
         guard let connection = receivers[app], let application = connected(app) else {
             return scheduler.atEndOfTurn { completion(.notConnected) }
         }

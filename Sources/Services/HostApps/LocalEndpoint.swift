@@ -99,7 +99,11 @@ package final class LocalEndpoint {
 
     func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
         connections[connection.number] = nil
-        log(LogEvent(.debug, "local connection closed", .text("reason", "\(reason)")))
+        let isOrderly = reason == .closedHere || reason == .closedByPeer
+        log(
+            LogEvent(
+                isOrderly ? .debug : .warning, "local connection closed", .text("reason", "\(reason)"),
+                .integer("uid", connection.credentials.user), .integer("pid", connection.credentials.process)))
         tellClosed()
     }
 

@@ -20,9 +20,10 @@ final class LinkEndpoint: RelayEndpoint {
     var queuedBytes: Int { link.queuedBytes }
     var isCongested: Bool { link.isCongested }
 
-    /// What is queued has been enciphered and is a little larger than what was accepted: never more is told than has left.
+    /// What is queued has been enciphered and is larger than what was accepted, by at most the same again: half of it surely
+    /// has not left. Never less is told than may have left, for who hears "not sent" may send again.
     var departedBytes: UInt64 {
-        let queued = UInt64(clamping: queuedBytes)
+        let queued = UInt64(clamping: queuedBytes) / 2
         return acceptedBytes > queued ? acceptedBytes - queued : 0
     }
 

@@ -7,7 +7,7 @@ import TandemReactor
 /// Who is held back because one receiver is congested, and how many receivers hold back this connection itself. A class,
 /// because reading on may deliver frames that come back here at once.
 final class Congestion {
-    /// How long senders wait for a receiver: time for a busy process to be scheduled and read a full queue.
+    /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
     static var patience: Duration { .seconds(1) }
 
     private var held: [RelayPort] = []

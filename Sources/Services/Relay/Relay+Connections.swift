@@ -40,6 +40,7 @@ extension Relay {
         ports[endpoint.number] = port
         application.ports.append(port)
         if receives {
+            precondition(application.receiver == nil, "an app has one receiving connection")
             application.receiver = port
             localChanged(application, role)
         }

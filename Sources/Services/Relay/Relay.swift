@@ -23,6 +23,7 @@ package final class Relay {
     /// Stopping: nothing new is passed on, what is open may be answered (SES-18).
     package private(set) var isStopping = false
     private var whenIdle: (() -> Void)?
+    private var stopTimer: TimerToken?
     private var lastNumber: UInt64 = 0
 
     /// - Parameter devices: this device's vendor identifier, twice; the simulator's two devices'.
@@ -52,7 +53,7 @@ package final class Relay {
     package func stop(within time: Duration = .seconds(5), whenIdle: @escaping () -> Void) {
         isStopping = true
         self.whenIdle = whenIdle
-        scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }
+        stopTimer = scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }
         checkIdle()
     }
 
@@ -63,6 +64,7 @@ package final class Relay {
     private func becomeIdle() {
         guard let whenIdle else { return }
         self.whenIdle = nil
+        if let stopTimer { scheduler.cancel(stopTimer) }
         whenIdle()
     }
 }
