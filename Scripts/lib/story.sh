@@ -5,8 +5,8 @@ app=org.example.lamp
 number=0
 
 tandem() { "$bin/tandem" "$@"; }
-hub() { tandem "$1" --device "$place/hub.sock" "${@:2}"; }
-kiosk() { tandem "$1" --device "$place/kiosk.sock" "${@:2}"; }
+hub() { tandem "$@" --device "$place/hub.sock"; }
+kiosk() { tandem "$@" --device "$place/kiosk.sock"; }
 
 ok() {
     number=$((number + 1))

@@ -1,0 +1,16 @@
+// What can be configured in this app: one switch, one bounded number, one text with a pattern. The declaration is the
+// schema: a signed configuration that does not fit it is refused as a whole.
+
+import PairedConfiguration
+
+/// The lamp's configuration.
+final class LampConfiguration: Configuration, @unchecked Sendable {
+    // @unchecked: every property is a wrapper around state behind a Mutex, which the base class checks.
+    @Toggle("Write a line for every message") var logging = false
+    @Slider("Alarm volume", in: 0...100, icon: .volume) var volume = 50
+    @Edit("Colour of the light", matching: "^#[a-f0-9]{6}$") var colour: String?
+
+    /// A real app returns the text of its key here, compiled in; the sample takes it from `--key`, so that it can be
+    /// tried with any key.
+    override var publicKey: String? { CommandLineKey.text }
+}
