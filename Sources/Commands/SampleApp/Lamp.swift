@@ -23,7 +23,7 @@ struct Lamp {
     /// Runs until the process is stopped.
     func run() async throws {
         let observation = configuration.observe(Self.show)
-        let events = configuration.observeEvents { Output.show("event \($0)") }
+        let events = configuration.observeEvents(Self.show)
         defer { withExtendedLifetime((observation, events)) {} }
         let loading = Task { try await load() }
         session.handleMessages { [configuration] message in
@@ -55,5 +55,16 @@ struct Lamp {
 
     private static func show(_ changes: SettingChanges) {
         for change in changes.changes { Output.show("value \(change.name) = \(change.new.text)") }
+    }
+
+    private static func show(_ event: ConfigurationEvent) {
+        switch event {
+        case .applied(let applied):
+            let warning = applied.hasInvalidSignature ? " WITH AN INVALID SIGNATURE" : ""
+            Output.show("configuration \(applied.version) applied\(warning)")
+        case .rejected(let rejection): Output.show("configuration refused as \(rejection)")
+        case .deactivated: Output.show("no signed configuration is active")
+        case .assignmentIgnored(let error): Output.show("ignored: \(error)")
+        }
     }
 }
