@@ -1,75 +1,91 @@
 // The order of dictionary keys (FRM-6 j): that of their Unicode scalars, which is that of their UTF-8 bytes, read from
 // the stored bytes without making strings. A dictionary written in that order is proved unique by looking at
-// neighbours. For any other, each key object of the whole property list gets a rank, sorted once: many dictionaries
-// that share long keys in a bad order then cost comparisons of integers.
+// neighbours. If one is not, or if dictionaries share their keys, each key object of the whole property list gets a
+// rank, sorted once: then any number of dictionaries with long keys costs comparisons of integers.
 
 struct KeyOrder: Sendable {
-    /// For each object its place among the keys, equal texts sharing one; empty if every dictionary was in order.
+    /// For each object its place among the keys, equal texts sharing one; empty if neighbours told enough.
     private(set) var ranks: [Int] = []
 
     /// Checks keys and marks the dictionaries that are out of order.
     init(_ containers: inout [Container], in bytes: ByteView, table: ObjectTable) throws(PropertyListError) {
+        let references = containers.reduce(0) { $0 + ($1.isDictionary ? $1.count : 0) }
+        let keys = try Self.keys(containers, in: bytes, table: table)
+        // Keys that several dictionaries share are cheaper to rank once than to compare each time.
+        var isRanked = references > 2 * keys.count
+        if !isRanked {
+            for index in containers.indices where containers[index].isDictionary {
+                containers[index].isSorted = try Self.isSorted(containers[index], in: bytes, table: table)
+                if !containers[index].isSorted { isRanked = true }
+            }
+        }
+        guard isRanked else { return }
+        ranks = Self.ranks(keys, in: bytes, table: table)
         for index in containers.indices where containers[index].isDictionary {
-            try Self.checkKeys(of: containers[index], in: bytes, table: table)
-            containers[index].isSorted = try Self.isSorted(containers[index], in: bytes, table: table)
-        }
-        guard containers.contains(where: { !$0.isSorted }) else { return }
-        ranks = try Self.ranks(containers, in: bytes, table: table)
-        for container in containers where !container.isSorted {
-            let places = (0..<container.count).map { ranks[container.reference($0, in: bytes, table: table)] }.sorted()
-            guard zip(places, places.dropFirst()).allSatisfy({ $0 < $1 }) else {
-                throw PropertyListError(.duplicateKey, at: .object(container.object, byte: container.offset))
-            }
+            containers[index].isSorted = try isSortedByRank(containers[index], in: bytes, table: table)
         }
     }
 
-    private static func key(
-        _ index: Int, of container: Container, in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) -> ObjectHeader {
-        try ObjectHeader(object: container.reference(index, in: bytes, table: table), in: bytes, table: table)
-    }
-
-    private static func checkKeys(
-        of container: Container, in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) {
-        for index in 0..<container.count {
-            let object = container.reference(index, in: bytes, table: table)
-            guard let fault = try ObjectHeader(object: object, in: bytes, table: table).keyFault(in: bytes) else {
-                continue
+    /// Each key object once, checked.
+    private static func keys(
+        _ containers: [Container], in bytes: ByteView, table: ObjectTable
+    ) throws(PropertyListError) -> [(object: Int, header: ObjectHeader)] {
+        var isKnown = Array(repeating: false, count: table.count)
+        var keys: [(object: Int, header: ObjectHeader)] = []
+        for container in containers where container.isDictionary {
+            for index in 0..<container.count {
+                let object = container.reference(index, in: bytes, table: table)
+                guard !isKnown[object] else { continue }
+                isKnown[object] = true
+                let header = try ObjectHeader(object: object, in: bytes, table: table)
+                if let fault = header.keyFault(in: bytes) {
+                    throw PropertyListError(fault, at: .object(object, byte: table.offset(of: object, in: bytes)))
+                }
+                keys.append((object, header))
             }
-            throw PropertyListError(fault, at: .object(object, byte: table.offset(of: object, in: bytes)))
         }
+        return keys
     }
 
     private static func isSorted(
         _ container: Container, in bytes: ByteView, table: ObjectTable
     ) throws(PropertyListError) -> Bool {
         guard container.count > 1 else { return true }
-        var last = try key(0, of: container, in: bytes, table: table)
+        func key(_ index: Int) throws(PropertyListError) -> ObjectHeader {
+            try ObjectHeader(object: container.reference(index, in: bytes, table: table), in: bytes, table: table)
+        }
+        var last = try key(0)
         for index in 1..<container.count {
-            let next = try key(index, of: container, in: bytes, table: table)
+            let next = try key(index)
             guard compare(last, next, in: bytes) < 0 else { return false }
             last = next
         }
         return true
     }
 
+    private func isSortedByRank(
+        _ container: Container, in bytes: ByteView, table: ObjectTable
+    ) throws(PropertyListError) -> Bool {
+        let places = (0..<container.count).map { ranks[container.reference($0, in: bytes, table: table)] }
+        if Self.isAscending(places) { return true }
+        guard Self.isAscending(places.sorted()) else {
+            throw PropertyListError(.duplicateKey, at: .object(container.object, byte: container.offset))
+        }
+        return false
+    }
+
+    private static func isAscending(_ places: [Int]) -> Bool {
+        zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
+    }
+
     private static func ranks(
-        _ containers: [Container], in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) -> [Int] {
-        var isKey = Array(repeating: false, count: table.count)
-        for container in containers where container.isDictionary {
-            for index in 0..<container.count { isKey[container.reference(index, in: bytes, table: table)] = true }
-        }
-        var keys: [(object: Int, header: ObjectHeader)] = []
-        for object in isKey.indices where isKey[object] {
-            keys.append((object, try ObjectHeader(object: object, in: bytes, table: table)))
-        }
-        keys.sort { compare($0.header, $1.header, in: bytes) < 0 }
+        _ keys: [(object: Int, header: ObjectHeader)], in bytes: ByteView, table: ObjectTable
+    ) -> [Int] {
+        let sorted = keys.sorted { compare($0.header, $1.header, in: bytes) < 0 }
         var ranks = Array(repeating: 0, count: table.count)
         var rank = 0
-        for (index, key) in keys.enumerated() {
-            if index > 0, compare(keys[index - 1].header, key.header, in: bytes) != 0 { rank += 1 }
+        for (index, key) in sorted.enumerated() {
+            if index > 0, compare(sorted[index - 1].header, key.header, in: bytes) != 0 { rank += 1 }
             ranks[key.object] = rank
         }
         return ranks
