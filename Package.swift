@@ -91,7 +91,7 @@ let serviceRooms: [Target] = [
         "Services", "Relay",
         imports: values + ["TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport", "TandemStore"]),
     room("Services", "HostApps", imports: values + decisions + machinery + ["TandemRelay"]),
-    room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay"]),
+    room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay", "TandemHostApps"]),
     room(
         "Services", "Node",
         imports: values + decisions + machinery + ["TandemLink", "TandemRelay", "TandemHostApps", "TandemCarrier"]),
