@@ -157,7 +157,9 @@ let testTargets: [Target] = [
     // The two executables are built with the tests, which start them; the command line's parser is tested directly.
     tests(
         "System",
-        imports: ["tandem", "SampleApp", "PairedSession", "TandemFiles", "TandemPropertyListText"] + values,
+        imports: [
+            "tandem", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemFiles", "TandemPropertyListText",
+        ] + values,
         excluding: ["python_client"]),
 ]
 

@@ -48,10 +48,11 @@ extension PairedSession {
 
     private func request(_ content: OutgoingContent, _ timeout: Duration) async throws(SessionError) -> [UInt8] {
         let id = UniqueIdentifier.random()
-        let (handle, pairing) = (handle, pairing)
+        let (handle, pairing, mark) = (handle, pairing, CancellationMark())
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<[UInt8], SessionError>, Never>) in
                 handle.run { core in
+                    if mark.isSet { return continuation.resume(returning: .failure(SessionError.cancelled(id))) }
                     core.send(
                         OutgoingMessage(id: id, to: pairing, content, timeout: timeout) {
                             continuation.resume(returning: $0)
@@ -59,6 +60,7 @@ extension PairedSession {
                 }
             }
         } onCancel: {
+            mark.set()
             handle.run { core in core.abandon(id) }
         }
         return try result.get()

@@ -41,15 +41,17 @@ public final class PairedSession: Sendable {
     ///   `too-many-applications`, `version` if the daemon refuses the application; 7001 `cancelled`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
-        let handle = handle
+        let (handle, mark) = (handle, CancellationMark())
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, SessionError>, Never>) in
                 handle.run { core in
+                    if mark.isSet { return continuation.resume(returning: .failure(SessionError.cancelled(nil))) }
                     core.activate(waiter: number) { continuation.resume(returning: $0) }
                     if let timeout { core.stopWaiting(number, after: timeout) }
                 }
             }
         } onCancel: {
+            mark.set()
             handle.run { core in core.stopWaiting(number, .cancelled(nil)) }
         }
         try result.get()

@@ -50,10 +50,10 @@ extension PropertyListValue {
     }
 
     private static func scalar(_ value: Any) -> PropertyListValue? {
-        if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return scalar(number) }
+        if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return boxed(number) }
         switch value {
         case let value as Bool: return .boolean(value)
-        case let value as any FixedWidthInteger: return integer(value)
+        case let value as any FixedWidthInteger: return native(value)
         case let value as Double: return .real(value)
         case let value as Float: return .real(Double(value))
         case let value as String: return .string(value)
@@ -63,21 +63,19 @@ extension PropertyListValue {
         }
     }
 
-    private static func scalar(_ number: NSNumber) -> PropertyListValue {
+    private static func boxed(_ number: NSNumber) -> PropertyListValue {
         switch String(cString: number.objCType) {
         case "d", "f": .real(number.doubleValue)
         case "c" where number.int8Value == 0 || number.int8Value == 1, "B": .boolean(number.boolValue)
-        case "Q": integer(number.uint64Value) ?? .integer(0)
+        case "Q" where number.uint64Value > UInt64(Int64.max): .unsigned(number.uint64Value)
         default: .integer(number.int64Value)
         }
     }
 
-    private static func integer(_ value: any FixedWidthInteger) -> PropertyListValue? {
-        func convert(_ value: some FixedWidthInteger) -> PropertyListValue? {
-            if let signed = Int64(exactly: value) { return .integer(signed) }
-            return UInt64(exactly: value).map { .unsigned($0) }
-        }
-        return convert(value)
+    /// nil for a number beyond 64 bits.
+    private static func native(_ value: some FixedWidthInteger) -> PropertyListValue? {
+        if let signed = Int64(exactly: value) { return .integer(signed) }
+        return UInt64(exactly: value).map { .unsigned($0) }
     }
 
     private static func date(_ value: Date) -> PropertyListValue? {

@@ -5,7 +5,8 @@ public import Foundation
 public import PairedSession
 import TandemWire
 
-/// The domain of ``WCError`` as an NSError.
+/// The domain of ``WCError`` as an NSError; Apple's name.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let WCErrorDomain = "WCErrorDomain"
 
 /// An error of a ``WCSession``.

@@ -1,0 +1,195 @@
+// Apple's names over a scripted daemon: callbacks in order on one queue, exactly one handler for each message, values as
+// NSNumber, and a method that the delegate lacks told to the sender (SES-12).
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+/// Remembers the callbacks; answers messages with its own reply.
+final class RecordingDelegate: WCSessionDelegate {
+    let calls = Mutex<[String]>([])
+
+    func add(_ call: String) { calls.withLock { $0.append(call) } }
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+        add("activation \(state) \((error as? WCError)?.errorCode ?? 0)")
+    }
+
+    func sessionDidBecomeInactive(_ session: WCSession) { add("inactive") }
+    func sessionDidDeactivate(_ session: WCSession) { add("deactivated") }
+    func sessionWatchStateDidChange(_ session: WCSession) { add("watch \(session.isPaired)") }
+    func sessionReachabilityDidChange(_ session: WCSession) { add("reachable \(session.isReachable)") }
+
+    func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping ([String: Any]) -> Void
+    ) {
+        let number = message["n"]
+        add("message \(number as? Int ?? -1) \(number as? Double ?? -1) \(message["f"] as? Bool ?? true)")
+        replyHandler(["reply": message["bad"] == nil ? 2 : URL(fileURLWithPath: "/") as Any])
+    }
+}
+
+struct WCSessionTests {
+    private let fixture: SessionFixture
+    private let session: WCSession
+    private let delegate = RecordingDelegate()
+
+    init() throws {
+        fixture = try SessionFixture()
+        session = WCSession(over: fixture.session)
+        session.delegate = delegate
+    }
+
+    /// Runs the loop and then everything that the callback queue has to do.
+    private func settle() {
+        for _ in 0..<3 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+    }
+
+    private var calls: [String] { delegate.calls.withLock { $0 } }
+
+    private func activate() {
+        fixture.daemon.pair()
+        session.activate()
+        settle()
+    }
+
+    @Test("Activation ends in its callback with the state; reachability and pairing are told once")
+    func activation() {
+        #expect(session.activationState == .notActivated && !session.isReachable)
+        activate()
+        #expect(calls.contains("activation activated 0") && calls.count == 3)
+        #expect(session.isReachable && session.isPaired && session.isWatchAppInstalled)
+    }
+
+    @Test("R12: a switch is inactive, deactivated, and activated only after the app asks again")
+    func switching() {
+        activate()
+        fixture.daemon.pair()
+        fixture.daemon.situation.active = fixture.daemon.situation.pairings.last?.pairing
+        fixture.daemon.tellSituation()
+        settle()
+        #expect(calls.suffix(2) == ["inactive", "deactivated"])
+        #expect(session.activationState == .notActivated)
+        session.activate()
+        settle()
+        #expect(calls.last == "activation activated 0" && session.activationState == .activated)
+    }
+
+    @Test("SES-23: after a lost daemon the delegate hears that it is unreachable and activated again")
+    func lostDaemon() {
+        activate()
+        fixture.daemon.cut()
+        settle()
+        #expect(calls.contains("reachable false") && session.activationState == .notActivated)
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        #expect(calls.contains { $0 == "activation activated 0" } && session.activationState == .activated)
+    }
+
+    @Test("Before activation a message is 7004, without a delegate 7003, and nothing is sent")
+    func notReady() {
+        let codes = Collector<Int>()
+        session.sendMessage(["a": 1], replyHandler: nil) { codes.add(($0 as NSError).code) }
+        session.delegate = nil
+        session.sendMessage(["a": 1], replyHandler: nil) { codes.add(($0 as NSError).code) }
+        settle()
+        #expect(codes.all == [7004, 7003])
+        #expect(fixture.daemon.received.isEmpty)
+    }
+
+    @Test("A message carries Foundation's values, native and boxed, each as its own type")
+    func values() throws {
+        activate()
+        let date = Date(timeIntervalSinceReferenceDate: 12.5)
+        session.sendMessage(
+            [
+                "i": 1, "d": 1.5, "b": true, "s": "x", "data": Data([1]), "date": date, "u": UInt64.max,
+                "list": [1, "a"] as [Any], "map": ["k": Int8(3)], "ni": NSNumber(value: 7), "nb": NSNumber(value: true),
+                "nd": NSNumber(value: 2.5),
+            ], replyHandler: { _ in })
+        settle()
+        let frame = try #require(fixture.daemon.received.last)
+        let sent = try frame.dictionaryBody()
+        let expected: PropertyListDictionary = [
+            "i": .integer(1), "d": .real(1.5), "b": .boolean(true), "s": "x", "data": .data([1]),
+            "date": .date(PropertyListDate(millisecondsSinceReferenceDate: 12_500)), "u": .unsigned(.max),
+            "list": .array([.integer(1), "a"]), "map": .dictionary(["k": .integer(3)]), "ni": .integer(7),
+            "nb": .boolean(true), "nd": .real(2.5),
+        ]
+        #expect(sent == expected)
+    }
+
+    @Test("SES-13: a value of another type is 7010 with its key path")
+    func unsupported() {
+        activate()
+        let errors = Collector<WCError>()
+        let message: [String: Any] = ["a": ["b": [1, 2, URL(fileURLWithPath: "/")] as [Any]] as [String: Any]]
+        session.sendMessage(message, replyHandler: nil) { if let error = $0 as? WCError { errors.add(error) } }
+        settle()
+        #expect(errors.all.map(\.errorCode) == [7010])
+        #expect(errors.all.first?.underlyingError.keyPath == "a.b[2]")
+    }
+
+    @Test("SES-9: of both handlers exactly one is called, for replies and for failures")
+    func oneHandler() throws {
+        activate()
+        let outcomes = Collector<String>()
+        for _ in 0..<2 {
+            session.sendMessage(["q": 1]) {
+                outcomes.add("reply \($0["a"] as? Int ?? 0)")
+            } errorHandler: {
+                outcomes.add("error \(($0 as NSError).code)")
+            }
+        }
+        settle()
+        let questions = fixture.daemon.received.suffix(2)
+        let first = try #require(questions.first)
+        var reply = Envelope(.reply, app: first.app, pairing: first.pairing, id: first.id)
+        reply = try reply.with(body: ["a": 5])
+        for _ in 0..<2 { fixture.daemon.send(reply) }
+        settle()
+        fixture.daemon.cut()
+        settle()
+        #expect(outcomes.all == ["reply 5", "error 7014"])
+    }
+
+    @Test("Numbers arrive as NSNumber: one value is Int, Double and Bool as the app asks; the reply goes back")
+    func receiving() throws {
+        activate()
+        try deliver(["n": 1, "f": .boolean(false)])
+        #expect(calls.last == "message 1 1.0 false")
+        let reply = try #require(fixture.daemon.received.last)
+        #expect(try reply.dictionaryBody() == ["reply": 2])
+    }
+
+    @Test("SES-12: a method that the delegate lacks is 7014 for the sender; a reply that cannot be sent is 7011")
+    func unhandled() throws {
+        activate()
+        try deliver(["n": 1], reply: false)
+        #expect(fixture.daemon.received.last?.name == "unhandled")
+        #expect(fixture.daemon.received.last?.code == 7014)
+        try deliver(["bad": 1])
+        #expect(fixture.daemon.received.last?.code == 7011)
+        let failure = try SessionError(failure: try #require(fixture.daemon.received.last))
+        #expect(failure.keyPath == "reply")
+    }
+
+    private func deliver(_ body: PropertyListDictionary, reply: Bool = true) throws {
+        let daemon = fixture.daemon
+        let envelope = Envelope(
+            .message, app: daemon.app, pairing: daemon.situation.active, id: .random(), reply: reply)
+        daemon.send(try envelope.with(body: body))
+        settle()
+    }
+}
