@@ -1,0 +1,127 @@
+// Signed configuration through real daemons and a real host app: applied, refused by name, and kept over kills.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(4))) struct ConfigurationTests {
+    private let devices: TwoDevices
+    private let target: String
+
+    init() async throws {
+        devices = try await TwoDevices()
+        try await devices.pair()
+        for key in ["signing", "other"] {
+            let made = try await tandem("keys", "new", "--out", key, in: devices.workspace)
+            try #require(made.status == 0, "\(made)")
+        }
+        let status = try await devices.status(of: "hub")
+        let device = try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/))
+        target = "vendor:\(device.1)"
+    }
+
+    /// The sample app on the kiosk, ready with its values.
+    private func startApp(named name: String = "app") async throws -> Program {
+        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
+        let app = try Program("SampleApp", arguments, named: name, in: devices.workspace)
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        return app
+    }
+
+    private func sign(_ version: Int, _ values: String..., key: String = "signing", target: String? = nil) async throws
+        -> String
+    {
+        let file = "v\(version)-\(UInt32.random(in: 0 ... .max))"
+        let fixed = ["sign", "--key", key, "--app", TwoDevices.app, "--role", "secondary", "--version", "\(version)"]
+        let place = ["--target", target ?? self.target, "--out", file]
+        let program = try Program(
+            "tandem", fixed + place + values.flatMap { ["--set", $0] }, named: "sign-\(file)", in: devices.workspace)
+        let ending = try await program.ending()
+        #expect(ending.status == 0, "\(ending)")
+        return file
+    }
+
+    private func apply(_ file: String, wait: String = "20s") async throws -> Program.Ending {
+        try await devices.run("hub", "apply", "--app", TwoDevices.app, "--wait", wait, file)
+    }
+
+    /// Whether the app's last word on a value is this one, now or soon.
+    private func shows(_ app: Program, _ name: String, _ value: String) async throws -> Bool {
+        try await holds(within: .seconds(10)) {
+            let lines = app.output.split(separator: "\n").filter { $0.hasPrefix("value \(name) = ") }
+            return lines.last == "value \(name) = \(value)"
+        }
+    }
+
+    @Test func aConfigurationIsAppliedAsAWholeAndKeptOverKills() async throws {
+        let app = try await startApp()
+        let first = try await apply(sign(1, "volume=75", "logging=true", "colour=#aabbcc"))
+        #expect(first.status == 0, "\(first)")
+        #expect(first.output.contains("applied"))
+        #expect(try await shows(app, "volume", "75"))
+        #expect(try await shows(app, "colour", "#aabbcc"))
+        #expect(try await apply(sign(2, "volume=80")).status == 0)
+        #expect(try await shows(app, "volume", "80"))
+        #expect(try await shows(app, "logging", "false"))
+        for program in [devices.kiosk, devices.hub, app] { program.signal(SIGKILL) }
+        for program in [devices.kiosk, devices.hub, app] { _ = try await program.ending() }
+        try await devices.restartHub()
+        try await devices.restartKiosk()
+        #expect(try await devices.status(of: "kiosk").contains("\"version\":2"))
+        let again = try await startApp(named: "app-again")
+        #expect(try await shows(again, "volume", "80"))
+        #expect(try await devices.isLinked())
+        #expect(try await apply(sign(3, "volume=81")).status == 0)
+    }
+
+    @Test func eachBadConfigurationIsRefusedByItsNameAndChangesNothing() async throws {
+        let app = try await startApp()
+        let good = try await sign(2, "volume=75")
+        #expect(try await apply(good).status == 0)
+        let refusals = [
+            (try await sign(3, "volume=99", key: "other"), "threshold"), (try await sign(1, "volume=99"), "rollback"),
+            (try await sign(2, "volume=99"), "equivocation"),
+            (try await sign(3, "volume=99", target: "custom:elsewhere"), "wrong-target"),
+            (try await sign(3, "volume=101"), "schema"), (try await sign(3, "nothing=1"), "schema"),
+            (try await sign(3, "volume=true"), "schema"), (try await sign(3, "colour=red"), "schema"),
+        ]
+        for (file, name) in refusals {
+            let refused = try await apply(file)
+            #expect(refused.status == 1, "\(name): \(refused)")
+            #expect(refused.output.contains(name) || refused.errors.contains(name), "\(name): \(refused)")
+        }
+        #expect(try await apply(good).status == 0, "the same bytes again are applied already")
+        #expect(try await shows(app, "volume", "75"))
+        #expect(try await devices.status(of: "kiosk").contains("\"version\":2"))
+    }
+
+    @Test func withoutTheAppItWaitsAndIsAppliedWhenTheAppComes() async throws {
+        let first = try await startApp()
+        first.signal(SIGTERM)
+        _ = try await first.ending()
+        let waiting = try await apply(sign(1, "volume=66"), wait: "2s")
+        #expect(waiting.status == 1)
+        #expect(waiting.output.contains("waiting-for-app"), "\(waiting)")
+        let app = try await startApp(named: "app-late")
+        #expect(try await shows(app, "volume", "66"))
+        let isReported = try await holds(within: .seconds(10)) { devices.hub.errors.contains("verdict=applied") }
+        #expect(isReported)
+    }
+
+    @Test func aDifferentKeyLaterIsAnAnchorConflict() async throws {
+        let mine = ["--app", TwoDevices.app, "--role", "secondary", "--key"]
+        func add(_ key: String) async throws -> Program.Ending {
+            let program = try Program(
+                "tandem", ["trust", "add", "--device", devices.workspace["kiosk.sock"]] + mine + [key],
+                named: "trust-\(key)-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
+            return try await program.ending()
+        }
+        #expect(try await add("signing.pub").status == 0)
+        #expect(try await add("signing.pub").status == 0)
+        let other = try await add("other.pub")
+        #expect(other.status == 1)
+        #expect(other.errors.contains("anchor-conflict"), "\(other)")
+        let list = try await tandem(
+            "trust", "list", "--json", "--device", devices.workspace["kiosk.sock"], in: devices.workspace)
+        #expect(list.output.contains(TwoDevices.app))
+    }
+}
