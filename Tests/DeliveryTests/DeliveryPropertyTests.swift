@@ -6,7 +6,7 @@ import TandemIdentity
 import Testing
 
 @Suite struct DeliveryPropertyTests {
-    @Test(arguments: 0..<60) func everyItemEndsExactlyOnceAndInOrder(seed: UInt64) throws {
+    @Test(arguments: 0..<24) func everyItemEndsExactlyOnceAndInOrder(seed: UInt64) throws {
         var devices = try TwoDevices(seed: seed)
         for _ in 0..<1000 { try devices.step() }
         try devices.heal()
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Without crashes a handler sees an item again only after it failed.
-    @Test(arguments: 0..<30) func withoutCrashesNoHandlerReturnsTwice(seed: UInt64) throws {
+    @Test(arguments: 0..<10) func withoutCrashesNoHandlerReturnsTwice(seed: UInt64) throws {
         var devices = try TwoDevices(seed: 1000 + seed)
         devices.hasCrashes = false
         for _ in 0..<1000 { try devices.step() }

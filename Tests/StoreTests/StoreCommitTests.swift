@@ -122,6 +122,15 @@ final class Completions: Sendable {
         }
     }
 
+    @Test func manySmallCommitsDoNotMakeTheLogGrowWithoutEnd() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        for number in 0..<1500 {
+            try await store.commitAndWait([.put(space, key: [1], value: [UInt8(number % 256)])]).get()
+        }
+        #expect(contents(of: path + "-wal").count < 5 << 20, "each commit adds a page to the log")
+    }
+
     @Test func aLongLogIsMovedIntoTheFile() async throws {
         let path = directory.path("store")
         let store = try Store(path: path)

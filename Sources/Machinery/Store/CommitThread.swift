@@ -19,8 +19,10 @@ struct CommitThread {
         self.statistics = statistics
     }
 
-    /// The log is moved into the file after about this many bytes of changes.
+    /// The log is moved into the file after about this many bytes; SQLite's own default is a thousand pages too.
     private static var checkpointInterval: Int { 4 << 20 }
+    /// A change, however small, writes its whole page to the log.
+    private static var pageSize: Int { 4096 }
 
     mutating func run(_ batch: [Work]) {
         var commits: [Commit] = []
@@ -79,7 +81,7 @@ struct CommitThread {
         for commit in group {
             for change in commit.changes {
                 try connection.apply(change)
-                bytesSinceCheckpoint += change.weight
+                bytesSinceCheckpoint += Self.pageSize + change.weight
             }
         }
         try connection.statement("COMMIT").run()
