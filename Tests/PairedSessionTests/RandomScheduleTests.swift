@@ -1,5 +1,5 @@
-// R5 (SES-9): 10,000 calls against a daemon that replies, fails, repeats itself, keeps silent, switches and disappears at
-// random: each call completes exactly once, and none after its deadline.
+// R5 (SES-9): 10,000 calls against a daemon that replies, fails, repeats itself, keeps silent, switches and disappears
+// at random: each call completes exactly once, and none after its deadline.
 
 import PairedSession
 import Synchronization

@@ -1,5 +1,5 @@
-// Apple's names over a scripted daemon: callbacks in order on one queue, exactly one handler for each message, values as
-// NSNumber, and a method that the delegate lacks told to the sender (SES-12).
+// Apple's names over a scripted daemon: callbacks in order on one queue, exactly one handler for each message, values
+// as NSNumber, and a method that the delegate lacks told to the sender (SES-12).
 
 import Foundation
 import PairedSession

@@ -65,7 +65,10 @@ import Testing
             #expect(try await phone.sendMessage(["a": 1]) == ["ok": true])
             let error = await #expect(throws: SessionError.self) { try await phone.sendMessage(["ignore": true]) }
             #expect(error?.code == .messageReplyFailed && error?.name == "reply-dropped")
-            reader.cancel()
+            await watch.end()
+            await reader.value  // the sequence ends with its session
+            let ended = await #expect(throws: SessionError.self) { try await watch.activate() }
+            #expect(ended?.name == "ended")
         }
     }
 

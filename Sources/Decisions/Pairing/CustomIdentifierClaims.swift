@@ -1,5 +1,5 @@
-// What a primary's apps claim to be called (a claim, not a proof). The first custom identifier declared for an app takes
-// effect; any later one is alarmed as `identifier-changed` and waits, the old one staying in force, until this
+// What a primary's apps claim to be called (a claim, not a proof). The first custom identifier declared for an app
+// takes effect; any later one is alarmed as `identifier-changed` and waits, the old one staying in force, until this
 // secondary's operator accepts it. Otherwise a taken-over app could redirect configuration to itself by renaming.
 
 package import TandemIdentity

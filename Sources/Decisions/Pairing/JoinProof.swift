@@ -1,6 +1,6 @@
-// Proof that an end of a join knows the link's secret, bound to this very TLS connection, to both keys, to what each end
-// says of itself, and to the direction (PAR-7, PAR-9). A man in the middle has another exporter, a replay too, and a
-// reflected proof carries the wrong label.
+// Proof that an end of a join knows the link's secret, bound to this very TLS connection, to both keys, to what each
+// end says of itself, and to the direction (PAR-7, PAR-9). A man in the middle has another exporter, a replay too, and
+// a reflected proof carries the wrong label.
 
 package import TandemCrypto
 package import TandemIdentity

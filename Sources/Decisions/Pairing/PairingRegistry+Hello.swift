@@ -87,8 +87,9 @@ extension PairingRegistry {
             event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)
     }
 
-    /// The epoch in which both sides go on; nil if there is none (PAR-14). The client's hello opens: the side that answers
-    /// can always settle it, with the higher epoch if that one is announced empty, else with the next one above both.
+    /// The epoch in which both sides go on; nil if there is none (PAR-14). The client's hello opens: the side that
+    /// answers can always settle it, with the higher epoch if that one is announced empty, else with the next one above
+    /// both.
     private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
         guard hello.epoch != own else { return own }
         let higher = max(hello.epoch, own)

@@ -1,6 +1,6 @@
-// Everything a device knows about whom it is paired with (PAR-3 to PAR-14): issued tokens, trusted pins, pairings, which
-// one is active for each role, and what primaries' apps are called. One machine, because its rules cross these tables;
-// each transition returns the changes to commit before anything of it may be seen outside.
+// Everything a device knows about whom it is paired with (PAR-3 to PAR-14): issued tokens, trusted pins, pairings,
+// which one is active for each role, and what primaries' apps are called. One machine, because its rules cross these
+// tables; each transition returns the changes to commit before anything of it may be seen outside.
 
 package import TandemCrypto
 package import TandemIdentity

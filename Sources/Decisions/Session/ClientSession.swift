@@ -1,5 +1,5 @@
-// A host app's session with its daemon, from the first attempt to the end. It never gives up by itself: a daemon that is
-// not there, or goes away, is dialled again with Backoff. Only a refusal that waiting cannot cure ends the attempts.
+// A host app's session with its daemon, from the first attempt to the end. It never gives up by itself: a daemon that
+// is not there, or goes away, is dialled again with Backoff. Only a refusal that waiting cannot cure ends the attempts.
 // The shell owns the connection and one timer; each effect says what to do with them, in order.
 
 package import TandemIdentity

@@ -1,5 +1,6 @@
 // What two ends agree on in `hello` (SES-2 to SES-4): the highest version both speak, the capabilities both named, and
-// that a pairing never falls back to a version below one it has seen. A proxy that strips either is refused, not obeyed.
+// that a pairing never falls back to a version below one it has seen. A proxy that strips either is refused, not
+// obeyed.
 
 package import TandemWire
 

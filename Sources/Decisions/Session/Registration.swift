@@ -1,5 +1,6 @@
-// What a host app says of itself (`register`, SES-5), what its daemon answers (`registered`, SES-6), and what one device
-// announces of an app to the other (`application`, SES-16). Written and read by the same type, so both ends agree.
+// What a host app says of itself (`register`, SES-5), what its daemon answers (`registered`, SES-6), and what one
+// device announces of an app to the other (`application`, SES-16). Written and read by the same type, so both ends
+// agree.
 
 package import TandemIdentity
 package import TandemPropertyList

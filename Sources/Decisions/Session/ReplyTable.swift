@@ -1,6 +1,6 @@
-// Requests of a caller that wait for an answer (SES-9). The token (a continuation or a closure) leaves the table exactly
-// once, whatever comes first: answer, deadline, loss of the daemon, end of the session. What comes later finds nothing
-// and is counted. Nothing is ever waited for without a deadline.
+// Requests of a caller that wait for an answer (SES-9). The token (a continuation or a closure) leaves the table
+// exactly once, whatever comes first: answer, deadline, loss of the daemon, end of the session. What comes later finds
+// nothing and is counted. Nothing is ever waited for without a deadline.
 
 package import TandemIdentity
 

@@ -150,7 +150,8 @@ package struct RequestLedger: Sendable {
 }
 
 extension RequestLedger {
-    /// Keeps the list of messages without reply bounded; entries that were settled already cost nothing but their place.
+    /// Keeps the list of messages without reply bounded; entries that were settled already cost nothing but their
+    /// place.
     private mutating func forgetOldestUnanswered() {
         guard unanswered.count >= unansweredCapacity else { return }
         let half = unanswered.prefix(max(unansweredCapacity / 2, 1))

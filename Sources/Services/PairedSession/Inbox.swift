@@ -19,6 +19,8 @@ struct Inbox {
         let pairing: UniqueIdentifier?
         let kind: Kind
         let take: (ReceivedMessage) -> Void
+        /// The session is over: nothing will come any more.
+        let ended: () -> Void
     }
 
     /// Messages that wait for the first receiver: an app registers its handlers within its first moments.
@@ -39,10 +41,11 @@ struct Inbox {
 
     /// Adds a receiver and hands it what waited; returns its number.
     mutating func add(
-        pairing: UniqueIdentifier?, kind: Kind, take: @escaping (ReceivedMessage) -> Void
+        pairing: UniqueIdentifier?, kind: Kind, take: @escaping (ReceivedMessage) -> Void,
+        ended: @escaping () -> Void = {}
     ) -> UInt64 {
         nextNumber += 1
-        receivers.append(Receiver(number: nextNumber, pairing: pairing, kind: kind, take: take))
+        receivers.append(Receiver(number: nextNumber, pairing: pairing, kind: kind, take: take, ended: ended))
         let messages = waiting
         waiting = []
         for message in messages { deliver(message) }
@@ -53,8 +56,10 @@ struct Inbox {
 
     /// Lets everything go; unanswered messages answer themselves.
     mutating func removeAll() {
+        let leaving = receivers
         receivers = []
         waiting = []
+        for receiver in leaving { receiver.ended() }
     }
 
     /// The connection is lost: requests cannot be answered any more, and their senders have been told.

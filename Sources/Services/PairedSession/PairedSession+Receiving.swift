@@ -1,13 +1,13 @@
-// Receiving: by handlers, which answer by what they return, or by an async sequence, whose reader answers when it likes.
-// Both may be used at once and several times; every receiver of a kind sees every message of it, and the first answer
-// counts. Each receiver gets its messages in the order they arrived, one after the other.
+// Receiving: by handlers, which answer by what they return, or by an async sequence, whose reader answers when it
+// likes. Both may be used at once and several times; every receiver of a kind sees every message of it, and the first
+// answer counts. Each receiver gets its messages in the order they arrived, one after the other.
 
 public import TandemPropertyList
 
 extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
     /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. One
-    /// message is handled after the other, so long work belongs into a task that keeps the message and answers it later.
+    /// message is handled after the other, so long work belongs into a task that keeps the message and answers later.
     /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
     @discardableResult
     public func handleMessages(
@@ -42,7 +42,7 @@ extension PairedSession {
 
     /// All messages, dictionaries and data, from the first use of the sequence on. The reader answers those that want a
     /// reply; letting one go unanswered is 7011 `reply-dropped` for its sender. Up to 256 messages wait for the reader;
-    /// the senders of further ones get 7014 `inbox-full`.
+    /// the senders of further ones get 7014 `inbox-full`. Ends with the session.
     public var messages: ReceivedMessages { ReceivedMessages(session: self) }
 
     private func subscribe(
@@ -63,11 +63,13 @@ extension PairedSession {
         let subscription = MessageSubscription(handle, continuation)
         let pairing = pairing
         handle.run { core in
-            let number = core.inbox.add(pairing: pairing, kind: kind) { message in
+            guard !core.isEnded else { return continuation.finish() }
+            let take: (ReceivedMessage) -> Void = { message in
                 if claims { message.token.claim() }
                 if case .dropped(let refused) = continuation.yield(message) { refused.refuseFull() }
             }
-            subscription.began(number)
+            subscription.began(
+                core.inbox.add(pairing: pairing, kind: kind, take: take) { continuation.finish() })
         }
         return (stream, subscription)
     }

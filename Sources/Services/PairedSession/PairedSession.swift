@@ -34,11 +34,11 @@ public final class PairedSession: Sendable {
     /// The session with one paired device, whichever is active. It shares the connection of this one.
     public func session(for pairing: UniqueIdentifier) -> PairedSession { PairedSession(handle, pairing: pairing) }
 
-    /// Connects and registers; returns when the session is activated, at once if it is. May be called at any time and by
-    /// several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
+    /// Connects and registers; returns when the session is activated, at once if it is. May be called at any time and
+    /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
     /// - Parameter timeout: how long this caller waits; nil: as long as its task is not cancelled.
     /// - Throws: 7004 `no-daemon` after the timeout; 7001 `app-owned`, `already-receiving`, `not-allowed`,
-    ///   `too-many-applications`, `version` if the daemon refuses the application; 7001 `cancelled`.
+    ///   `too-many-applications`, `version` if the daemon refuses the application; 7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
         let (handle, mark) = (handle, CancellationMark())
@@ -64,7 +64,9 @@ public final class PairedSession: Sendable {
     }
 
     /// The same for callers that have a thread of their own.
-    package func end(then completion: @escaping @Sendable () -> Void) { handle.run { core in core.end(then: completion) } }
+    package func end(then completion: @escaping @Sendable () -> Void) {
+        handle.run { core in core.end(then: completion) }
+    }
 
     /// Where the session stands now.
     public var activationState: ActivationState { handle.board.snapshot.activation }

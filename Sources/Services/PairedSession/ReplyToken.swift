@@ -1,5 +1,5 @@
-// The right to answer one message, shared by everyone who was given it. It is used exactly once: by the first answer, or
-// by its end, when the last holder lets it go.
+// The right to answer one message, shared by everyone who was given it. It is used exactly once: by the first answer,
+// or by its end, when the last holder lets it go.
 
 import Synchronization
 import TandemWire

@@ -59,8 +59,8 @@ final class SessionBoard: Sendable {
     }
 }
 
-/// The values of one aspect of a session's state: the one now, then each change. A slow reader misses values in between,
-/// never the newest. Ends when the session ends.
+/// The values of one aspect of a session's state: the one now, then each change. A slow reader misses values in
+/// between, never the newest. Ends when the session ends.
 public struct StateUpdates<Element: Sendable & Equatable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 

@@ -1,6 +1,6 @@
-// Messages on their way out. Each gets exactly one completion: at once if it must not leave (SES-13), else by its answer,
-// its deadline or the loss of its way. While the daemon does not read, messages wait here, where a deadline still finds
-// them, and not in the connection's queue.
+// Messages on their way out. Each gets exactly one completion: at once if it must not leave (SES-13), else by its
+// answer, its deadline or the loss of its way. While the daemon does not read, messages wait here, where a deadline
+// still finds them, and not in the connection's queue.
 
 package import TandemIdentity
 import TandemReactor

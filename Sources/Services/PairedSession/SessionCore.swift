@@ -1,5 +1,6 @@
-// The shell around the session's machines: it owns the connection, the timers and the waiting callers, and does what the
-// machines decide. Everything here runs on the session's scheduler; callers on other threads come through SessionHandle.
+// The shell around the session's machines: it owns the connection, the timers and the waiting callers, and does what
+// the machines decide. Everything here runs on the session's scheduler; callers on other threads come through
+// SessionHandle.
 
 import TandemIdentity
 import TandemReactor
@@ -29,6 +30,8 @@ package final class SessionCore {
     private var watched: (deadline: MonotonicTime, timer: TimerToken)?
     private var activationWaiters: [UInt64: (Result<Void, SessionError>) -> Void] = [:]
     var lastRefusalText = ""
+    /// Ended by the app, or released: nothing begins any more.
+    private(set) var isEnded = false
     /// Told each step in order, on the scheduler; for layers that must not miss one.
     package var onEvent: ((SessionEvent) -> Void)?
 
@@ -43,6 +46,7 @@ package final class SessionCore {
     /// Begins, and tells the caller once how it ended: activated, or a refusal that waiting cannot cure.
     package func activate(waiter number: UInt64, _ completion: @escaping (Result<Void, SessionError>) -> Void) {
         if machine.phase == .active { return completion(.success(())) }
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         activationWaiters[number] = completion
         perform(machine.activate())
     }
@@ -60,6 +64,8 @@ package final class SessionCore {
 
     /// Ends the session for good; everyone who waits is told.
     package func end() {
+        guard !isEnded else { return }
+        isEnded = true
         send(Envelope(.bye))
         perform(machine.end(now: scheduler.now))
         finishWaiters(.failure(SessionError(.ended, messageID: nil)))

@@ -1,6 +1,6 @@
-// Property-list values from and to Foundation's types. On Linux a native Int is no Double and an NSNumber is everything:
-// so what arrives is always NSNumber, and what is sent is judged by its own type first. An unsupported value is named by
-// its key path before anything leaves.
+// Property-list values from and to Foundation's types. On Linux a native Int is no Double and an NSNumber is
+// everything: so what arrives is always NSNumber, and what is sent is judged by its own type first. An unsupported
+// value is named by its key path before anything leaves.
 
 import Foundation
 import PairedSession

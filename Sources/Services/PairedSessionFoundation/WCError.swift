@@ -2,7 +2,7 @@
 // key path, peer and message.
 
 public import Foundation
-public import PairedSession
+import PairedSession
 import TandemWire
 
 /// The domain of ``WCError`` as an NSError; Apple's name.

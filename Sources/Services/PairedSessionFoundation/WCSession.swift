@@ -1,12 +1,12 @@
-// WatchConnectivity's session by its own names, for code that is ported from Apple's platforms: change the import and it
-// compiles. What waits in queues (updateApplicationContext, transferUserInfo, transferCurrentComplicationUserInfo,
+// WatchConnectivity's session by its own names, for code that is ported from Apple's platforms: change the import and
+// it compiles. What waits in queues (updateApplicationContext, transferUserInfo, transferCurrentComplicationUserInfo,
 // transferFile and their callbacks) is not here; it comes together with the durable channels, complete.
 //
-// Differences that a port should know: handlers are @Sendable; numbers arrive as NSNumber; after a lost daemon the session
-// activates again by itself and tells the delegate so.
+// Differences that a port should know: handlers are @Sendable; numbers arrive as NSNumber; after a lost daemon the
+// session activates again by itself and tells the delegate so.
 
 public import Foundation
-public import PairedSession
+import PairedSession
 import Synchronization
 import TandemWire
 
@@ -123,7 +123,8 @@ public final class WCSession: NSObject, Sendable {
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.
 ///
-/// `@unchecked`: the reference is read under the session's mutex, and the delegate is called on the callback queue only.
+/// `@unchecked`: the reference is read under the session's mutex, and the delegate is called on the callback queue
+/// only.
 struct DelegateReference: @unchecked Sendable {
     weak var value: (any WCSessionDelegate)?
 }

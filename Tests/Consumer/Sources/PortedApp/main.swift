@@ -1,11 +1,10 @@
-// A delegate as it is written for Apple's platforms. Nothing but the import is different: there it is WatchConnectivity.
+// A delegate as it is written for Apple's platforms. Nothing but the import is different: there it is
+// WatchConnectivity.
 
 import Foundation
 import PairedSessionFoundation
 
 final class Connectivity: NSObject, WCSessionDelegate {
-    static let shared = Connectivity()
-
     func start() {
         guard WCSession.isSupported() else { return }
         WCSession.default.delegate = self
@@ -48,5 +47,6 @@ final class Connectivity: NSObject, WCSessionDelegate {
     }
 }
 
-Connectivity.shared.start()
-Connectivity.shared.ask()
+let connectivity = Connectivity()
+connectivity.start()
+connectivity.ask()
