@@ -9,6 +9,8 @@ package final class LoopStore {
 
     private let store: Store
     private let scheduler: any Scheduler
+    /// Told when a commit has failed for good: the store can promise nothing any more. On the scheduler's thread.
+    package var whenPoisoned: ((StoreError) -> Void)?
 
     package init(_ store: Store, on scheduler: any Scheduler) {
         self.store = store
@@ -19,7 +21,13 @@ package final class LoopStore {
     package func commit(_ changes: [RowChange], then completion: @escaping Completion) {
         let scheduler = scheduler
         let bound = LoopBound(completion, to: scheduler)
-        store.commit(changes) { result in scheduler.submit { bound.value(result) } }
+        let own = LoopBound(self, to: scheduler)
+        store.commit(changes) { result in
+            scheduler.submit {
+                if case .failure(let error) = result, case .poisoned = error { own.value.whenPoisoned?(error) }
+                bound.value(result)
+            }
+        }
     }
 
     /// Reads the rows after every commit submitted before, then calls `completion` on the scheduler's thread.

@@ -90,7 +90,8 @@ extension Carrier {
         forwarder.unpaired(pairing)
         for (app, target) in targets {
             receiver.perform(
-                ConfigurationSlotKey(application: app, role: .secondary, target: target), { slot, _ in slot.closed() })
+                ConfigurationSlotKey(application: app, role: .secondary, target: target), { slot, _ in slot.closed() }
+            ) { [self] _ in receiver.reconcileFiles(of: app, as: .secondary) }
         }
     }
 }

@@ -22,6 +22,9 @@ package protocol CarrierDelegate: AnyObject {
     /// The user that an app belongs to; nil for one that never registered.
     func carrier(_ carrier: Carrier, ownerOf app: ApplicationIdentifier) -> UInt32?
 
+    /// A key is trusted for the app's configuration from now on.
+    func carrier(_ carrier: Carrier, anchored app: ApplicationIdentifier, as role: DeviceRole)
+
     /// Gives a body to the app's receiving connection as kind `configuration`.
     func carrier(
         _ carrier: Carrier, handOver body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,

@@ -51,7 +51,13 @@ extension ConfigurationReceiver {
                 let learning = next.anchors.learn(pem, for: key, from: source)
                 log(learning, key)
                 guard case .new(let anchor) = learning else { return ([], { completion(learning) }) }
-                return ([ReceiverState.row(.anchor, key.bytes, anchor.row)], { completion(learning) })
+                return (
+                    [ReceiverState.row(.anchor, key.bytes, anchor.row)],
+                    { [self] in
+                        carrier.delegate?.carrier(carrier, anchored: key.application, as: key.role)
+                        completion(learning)
+                    }
+                )
             }, failure: { _ in completion(nil) })
     }
 

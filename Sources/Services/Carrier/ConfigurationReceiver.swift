@@ -60,6 +60,8 @@ final class ConfigurationReceiver {
             },
             failure: { [self] error in
                 carrier.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+                // A file may have been written ahead of the commit that failed: it goes back to what is in force.
+                reconcileFiles(of: key.application, as: key.role)
                 completion(nil)
             })
     }

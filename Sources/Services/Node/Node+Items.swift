@@ -81,6 +81,11 @@ extension Node: CarrierDelegate {
         installed.state[app]?.user
     }
 
+    package func carrier(_ carrier: Carrier, anchored app: ApplicationIdentifier, as role: DeviceRole) {
+        guard role == options.role, installed.state[app] != nil else { return }
+        relay.install(app, role: role, isAnchored: true)
+    }
+
     package func carrier(
         _ carrier: Carrier, handOver body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
         completion: @escaping (HandOverOutcome) -> Void

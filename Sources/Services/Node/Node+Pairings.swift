@@ -36,9 +36,14 @@ extension Node {
                 isPending: record.state == .pending))
     }
 
-    /// Binds the default sessions of both sides to the chosen pairings.
+    /// Binds the default sessions of both sides to the chosen pairings. With another primary the apps of a secondary get
+    /// that primary's configuration, or none.
     func chooseActive() {
         for role in DeviceRole.allCases { relay.setActive(registry.state.active(as: role)?.pairing, role: role) }
+        let primary = registry.state.active(as: .secondary)?.pairing
+        guard primary != activePrimary else { return }
+        activePrimary = primary
+        for app in installed.state.records.keys.sorted() { targetChanged(of: app) }
     }
 
     /// The rows that go with a pairing, for the commit that removes it.
@@ -105,10 +110,7 @@ extension Node {
         dialer.start()
     }
 
-    /// A commit failed. A broken store can promise nothing any more: the daemon ends (the operator's supervisor starts it
-    /// again, and it will say what is wrong); a full one may recover.
-    func report(_ error: StoreError) {
-        log(LogEvent(.error, "not stored", .text("error", error.description)))
-        if case .poisoned = error { onFatal?(.store(error)) }
-    }
+    /// A commit failed: the change did not happen. A full disk may recover; a store that failed for good ends the daemon
+    /// (``Node/onFatal``), and its next start says what is wrong.
+    func report(_ error: StoreError) { log(LogEvent(.error, "not stored", .text("error", error.description))) }
 }

@@ -37,6 +37,8 @@ package final class Node {
     var joins: [ObjectIdentifier: JoinClient] = [:]
     /// The relay's ends of the ready links.
     var ports: [UniqueIdentifier: RelayPort] = [:]
+    /// The primary whose configuration the apps of this secondary have.
+    var activePrimary: UniqueIdentifier?
     /// When each pairing lost its link.
     var linkDownSince: [UniqueIdentifier: MonotonicTime] = [:]
     /// Joins by trust that are tried again until both sides have trusted each other.
@@ -113,6 +115,7 @@ package final class Node {
         let context = LinkContext(
             scheduler: loop, identity: identity, device: link, authority: self, delegate: self, log: log)
         links = (context, LinkAcceptor(context: context))
+        store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
         relay.delegate = self
         exchange.delegate = self
         local.delegate = self
@@ -132,8 +135,11 @@ package final class Node {
         }
         for record in registry.state.pairings { introduce(record) }
         for application in installed.state.records.values {
-            relay.install(application.app, role: options.role, identifier: application.identifier, isAnchored: nil)
+            relay.install(
+                application.app, role: options.role, identifier: application.identifier,
+                isAnchored: carrier.anchorIdentifier(of: application.app) != nil)
         }
+        activePrimary = registry.state.active(as: .secondary)?.pairing
         chooseActive()
     }
 

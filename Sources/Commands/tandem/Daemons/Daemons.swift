@@ -3,6 +3,7 @@
 
 import TandemIdentity
 import TandemNode
+import TandemReactor
 import TandemTransport
 
 extension Subcommand {
@@ -33,8 +34,13 @@ extension Subcommand {
             let options = try DaemonOptions(role: role, arguments: arguments).options()
             try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
                 let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log)
+                let service = NodeService(node, local: options.local)
+                node.onFatal = { error in
+                    service.failure = CommandFailure.refused("\(error)")
+                    loop.stop()
+                }
                 try node.start()
-                return NodeService(node, local: options.local)
+                return service
             }
         }
     }
@@ -42,12 +48,17 @@ extension Subcommand {
 
 private final class NodeService: Service {
     private let node: Node
-    let readiness: String
+    private let local: String
+    var failure: (any Error)?
 
     init(_ node: Node, local: String) {
         self.node = node
+        self.local = local
+    }
+
+    var readiness: String {
         let listening = node.listening.map(\.description).joined(separator: ", ")
-        readiness = "ready: host apps at \(local)" + (listening.isEmpty ? "" : ", device links at \(listening)")
+        return "ready: host apps at \(local)" + (listening.isEmpty ? "" : ", device links at \(listening)")
     }
 
     func stop(completion: @escaping () -> Void) { node.stop(completion: completion) }

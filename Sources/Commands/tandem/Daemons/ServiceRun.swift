@@ -10,6 +10,9 @@ protocol Service: AnyObject {
     /// What to print when the service is ready.
     var readiness: String { get }
 
+    /// Why it cannot go on; the run ends with this error.
+    var failure: (any Error)? { get }
+
     /// Lets the service finish; `completion` once, when nothing is left to do.
     func stop(completion: @escaping () -> Void)
 }
@@ -34,6 +37,7 @@ enum ServiceRun {
         console.print(service.readiness)
         loop.run()
         signals.cancel()
+        if let failure = service.failure { throw failure }
     }
 }
 

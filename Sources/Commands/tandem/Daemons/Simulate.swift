@@ -31,6 +31,8 @@ extension Subcommand {
 private final class SimulatorService: Service {
     private let simulator: Simulator
     let readiness: String
+    /// It keeps nothing that could break.
+    let failure: (any Error)? = nil
 
     init(_ simulator: Simulator, directory: String) {
         self.simulator = simulator
