@@ -108,22 +108,20 @@ def edge_problem(room, other, down):
     return None if down or other.floor != room.floor else "within a floor only rooms earlier in the table"
 
 
-def import_problems(room, root, targets):
+def import_problems(room, root):
     """Import lines that the room's row in the manifest, or its floor, does not allow."""
     for source in room.sources():
         where = source.relative_to(root)
         for line, module, near in imports(source):
-            if module in targets:
-                if module not in room.may:
-                    yield f"{where}:{line}: imports {module}, which Package.swift does not give to {room.target}"
-            elif problem := toolchain_problem(room, module, near):
-                yield f"{where}:{line}: imports {module}: {problem}"
+            if module in TOOLCHAIN:
+                if problem := toolchain_problem(room, module, near):
+                    yield f"{where}:{line}: imports {module}: {problem}"
+            elif module not in room.may:
+                yield f"{where}:{line}: imports {module}, which Package.swift does not give to {room.target}"
 
 
 def toolchain_problem(room, module, near):
     """Why this room must not import this module of the toolchain, or None."""
-    if module not in TOOLCHAIN:
-        return "neither a room nor a known module of the toolchain"
     if room.floor == "Tests":
         return None
     if module in FOUNDATION:
