@@ -5,8 +5,8 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
 # the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),
-# binutils (readelf: what the command links).
-packages=(libssl-dev libsqlite3-dev libpcre2-dev libqrencode-dev pkg-config python3 openssl binutils libc6-dev)
+# binutils (readelf: what the command links); what the Swift compiler links with, and the git that its builds call.
+packages=(libssl-dev libsqlite3-dev libpcre2-dev libqrencode-dev pkg-config python3 openssl binutils libc6-dev libstdc++-12-dev git)
 
 need_swift() {
     command -v swift >/dev/null && return

@@ -1,0 +1,69 @@
+// Pairing from the command line beside the plain way: by fingerprint, with wrong links, on the wrong daemon.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(3))) struct PairingCommandTests {
+    private let devices: TwoDevices
+    init() async throws { devices = try await TwoDevices() }
+
+    private func fingerprint(of name: String) async throws -> String {
+        let status = try await devices.status(of: name)
+        return String(try #require(status.firstMatch(of: /"fingerprint":"([A-Z2-7-]+)"/)).1)
+    }
+
+    private func join(with input: String, on name: String = "kiosk") async throws -> Program.Ending {
+        try await tandem("join", "--device", devices.workspace["\(name).sock"], in: devices.workspace, input: input)
+    }
+
+    @Test func fingerprintsPairOnlyWhenBothSidesTrustEachOther() async throws {
+        let (hub, kiosk) = (try await fingerprint(of: "hub"), try await fingerprint(of: "kiosk"))
+        let toHub = ["--role", "primary", "--address", devices.address, hub]
+        let trusted = try Program(
+            "tandem", ["trust-device", "--device", devices.workspace["kiosk.sock"]] + toHub, named: "trust",
+            in: devices.workspace)
+        #expect(try await trusted.ending().status == 0)
+        #expect(try await !devices.isLinked(within: .seconds(2)), "one side's trust was enough")
+        #expect(try await devices.run("hub", "trust-device", "--role", "secondary", kiosk).status == 0)
+        #expect(try await devices.isLinked(within: .seconds(60)))
+    }
+
+    @Test func aChangedSecretIsRefusedAndTheLinkStillWorks() async throws {
+        let link = try await devices.run("hub", "pair", "--link-only").output
+        let secret = try #require(link.firstMatch(of: /secret=([A-Za-z0-9_-]+)/)).1
+        let wrong = link.replacingOccurrences(of: secret, with: String(repeating: "A", count: secret.count))
+        let refused = try await join(with: wrong)
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("join-refused"), "\(refused)")
+        #expect(try await join(with: link).status == 0)
+    }
+
+    @Test(arguments: ["tandem:join/1?", "tandem:join/2?at=x", "tandem:join/1?at=127.0.0.1:1&token=x", "hello", ""])
+    func whatIsNoLinkIsRefused(text: String) async throws {
+        let refused = try await join(with: text)
+        #expect(refused.status == 1, "\(refused)")
+        #expect(!refused.errors.isEmpty)
+    }
+
+    @Test func theWholeOutputOfPairWillDoAndHoldsNoColourInAPipe() async throws {
+        let pair = try await devices.run("hub", "pair")
+        #expect(pair.output.contains("expires 20"))
+        #expect(pair.output.contains("\u{2588}\u{2588}\u{2588}\u{2588}"), "no code was drawn")
+        #expect(!pair.output.contains("\u{1B}"))
+        #expect(try await join(with: pair.output).status == 0)
+    }
+
+    @Test func aDaemonThatAcceptsNoLinksMakesNone() async throws {
+        let refused = try await devices.run("kiosk", "pair")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("--listen"), "\(refused)")
+    }
+
+    @Test func aPairingEndsOnceAndIsMadeAgain() async throws {
+        try await devices.pair()
+        #expect(try await devices.run("hub", "unpair", "nobody").errors.contains("not-found"))
+        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
+        #expect(try await devices.run("hub", "unpair", "kiosk").status == 1)
+        try await devices.pair()
+    }
+}
