@@ -17,6 +17,8 @@ package final class CommittedState<State> {
     private let store: LoopStore
     private var waiting: [Step] = []
     private var isCommitting = false
+    /// A transition or an effect runs: what it performs itself comes after it, never inside it.
+    private var isRunning = false
 
     package init(_ state: State, in store: LoopStore) {
         self.state = state
@@ -27,25 +29,29 @@ package final class CommittedState<State> {
     /// - Parameter failure: called instead of the effect if the changes could not be stored; the state is as before.
     package func perform(_ transition: @escaping Transition, failure: @escaping (StoreError) -> Void) {
         waiting.append(Step(transition: transition, failure: failure))
-        if !isCommitting { runWaiting() }
+        runWaiting()
     }
 
     private func runWaiting() {
-        while !isCommitting, !waiting.isEmpty {
-            let step = waiting.removeFirst()
-            var next = state
-            let (changes, effect) = step.transition(&next)
-            guard !changes.isEmpty else {
-                state = next
-                effect()
-                continue
-            }
-            isCommitting = true
-            store.commit(changes) { [self] result in finish(step, next, effect, result) }
+        guard !isRunning else { return }
+        isRunning = true
+        while !isCommitting, !waiting.isEmpty { begin(waiting.removeFirst()) }
+        isRunning = false
+    }
+
+    private func begin(_ step: Step) {
+        var next = state
+        let (changes, effect) = step.transition(&next)
+        guard !changes.isEmpty else {
+            state = next
+            return effect()
         }
+        isCommitting = true
+        store.commit(changes) { [self] result in finish(step, next, effect, result) }
     }
 
     private func finish(_ step: Step, _ next: State, _ effect: () -> Void, _ result: Result<Void, StoreError>) {
+        isRunning = true
         switch result {
         case .success:
             state = next
@@ -53,6 +59,7 @@ package final class CommittedState<State> {
         case .failure(let error): step.failure(error)
         }
         isCommitting = false
+        isRunning = false
         runWaiting()
     }
 }

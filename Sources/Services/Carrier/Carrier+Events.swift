@@ -88,6 +88,11 @@ extension Carrier {
     /// - Parameter targets: what configuration through it was targeted at, for each app; empty on the primary.
     package func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
         forwarder.unpaired(pairing)
+        receiver.committed.perform(
+            { next in
+                next.gates = next.gates.filter { $0.key.pairing != pairing }
+                return ([], {})
+            }, failure: { _ in })
         for (app, target) in targets {
             receiver.perform(
                 ConfigurationSlotKey(application: app, role: .secondary, target: target), { slot, _ in slot.closed() }
@@ -108,12 +113,9 @@ extension ConfigurationReceiver {
 
     func timePassed(running: Duration, now: WallTime) {
         for key in committed.state.slots.keys {
-            perform(
-                key,
-                { slot, context in
-                    let aged = slot.timePassed(running: running, now: now)
-                    return aged.changes.isEmpty ? slot.clockMoved(in: context) : aged
-                })
+            // Two events: a lifetime that runs must not keep from another trial what waits for the clock.
+            perform(key, { slot, _ in slot.timePassed(running: running, now: now) })
+            perform(key, { slot, context in slot.clockMoved(in: context) }) { [self] in logVerdict($0, of: key) }
         }
     }
 }

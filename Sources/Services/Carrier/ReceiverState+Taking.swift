@@ -41,8 +41,13 @@ extension ReceiverState {
         return [clockFloorRow]
     }
 
+    /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
+    static var mostOwed: Int { 256 }
+
     private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
         var facts = facts
+        // Who does not take its reports gets no more of them: what it sends must not fill this device.
+        guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
         if case .rejected(let rejection) = facts.verdict, rejection.isEarly {
             guard let count = gate(facts, at: now.monotonic) else { return [] }
             if count > 1 { facts.text = "\(count) in a row; the last: \(facts.text ?? rejection.rawValue)" }

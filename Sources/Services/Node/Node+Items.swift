@@ -146,10 +146,18 @@ extension Node: LocalEndpointDelegate {
         let app = application.app
         installed.perform(
             { [self] next in
-                let declared = application.registration.identifier
+                let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
                 return (
-                    declared.map { next.declare($0, for: app) } ?? [],
-                    { [self] in carrier.connected(app, as: application.role, application.registration) }
+                    changes,
+                    { [self] in
+                        // Another name for this device is another target of its own app.
+                        if !changes.isEmpty, application.role == .primary {
+                            carrier.targetChanged(of: app, as: .primary, isConnected: false)
+                        }
+                        // The app may have gone while its name was written down.
+                        guard local.connected(app) != nil else { return }
+                        carrier.connected(app, as: application.role, application.registration)
+                    }
                 )
             },
             failure: { [self] in report($0) })

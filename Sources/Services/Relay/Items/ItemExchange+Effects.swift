@@ -26,7 +26,8 @@ extension ItemExchange {
     func run(_ effect: InboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
         switch effect {
         case .acknowledge(let sequence):
-            committed[key] = max(committed[key] ?? 0, sequence)
+            // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
+            committed[key] = min(max(committed[key] ?? 0, sequence), inbound[key]?.machine.received ?? 0)
             if sequence > 0 { send(.stored, sequence, of: key) }
         case .report(let sequence, let outcome):
             send(.outcome, sequence, of: key, name: outcome.name, code: outcome.code)
@@ -75,6 +76,8 @@ extension ItemExchange {
                 let item = ReceivedItem(
                     queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt, payload: body)
                 delegate?.exchange(self, received: item)
+            } else {
+                self?.failed(delivery.ordinal, in: key)
             }
             done()
         }

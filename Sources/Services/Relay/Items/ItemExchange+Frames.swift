@@ -17,7 +17,10 @@ extension ItemExchange {
         ) {
             max($0, $1)
         }
-        for key in positions.keys where outbound[key] == nil { _ = outboundLane(key) }
+        // No queue is made by a peer's word: one that has stored what this device never sent knows an older store of it.
+        if positions.contains(where: { outbound[$0.key] == nil && $0.value > 0 }) {
+            delegate?.exchange(self, needsEpochOf: pairing)
+        }
         for (key, lane) in outbound where key.pairing == pairing {
             lane.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading).answer }
         }
@@ -39,7 +42,7 @@ extension ItemExchange {
     /// - Returns: false for a frame that does not read.
     package func receive(_ envelope: Envelope) -> Bool {
         guard let pairing = envelope.pairing, let app = envelope.app, let channel = envelope.channel,
-            let sequence = envelope.sequence
+            let sequence = envelope.sequence, channels.contains(channel), epoch(of: pairing) != nil
         else { return false }
         let key = QueueKey(pairing: pairing, app: app, channel: channel)
         let reading = reading
@@ -50,15 +53,21 @@ extension ItemExchange {
             inboundLane(key)?.perform { $0.gapArrived(sequence, reason, at: reading).answer }
         case .settled: inbound[key]?.perform { $0.settled(sequence, at: reading).answer }
         case .stored:
-            guard let lane = outbound[key] else { return false }
+            guard let lane = outbound[key] else { return violated(pairing) }
             lane.perform { $0.stored(through: sequence, at: reading).answer }
         case .outcome:
-            guard let lane = outbound[key], let name = envelope.name,
-                let outcome = Outcome(name: name, code: envelope.code.map { Int64($0) })
+            guard let outcome = envelope.name.flatMap({ Outcome(name: $0, code: envelope.code.map { Int64($0) }) })
             else { return false }
+            guard let lane = outbound[key] else { return violated(pairing) }
             lane.perform { $0.ended(sequence, outcome, at: reading).answer }
         default: return false
         }
+        return true
+    }
+
+    /// DEL-13: an acknowledgement in a queue that never sent anything.
+    private func violated(_ pairing: UniqueIdentifier) -> Bool {
+        delegate?.exchange(self, violationBy: pairing)
         return true
     }
 

@@ -27,6 +27,7 @@ extension ItemExchange {
     /// Tells what had ended and not been heard, and gives waiting items to their handlers; once, when all is set up.
     package func resume() {
         let reading = reading
+        renumber(at: reading)
         for (key, lane) in outbound {
             for record in lane.machine.unheard {
                 guard case .finished(let outcome) = record.phase else { continue }
@@ -35,6 +36,19 @@ extension ItemExchange {
             }
         }
         for lane in inbound.values { lane.perform { $0.consumerArrived(at: reading).answer } }
+    }
+
+    /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
+    private func renumber(at reading: Reading) {
+        for (key, lane) in outbound {
+            guard let epoch = epoch(of: key.pairing), lane.machine.epoch != epoch else { continue }
+            lane.perform { $0.startEpoch(epoch, at: reading).answer }
+        }
+        for (key, lane) in inbound {
+            guard let epoch = epoch(of: key.pairing), lane.machine.epoch != epoch else { continue }
+            committed[key] = 0
+            lane.perform { $0.startEpoch(epoch, at: reading).answer }
+        }
     }
 
     /// The queue of this key, made at its first use; the pairing exists.
@@ -59,7 +73,7 @@ extension ItemExchange {
 
     /// A peer may name any application: it gets as many queues as a device has apps (LIM-11), and no more.
     private func hasRoom(for pairing: UniqueIdentifier) -> Bool {
-        inbound.keys.count { $0.pairing == pairing } < Limits.applications * Channel.allCases.count
+        inbound.keys.count { $0.pairing == pairing } < Limits.applications * channels.count
     }
 
     @discardableResult

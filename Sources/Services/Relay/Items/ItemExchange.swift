@@ -6,7 +6,7 @@ package import TandemIdentity
 package import TandemLog
 package import TandemReactor
 package import TandemStore
-import TandemWire
+package import TandemWire
 
 /// Sends and receives durable items; confined to its loop.
 package final class ItemExchange {
@@ -17,6 +17,8 @@ package final class ItemExchange {
     let store: LoopStore
     let scheduler: any Scheduler
     let log: LogHandler
+    /// The channels that this device takes part in; a frame of another one is refused, so that a peer cannot fill it.
+    let channels: Set<Channel>
     var outbound: [QueueKey: OutboundLane] = [:]
     var inbound: [QueueKey: InboundLane] = [:]
     /// What hello may tell: the highest sequence whose commit is done.
@@ -26,8 +28,12 @@ package final class ItemExchange {
     /// The pairings with a ready link.
     var open: Set<UniqueIdentifier> = []
 
-    package init(store: LoopStore, scheduler: any Scheduler, log: @escaping LogHandler = { _ in }) {
+    package init(
+        store: LoopStore, scheduler: any Scheduler, channels: Set<Channel> = [.configuration],
+        log: @escaping LogHandler = { _ in }
+    ) {
         self.store = store
+        self.channels = channels
         self.scheduler = scheduler
         self.log = log
     }
@@ -57,6 +63,8 @@ package final class ItemExchange {
         for key in Array(outbound.keys) where key.pairing == pairing { outbound.removeValue(forKey: key)?.end() }
         for key in Array(inbound.keys) where key.pairing == pairing { inbound.removeValue(forKey: key)?.end() }
         committed = committed.filter { $0.key.pairing != pairing }
+        // A commit that was under way may have put a row back behind the caller's.
+        store.commit(Self.removal(of: pairing)) { _ in }
     }
 
     /// The rows to delete together with a pairing.
@@ -72,12 +80,24 @@ package final class ItemExchange {
     package func submit(
         _ item: OutboundItem, to key: QueueKey, then completion: @escaping (Result<Void, StoreError>) -> Void
     ) throws(DeliveryError) {
-        let lane = outboundLane(key)
         let reading = reading
-        // The queue judges on a copy first: the lane itself may be reading back and would answer too late to throw.
-        var probe = lane.machine
-        _ = try probe.enqueue(item, at: reading)
-        lane.perform({ queue in (try? queue.enqueue(item, at: reading).answer) ?? ([], []) }, then: completion)
+        var refusal: DeliveryError?
+        var isLate = false
+        outboundLane(key).perform(
+            { queue in
+                do throws(DeliveryError) {
+                    return try queue.enqueue(item, at: reading).answer
+                } catch {
+                    refusal = error
+                    return ([], [])
+                }
+            },
+            then: { result in
+                // A queue that was being read back judges later than this call returns.
+                if refusal == nil { completion(result) } else if isLate { completion(.failure(.full(path: ""))) }
+            })
+        isLate = true
+        if let refusal { throw refusal }
     }
 
     /// The handler has taken a received item.

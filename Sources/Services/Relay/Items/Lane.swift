@@ -1,6 +1,6 @@
-// One delivery machine in front of the store. Events change it at once, so that commits can follow each other closely; what
-// an event leads to happens only after the commit that it rests on, in order. If a commit fails, memory is ahead of the disk:
-// then the machine is read back from its rows before it takes another event.
+// One delivery machine in front of the store. Events change it at once; what they changed while a commit was under way goes
+// into the next one, so that no commit ever rests on one that failed. What an event leads to happens only after its commit, in
+// order. If a commit fails, memory is ahead of the disk: then the machine is read back from its rows before another event.
 
 import TandemDelivery
 import TandemIdentity
@@ -22,13 +22,24 @@ final class Lane<Machine, Effect> {
         let timeAdvanced: (inout Machine) -> Answer
     }
 
+    /// What events since the last commit have led to.
+    private struct Pending {
+        var changes: [DeliveryChange] = []
+        var effects: [Effect] = []
+        var completions: [Completion] = []
+    }
+
     private(set) var machine: Machine
     private let store: LoopStore
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
+    private var pending = Pending()
+    private var isCommitting = false
     private var effects: [Effect] = []
     private var isRunning = false
     private var isReloading = false
+    private var isEnded = false
+    private var failures = 0
     private var delayed: [() -> Void] = []
     private var timer: TimerToken?
 
@@ -40,51 +51,106 @@ final class Lane<Machine, Effect> {
         setTimer()
     }
 
-    /// Ends the lane: no timer fires for it any more.
-    func end() { timer.map(scheduler.cancel) }
+    /// Ends the lane, because its rows go: nothing is written and nothing is done for it any more.
+    func end() {
+        isEnded = true
+        timer.map(scheduler.cancel)
+        effects = []
+        delayed = []
+        refusePending(.closed(path: ""))
+    }
 
     /// Gives the machine an event. `completion` is called when its changes are durable, or have failed.
     func perform(_ event: @escaping (inout Machine) -> Answer, then completion: Completion? = nil) {
+        guard !isEnded else { return completion?(.failure(.closed(path: ""))) ?? () }
         guard !isReloading else { return delayed.append { [weak self] in self?.perform(event, then: completion) } }
         let answer = event(&machine)
         setTimer()
         if answer.changes.isEmpty, answer.effects.isEmpty, completion == nil { return }
-        store.commit(answer.changes.map(\.rowChange)) { [self] result in
-            switch result {
-            case .success: append(answer.effects)
-            case .failure: reload()
-            }
-            completion?(result)
+        pending.changes += answer.changes
+        pending.effects += answer.effects
+        if let completion { pending.completions.append(completion) }
+        commitPending()
+    }
+
+    // MARK: committing
+
+    private func commitPending() {
+        guard !isCommitting, !isEnded, !isReloading else { return }
+        let group = pending
+        pending = Pending()
+        if group.changes.isEmpty, group.effects.isEmpty, group.completions.isEmpty { return }
+        isCommitting = true
+        store.commit(group.changes.map(\.rowChange)) { [self] result in finish(group, result) }
+    }
+
+    private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
+        isCommitting = false
+        switch result {
+        case .success:
+            failures = 0
+            if !isEnded { append(group.effects) }
+            for completion in group.completions { completion(result) }
+            commitPending()
+        case .failure(let error):
+            // Before anybody is told: who submits again at once must find the machine shut, not ahead of its rows.
+            if !isEnded { reload() }
+            for completion in group.completions { completion(result) }
+            // What followed rests on what failed.
+            refusePending(error)
         }
+    }
+
+    private func refusePending(_ error: StoreError) {
+        let completions = pending.completions
+        pending = Pending()
+        for completion in completions { completion(.failure(error)) }
     }
 
     // MARK: effects
 
     private func append(_ new: [Effect]) {
         effects += new
-        if !isRunning { runNext() }
+        if !isRunning { runAll() }
     }
 
-    private func runNext() {
-        guard !effects.isEmpty else {
-            isRunning = false
-            return
-        }
+    /// Runs effects one after another; one that finishes later goes on from there.
+    private func runAll() {
         isRunning = true
-        surroundings.run(effects.removeFirst()) { [weak self] in self?.runNext() }
+        while !effects.isEmpty {
+            var isDone = false
+            var isWaiting = false
+            surroundings.run(effects.removeFirst()) { [weak self] in
+                isDone = true
+                if isWaiting { self?.runAll() }
+            }
+            guard isDone else {
+                isWaiting = true
+                return
+            }
+        }
+        isRunning = false
     }
 
     // MARK: failure
 
+    /// At once after the first failure, then once a second: a disk that stays full must not keep the loop busy.
     private func reload() {
         guard !isReloading else { return }
         isReloading = true
-        surroundings.reload { [weak self] result in self?.reloaded(result) }
+        failures += 1
+        guard failures > 1 else { return surroundings.reload { [weak self] result in self?.reloaded(result) } }
+        scheduler.schedule(after: .seconds(1)) { [weak self] in
+            self?.surroundings.reload { [weak self] result in self?.reloaded(result) }
+        }
     }
 
     private func reloaded(_ result: Result<Machine, StoreError>) {
-        // A store that cannot even be read has been reported as broken by the commit that failed: the lane stays shut.
-        guard case .success(let machine) = result else { return }
+        guard !isEnded else { return }
+        guard case .success(let machine) = result else {
+            isReloading = false
+            return reload()
+        }
         self.machine = machine
         isReloading = false
         setTimer()
