@@ -32,12 +32,7 @@ extension ConfigurationReceiver {
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole) {
         let keys = committed.state.slots.keys.filter { $0.application == app && $0.role == role }
         for key in keys {
-            perform(
-                key,
-                { slot, _ in
-                    slot.applicationDisconnected()
-                    return ApplyTransition()
-                })
+            perform(key, { slot, _ in slot.applicationDisconnected() })
         }
     }
 
@@ -122,12 +117,10 @@ extension ConfigurationReceiver {
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
                 .text("reason", outcome.name)))
-        perform(
-            key,
-            { slot, _ in
-                slot.answerOverdue()
-                return ApplyTransition()
-            })
+        let digest = committed.state.slots[key]?.staged?.record.digest
+        perform(key, { slot, _ in slot.answerOverdue() }) { [weak self] transition in
+            if let digest, transition?.verdict != nil { self?.tell(transition, of: digest) }
+        }
     }
 
     func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {

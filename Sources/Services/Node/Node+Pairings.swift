@@ -55,6 +55,8 @@ extension Node {
         context.links.end(record.pairing, .unpaired)
         relay.removePairing(record.pairing, role: record.role)
         exchange.removePairing(record.pairing)
+        // A commit of its queues that was under way may have put a row back behind the first removal.
+        store.commit(removal(of: record.pairing)) { _ in }
         carrier.unpaired(record.pairing, targets: targets)
         chooseActive()
         log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))

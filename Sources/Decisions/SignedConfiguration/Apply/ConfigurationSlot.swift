@@ -71,14 +71,23 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The connection is gone: what was handed over waits again.
-    package mutating func applicationDisconnected() {
+    @discardableResult
+    package mutating func applicationDisconnected() -> ApplyTransition {
         isApplicationConnected = false
-        answerOverdue()
+        return answerOverdue()
     }
 
-    /// No usable answer came in time (CFG-43): what was handed over waits for the next registration.
-    package mutating func answerOverdue() {
-        if phase == .handed { phase = .waitingForApplication }
+    /// No usable answer came in time (CFG-43): what was handed over waits for the next registration, and its sender is told.
+    @discardableResult
+    package mutating func answerOverdue() -> ApplyTransition {
+        var transition = ApplyTransition()
+        guard phase == .handed, let staged else { return transition }
+        phase = .waitingForApplication
+        if let delivery = staged.delivery {
+            transition.add(.report(report(.waitingForApplication, of: staged.record, by: delivery)))
+        }
+        transition.conclude(.waitingForApplication)
+        return transition
     }
 
     /// The wall clock has been set: what waits for it is judged again.

@@ -53,21 +53,15 @@ extension ItemExchange {
             inboundLane(key)?.perform { $0.gapArrived(sequence, reason, at: reading).answer }
         case .settled: inbound[key]?.perform { $0.settled(sequence, at: reading).answer }
         case .stored:
-            guard let lane = outbound[key] else { return violated(pairing) }
+            guard let lane = outbound[key] else { return false }
             lane.perform { $0.stored(through: sequence, at: reading).answer }
         case .outcome:
             guard let outcome = envelope.name.flatMap({ Outcome(name: $0, code: envelope.code.map { Int64($0) }) })
             else { return false }
-            guard let lane = outbound[key] else { return violated(pairing) }
+            guard let lane = outbound[key] else { return false }
             lane.perform { $0.ended(sequence, outcome, at: reading).answer }
         default: return false
         }
-        return true
-    }
-
-    /// DEL-13: an acknowledgement in a queue that never sent anything.
-    private func violated(_ pairing: UniqueIdentifier) -> Bool {
-        delegate?.exchange(self, violationBy: pairing)
         return true
     }
 

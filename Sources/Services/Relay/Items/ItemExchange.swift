@@ -63,8 +63,6 @@ package final class ItemExchange {
         for key in Array(outbound.keys) where key.pairing == pairing { outbound.removeValue(forKey: key)?.end() }
         for key in Array(inbound.keys) where key.pairing == pairing { inbound.removeValue(forKey: key)?.end() }
         committed = committed.filter { $0.key.pairing != pairing }
-        // A commit that was under way may have put a row back behind the caller's.
-        store.commit(Self.removal(of: pairing)) { _ in }
     }
 
     /// The rows to delete together with a pairing.
