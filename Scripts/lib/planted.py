@@ -29,19 +29,30 @@ FILES = [
     ("unfinished", "Sources/Values/Log/Planted.swift", "// TO" + "DO: later\n", "finish it"),
     ("long function", "Sources/Values/Log/Planted.swift", "func long() {\n" + "    run()\n" * 31 + "}\n", "of 31 lines"),
     ("lock", "Sources/Machinery/Store/Planted.swift", "let lock = NSLock()\n", "Mutex and Atomic only"),
+    ("unknown clause", "Sources/Values/Log/Planted.swift", "// As FRM-" + "99 says.\n", "does not exist in Protocol"),
     ("stray file", "notes.txt", "", "at the top level"),
 ]
-# (what it is, text in Package.swift, its replacement, what the report must say)
+# (what it is, the file, a text in it, its replacement, what the report must say)
+MANIFEST = "Package.swift"
 EDITS = [
-    ("manifest upward", 'room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"])',
+    ("manifest upward", MANIFEST, 'room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"])',
      'room("Values", "PropertyListText", imports: ["TandemStore"])',
      "Machinery is above Values"),
-    ("manifest strangers", 'room("Decisions", "Pairing", imports: values)',
+    ("manifest strangers", MANIFEST, 'room("Decisions", "Pairing", imports: values)',
      'room("Decisions", "Pairing", imports: values + ["TandemReactor"])', "strangers"),
-    ("manifest door", 'room("Services", "Codes", imports: ["CTandemQREncode"])',
+    ("manifest door", MANIFEST, 'room("Services", "Codes", imports: ["CTandemQREncode"])',
      'room("Services", "Codes", imports: ["CTandemQREncode", "CTandemOpenSSL"])', "only importing rooms"),
-    ("manifest order", 'room("Values", "Identity")', 'room("Values", "Identity", imports: ["TandemLog"])', "earlier in"),
-    ("package", '"libpcre2-dev"', '"libplanted-dev"', "libplanted-dev"),
+    ("manifest order", MANIFEST, 'room("Values", "Identity")', 'room("Values", "Identity", imports: ["TandemLog"])',
+     "earlier in"),
+    ("package", MANIFEST, '"libpcre2-dev"', '"libplanted-dev"', "libplanted-dev"),
+    ("room not drawn", MANIFEST, 'room("Services", "Codes",', 'room("Services", "Planted",', "floor plan lacks Planted"),
+    ("room not built", "README.md", "Relay  Codes", "Relay  Codes  Planted", "floor plan shows Planted"),
+    ("kind not in Protocol", "Sources/Values/Wire/FrameKind.swift", "    case hello\n", "    case planted\n",
+     "FrameKind has 'planted'"),
+    ("name not in code", "Protocol/Session.md", "`slow-consumer`, `join-refused`", "`planted`, `join-refused`",
+     "'planted' is listed"),
+    ("error number", "Protocol/Session.md", "7007 notReachable", "7007 planted", "7007 planted"),
+    ("clause twice", "Protocol/Frames.md", "**FRM-2**", "**FRM-1**", "FRM-1 is defined 2 times"),
 ]
 
 
@@ -59,15 +70,15 @@ def run(root, problems_of):
             near = [room for room in house if room.folder == file.parent]
             yield from missed(title, problems_of(copy, near), before, expected)
             file.unlink()
-        manifest = copy / "Package.swift"
-        original = manifest.read_text()
-        for title, old, new, expected in EDITS:
+        for title, name, old, new, expected in EDITS:
+            file = copy / name
+            original = file.read_text()
             if old not in original:
-                yield f"self-test: '{title}' no longer fits Package.swift; change its text"
+                yield f"self-test: '{title}' no longer fits {name}; change its text"
                 continue
-            manifest.write_text(original.replace(old, new))
-            yield from missed(title, problems_of(copy), before, expected)
-            manifest.write_text(original)
+            file.write_text(original.replace(old, new))
+            yield from missed(title, problems_of(copy, None if name == MANIFEST else house), before, expected)
+            file.write_text(original)
 
 
 def missed(title, problems, before, expected):

@@ -1,0 +1,80 @@
+"""The protocol's text against the code: a clause is defined once, whatever is cited exists, and the words that travel
+(kinds, keys, names, numbers) are the same on both sides. Words only; what they do is proved by the tests.
+"""
+import re
+
+SERIES = "FRM|SES|PAR|DEL|CFG|CTL|LIM|THR"
+DEFINED = re.compile(rf"\*\*((?:{SERIES})-\d+)\*\*")
+CITED = re.compile(rf"\b((?:{SERIES})-\d+)\b")
+LIMIT = re.compile(r"^\| (LIM-\d+) \|", re.M)
+RECORD = re.compile(r"\bDecisions/(\d{4})\b")
+WORD = re.compile(r"`([A-Za-z][A-Za-z-]*)`")
+NUMBER = re.compile(r"\b(70\d\d) (\w+)")
+NUMBERED_CASE = re.compile(r"^\s*case (\w+) = (70\d\d)$", re.M)
+CASE = re.compile(r"^\s*case (\w+)(?: = \"([^\"]+)\")?$", re.M)
+# (enum, its file, the text in Protocol that lists its words: file, from, to)
+WORDS = [
+    ("FrameKind", "Values/Wire/FrameKind.swift", "Frames.md", "**FRM-10**", "**FRM-11**"),
+    ("EnvelopeKey", "Values/Wire/EnvelopeKey.swift", "Frames.md", "**FRM-8**", "**FRM-9**"),
+    ("RefusalName", "Values/Wire/RefusalName.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
+    ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
+    ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
+    ("ControlFailure", "Services/HostApps/ControlResponder.swift", "Control.md", "**CTL-4**", ", and the rejection"),
+]
+
+
+def clause_problems(root):
+    """Clauses defined twice, citations of what does not exist, and words that only one side knows."""
+    protocol = {file.name: file.read_text() for file in sorted((root / "Protocol").glob("*.md"))}
+    definitions = [clause for text in protocol.values() for clause in DEFINED.findall(text)]
+    for clause in sorted({clause for clause in definitions if definitions.count(clause) > 1}):
+        yield f"Protocol: {clause} is defined {definitions.count(clause)} times"
+    known = {*definitions, *LIMIT.findall(protocol["Limits.md"])}
+    records = {file.name[:4] for file in (root / "Protocol/Decisions").glob("*.md")}
+    yield from citation_problems(root, known, records)
+    for name, file, document, start, end in WORDS:
+        yield from word_problems(root, name, file, document, between(protocol[document], start, end))
+    yield from number_problems(root, between(protocol["Session.md"], "**SES-20**", "`name`"))
+
+
+def citation_problems(root, known, records):
+    """Citations of clauses and of decision records that nobody wrote."""
+    files = [file for folder in ("Sources", "Tests", "Protocol") for file in (root / folder).rglob("*")]
+    for file in sorted(files):
+        if file.suffix not in (".swift", ".md", ".json", ".py") or ".build" in file.parts:
+            continue
+        text = file.read_text()
+        for pattern, prefix, there in ((CITED, "", known), (RECORD, "Decisions/", records)):
+            for cited in sorted({*pattern.findall(text)} - there):
+                line = text.count("\n", 0, text.index(prefix + cited)) + 1
+                yield f"{file.relative_to(root)}:{line}: {prefix}{cited} does not exist in Protocol"
+
+
+def word_problems(root, name, file, document, text):
+    """Words of one enum that its list in Protocol lacks, and the other way round."""
+    source = between((root / "Sources" / file).read_text(), f"enum {name}: String", "\n}")
+    code = {raw or case for case, raw in CASE.findall(source)}
+    listed = listed_words(text)
+    for word in sorted(code - listed):
+        yield f"Sources/{file}: {name} has '{word}', which Protocol/{document} does not list"
+    for word in sorted(listed - code):
+        yield f"Protocol/{document}: '{word}' is listed, and {name} does not have it"
+
+
+def number_problems(root, text):
+    """Error numbers that the code and SES-20 name differently."""
+    file = "Sources/Values/Wire/SessionError.swift"
+    code = {(number, name) for name, number in NUMBERED_CASE.findall((root / file).read_text())}
+    for number, name in sorted(code ^ set(NUMBER.findall(text))):
+        yield f"{file}: {number} {name} is not in both the code and Protocol/Session.md SES-20"
+
+
+def listed_words(text):
+    """The words of a table's first column, or all words in backquotes where there is no table."""
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| ")]
+    return set(WORD.findall("\n".join(rows) if rows else text))
+
+
+def between(text, start, end):
+    """The part of a text after `start` and before the next `end`; nothing where `start` is missing."""
+    return text.partition(start)[2].partition(end)[0]
