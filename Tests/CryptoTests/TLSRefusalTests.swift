@@ -1,5 +1,5 @@
 // TLS with peers that are not what they should be: each way of failing has its name, on the end that finds it, and
-// nothing that a peer sends ends the process (PAR-1, R22).
+// nothing that a peer sends ends the process (PAR-1).
 
 import TandemCrypto
 import Testing

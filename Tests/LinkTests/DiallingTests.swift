@@ -1,5 +1,5 @@
 // The side that dials: the pin is required, refusals are told apart, and dialling goes on for ever with spread waits
-// (SES-19, R23). The versions may never fall back (SES-4), and a hello must be that of the pairing (PAR-14).
+// (SES-19). The versions may never fall back (SES-4), and a hello must be that of the pairing (PAR-14).
 
 import TandemCrypto
 import TandemIdentity

@@ -1,4 +1,4 @@
-// Joining over real TLS and the real registry (PAR-4 to PAR-12, R21): the proof is bound to the connection, the token is
+// Joining over real TLS and the real registry (PAR-4 to PAR-12): the proof is bound to the connection, the token is
 // consumed once, and the answer leaves only when it is durable.
 
 import TandemCrypto

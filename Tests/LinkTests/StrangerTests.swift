@@ -1,5 +1,5 @@
-// Strangers at a device's door: plain bytes, other protocols, lengths from hell, silence, slowness and floods (R17, R22,
-// LIM-1 to LIM-4, PAR-12). Each ends by its name and costs a paired device nothing.
+// Strangers at a device's door: plain bytes, other protocols, lengths from hell, silence, slowness and floods (LIM-1 to
+// LIM-4, PAR-12). Each ends by its name and costs a paired device nothing.
 
 import TandemCrypto
 import TandemIdentity

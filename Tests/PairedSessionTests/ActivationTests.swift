@@ -1,4 +1,4 @@
-// Activation against a scripted daemon (SES-1 to SES-7, SES-19, SES-23; R13).
+// Activation against a scripted daemon (SES-1 to SES-7, SES-19, SES-23).
 
 import PairedSession
 import TandemIdentity
@@ -29,7 +29,7 @@ struct ActivationTests {
         #expect(registration.receives && registration.allowsInvalidSignatures)
     }
 
-    @Test("R13: concurrent and repeated activations use one connection and all complete")
+    @Test("concurrent and repeated activations use one connection and all complete")
     func idempotent() throws {
         let fixture = try SessionFixture()
         let results = (0..<5).map { _ in fixture.activate() }

@@ -1,4 +1,4 @@
-// R5 (SES-9): 10,000 calls against a daemon that replies, fails, repeats itself, keeps silent, switches and disappears
+// SES-9: 10,000 calls against a daemon that replies, fails, repeats itself, keeps silent, switches and disappears
 // at random: each call completes exactly once, and none after its deadline.
 
 import PairedSession
@@ -18,7 +18,7 @@ struct RandomScheduleTests {
         var isLate = false
     }
 
-    @Test("R5: each of 10,000 calls completes exactly once by its deadline", arguments: [11] as [UInt64])
+    @Test("each of 10,000 calls completes exactly once by its deadline", arguments: [11] as [UInt64])
     func everyCallCompletesOnce(seed: UInt64) throws {
         let fixture = try SessionFixture()
         let (scheduler, daemon) = (fixture.scheduler, fixture.daemon)

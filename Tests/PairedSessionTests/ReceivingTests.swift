@@ -1,4 +1,4 @@
-// Receiving (SES-8, SES-12, SES-15; R10): late receivers, several of them, one answer, and every way of not answering.
+// Receiving (SES-8, SES-12, SES-15): late receivers, several of them, one answer, and every way of not answering.
 
 import PairedSession
 import TandemIdentity
@@ -53,7 +53,7 @@ struct ReceivingTests {
         #expect(fixture.daemon.received.filter { $0.kind == .reply || $0.kind == .failure }.count == 1)
     }
 
-    @Test("R10: messages that arrive before the first receiver wait for it, in order and bounded")
+    @Test("messages that arrive before the first receiver wait for it, in order and bounded")
     func lateReceiver() throws {
         let (fixture, pairing) = try activated()
         for number in 0..<257 { try deliver(fixture, pairing, ["n": .integer(Int64(number))]) }

@@ -1,4 +1,4 @@
-// Sending (SES-8, SES-9, SES-13, SES-23; R5): exactly one completion, in every schedule.
+// Sending (SES-8, SES-9, SES-13, SES-23): exactly one completion, in every schedule.
 
 import PairedSession
 import TandemIdentity
@@ -101,7 +101,7 @@ struct RequestTests {
         #expect(gone.all.map(\.error?.code) == [.deviceNotPaired])
     }
 
-    @Test("R13, SES-13: each state refuses with its own code, and nothing leaves")
+    @Test("SES-13: each state refuses with its own code, and nothing leaves")
     func refusals() throws {
         let notActivated = try SessionFixture()
         #expect(notActivated.request().all.map(\.error?.code) == [.sessionNotActivated])

@@ -72,7 +72,7 @@ struct WCSessionTests {
         #expect(session.isReachable && session.isPaired && session.isWatchAppInstalled)
     }
 
-    @Test("R12: a switch is inactive, deactivated, and activated only after the app asks again")
+    @Test("a switch is inactive, deactivated, and activated only after the app asks again")
     func switching() {
         activate()
         fixture.daemon.pair()

@@ -1,4 +1,4 @@
-// R21: each attack on a join fails, with one and the same answer to the network and a log line of its own (PAR-7,
+// Each attack on a join fails, with one and the same answer to the network and a log line of its own (PAR-7,
 // PAR-8).
 
 import TandemCrypto

@@ -1,4 +1,4 @@
-// R5: whatever happens in whatever order, each request of a caller ends exactly once, by its own deadline. Callers do what
+// Whatever happens in whatever order, each request of a caller ends exactly once, by its own deadline. Callers do what
 // the library does: they give up at their deadline, and count whatever comes for a request that they no longer have.
 
 import TandemIdentity
@@ -61,8 +61,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4])
-    func `R5 SES-9: 2,500 requests under random disconnects and link losses end exactly once each`(seed: UInt64) throws
-    {
+    func `SES-9: 2,500 requests under random disconnects and link losses end exactly once each`(seed: UInt64) throws {
         let dice = Dice(seed: seed)
         let world = TwoDevices()
         try world.linkUp()

@@ -52,7 +52,7 @@ import Testing
         #expect(try levels(app).last == "immediate none")
     }
 
-    @Test func `R6: after a second of flapping observers end on the true state`() throws {
+    @Test func `after a second of flapping observers end on the true state`() throws {
         let app = try world.devices.primary.app()
         _ = try world.devices.secondary.app()
         for _ in 0..<20 {

@@ -1,4 +1,4 @@
-// Activation of a host app's session (SES-1, SES-5 to SES-7, SES-19, SES-23; R13): every path in and out.
+// Activation of a host app's session (SES-1, SES-5 to SES-7, SES-19, SES-23): every path in and out.
 
 import TandemIdentity
 import TandemSession
@@ -46,7 +46,7 @@ struct ClientSessionTests {
         #expect(session.activation == .activated && session.role == .primary && session.device == device)
     }
 
-    @Test("R13: activating again does nothing in any phase on the way or there")
+    @Test("activating again does nothing in any phase on the way or there")
     func idempotent() {
         var session = ClientSession(now: now)
         _ = session.activate()

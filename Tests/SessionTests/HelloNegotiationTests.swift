@@ -1,4 +1,4 @@
-// Version and capabilities (SES-2 to SES-4, R25).
+// Version and capabilities (SES-2 to SES-4).
 
 import TandemSession
 import TandemWire
@@ -20,7 +20,7 @@ struct HelloNegotiationTests {
         #expect(agreement.capabilities == [.message])
     }
 
-    @Test("R25: versions N and N-1 interoperate, both ways")
+    @Test("versions N and N-1 interoperate, both ways")
     func neighbours() throws {
         #expect(try HelloNegotiation(own: offer(1, 2)).choose(for: offer(1, 1)).version == version(1))
         #expect(try HelloNegotiation(own: offer(1, 1)).choose(for: offer(1, 2)).version == version(1))

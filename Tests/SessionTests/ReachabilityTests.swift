@@ -1,4 +1,4 @@
-// Level, reason and since (SES-7, R6).
+// Level, reason and since (SES-7).
 
 import TandemIdentity
 import TandemSession
@@ -25,7 +25,7 @@ struct ReachabilityTests {
         }
     }
 
-    @Test("R6: since is the moment of the last change, and the same facts change nothing")
+    @Test("since is the moment of the last change, and the same facts change nothing")
     func since() {
         var reachability = Reachability(now: now)
         let up = Reachability.Facts(link: .up, isInstalled: true, isConnected: true)
@@ -35,7 +35,7 @@ struct ReachabilityTests {
         #expect(reachability.since == now + .seconds(1))
     }
 
-    @Test("R6: a flap of one second ends on the true state, with its own moment")
+    @Test("a flap of one second ends on the true state, with its own moment")
     func flap() {
         var reachability = Reachability(facts: .init(link: .up, isInstalled: true, isConnected: true), now: now)
         let down = reachability.update(.init(), now: now + .seconds(1))

@@ -48,7 +48,7 @@ struct ReplyTableTests {
         #expect(table.closedAll() == [1])
     }
 
-    @Test("R5: in 10,000 random schedules each of the tokens leaves exactly once", arguments: [1, 2, 3] as [UInt64])
+    @Test("in 10,000 random schedules each of the tokens leaves exactly once", arguments: [1, 2, 3] as [UInt64])
     func randomSchedules(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var table = ReplyTable<Int>(capacity: .max)

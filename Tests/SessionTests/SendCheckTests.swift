@@ -1,4 +1,4 @@
-// The order of refusals (SES-13, R13): the whole matrix of states and faults, with one deterministic answer for each.
+// The order of refusals (SES-13): the whole matrix of states and faults, with one deterministic answer for each.
 
 import TandemIdentity
 import TandemSession
