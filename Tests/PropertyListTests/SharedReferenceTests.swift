@@ -17,7 +17,7 @@ import Testing
         let bytes = Self.bomb(levels: levels)
         #expect(bytes.count == size)
         #expect(refusal(of: bytes) == .tooManyValues(limit: 65_536))
-        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max)
+        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max, repeatedBytes: .max)
         let validation = try PropertyListValidation(bytes, limits: unlimited)
         let powers = sequence(first: 1) { $0 * 10 }.prefix(levels + 1)
         #expect(validation.expandedValues == powers.reduce(0, +))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func expansionBeyondTheRangeOfIntegersIsCountedWithoutOverflow() {
-        let limits = PropertyListLimits(depth: 1000, objects: 16_384, values: .max)
+        let limits = PropertyListLimits(depth: 1000, objects: 16_384, values: .max, repeatedBytes: .max)
         #expect(throws: PropertyListError.self) { try PropertyListValidation(Self.bomb(levels: 30), limits: limits) }
     }
 
@@ -55,6 +55,35 @@ import Testing
         #expect(refusal(of: nested(65)) == .tooDeep(limit: 64))
         #expect(
             refusal(of: RawPropertyList((1...64).map { [0xA1, UInt8($0)] } + [[0x08]]).bytes) == .tooDeep(limit: 64))
+    }
+
+    /// An array of `count` references to one string of `length` ASCII bytes, whose object has five bytes more.
+    private static func repetitions(of length: Int, count: Int) -> [UInt8] {
+        let head: [UInt8] = [0xAF, 0x12] + RawPropertyList.bigEndian(UInt64(count), size: 4)
+        let text: [UInt8] = [0x5F, 0x12] + RawPropertyList.bigEndian(UInt64(length), size: 4)
+        let objects = [
+            head + [UInt8](repeating: 1, count: count), text + [UInt8](repeating: 0x61, count: length),
+        ]
+        return RawPropertyList(objects).with { $0.offsetSize = 4 }.bytes
+    }
+
+    @Test func theBytesThatSharedObjectsRepeatAreLimited() throws {
+        let limits = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536, repeatedBytes: 9 * 106)
+        for count in 9...11 {
+            let isRead = (try? PropertyListReader.read(Self.repetitions(of: 100, count: count), limits: limits)) != nil
+            #expect(isRead == (count <= 10), "\(count) references")
+        }
+        #expect(refusal(of: Self.repetitions(of: 200_000, count: 40)) == nil)
+        #expect(refusal(of: Self.repetitions(of: 200_000, count: 60_000)) == .tooManyRepeatedBytes(limit: 8 << 20))
+    }
+
+    @Test func theWriterRepeatsNoMoreThanTheReaderTakes() throws {
+        let text = PropertyListValue.string(String(repeating: "a", count: 1 << 20))
+        let bytes = try PropertyListWriter.write(.array(Array(repeating: text, count: 8)))
+        #expect(refusal(of: bytes) == nil)
+        #expect(throws: PropertyListError(.tooManyRepeatedBytes(limit: 8 << 20), at: .path(""))) {
+            try PropertyListWriter.write(.array(Array(repeating: text, count: 9)))
+        }
     }
 
     @Test func theNumberOfObjectsIsLimited() throws {
@@ -88,7 +117,7 @@ import Testing
         for level in 0..<8 { objects.append([0xAA] + [UInt8](repeating: UInt8(level), count: 10)) }
         let bytes = RawPropertyList(objects).with { $0.top = 8 }.bytes
         #expect(refusal(of: bytes) == .tooManyValues(limit: 65_536))
-        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max)
+        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: .max, repeatedBytes: .max)
         #expect(try PropertyListValidation(bytes, limits: unlimited).visits <= 400)
     }
 }

@@ -32,9 +32,12 @@ package struct FlatDictionary: Sendable {
     /// Number of pairs.
     package var count: Int { root.count }
 
-    /// The pair at a position below ``count``, in the order of the bytes.
-    package func pair(at position: Int) throws(PropertyListError) -> (key: String, value: Value) {
-        (try header(position).string(in: bytes), value(try header(root.count + position)))
+    /// The key at a position below ``count``, in the order of the bytes.
+    package func key(at position: Int) throws(PropertyListError) -> String { try header(position).string(in: bytes) }
+
+    /// The value at a position below ``count``. Text is made anew by each call.
+    package func value(at position: Int) throws(PropertyListError) -> Value {
+        value(try header(root.count + position))
     }
 
     private func header(_ reference: Int) throws(PropertyListError) -> ObjectHeader {

@@ -3,6 +3,8 @@
 
 struct ObjectEncoding {
     private(set) var bytes = ObjectTable.magic
+    /// The bytes of objects, for each reference after the first (FRM-6 n).
+    private(set) var repeatedBytes = 0
     private let referenceSize: Int
 
     init(_ numbering: ObjectNumbering) {
@@ -13,7 +15,16 @@ struct ObjectEncoding {
             offsets.append(bytes.count)
             append(value, references: numbering.references, from: numbering.firstReference[object])
         }
+        repeatedBytes = repetitions(numbering.references, offsets)
         appendTable(offsets)
+    }
+
+    /// Called when the last object has been written.
+    private func repetitions(_ references: [Int], _ offsets: [Int]) -> Int {
+        guard references.count >= offsets.count else { return 0 }
+        let ends = offsets.dropFirst() + [bytes.count]
+        let counts = zip(offsets, ends).map { $1 - $0 }
+        return references.reduce(0) { $0 + counts[$1] } - counts.dropFirst().reduce(0, +)
     }
 
     private mutating func append(_ value: PropertyListValue, references: [Int], from first: Int) {

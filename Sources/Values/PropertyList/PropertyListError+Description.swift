@@ -61,6 +61,7 @@ extension PropertyListError.Reason: CustomStringConvertible {
         case .cycle: "container holds itself"
         case .tooDeep(let limit): "more than \(limit) levels"
         case .tooManyValues(let limit): "more than \(limit) values"
+        case .tooManyRepeatedBytes(let limit): "more than \(limit) bytes by repeating objects"
         case .keyNotString: "key is not a string"
         case .invalidKeyLength(let length): "key of \(length) bytes is not 1-\(PropertyListLimits.maximumKeyLength)"
         case .keyContainsNull: "key contains a NUL"

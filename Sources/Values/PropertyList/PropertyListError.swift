@@ -43,6 +43,7 @@ public struct PropertyListError: Error, Sendable, Equatable {
         case cycle
         case tooDeep(limit: Int)
         case tooManyValues(limit: Int)
+        case tooManyRepeatedBytes(limit: Int)
         case keyNotString
         case invalidKeyLength(Int)
         case keyContainsNull

@@ -1,4 +1,4 @@
-// The budgets of one property list (FRM-6 k, l, m). They bound work and memory by what was really received, whatever
+// The budgets of one property list (FRM-6 k, l, m, n). They bound work and memory by what was really received, whatever
 // the bytes claim.
 
 /// Budgets for reading and writing a property list.
@@ -12,11 +12,15 @@ public struct PropertyListLimits: Sendable, Hashable {
     public var objects: Int
     /// Values and keys, counted as often as they are referenced: what a naive reader would build.
     public var values: Int
+    /// Bytes of objects that are referred to again, for each reference after the first: what a reader that makes each
+    /// value anew would hold more than was sent.
+    public var repeatedBytes: Int
 
-    public init(depth: Int, objects: Int, values: Int) {
+    public init(depth: Int, objects: Int, values: Int, repeatedBytes: Int = 8 << 20) {
         self.depth = depth
         self.objects = objects
         self.values = values
+        self.repeatedBytes = repeatedBytes
     }
 
     /// The protocol's budgets.

@@ -8,7 +8,11 @@ public enum PropertyListWriter {
     public static func write(
         _ value: PropertyListValue, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> [UInt8] {
-        ObjectEncoding(try ObjectNumbering(value, limits: limits)).bytes
+        let encoding = ObjectEncoding(try ObjectNumbering(value, limits: limits))
+        guard encoding.repeatedBytes <= limits.repeatedBytes else {
+            throw PropertyListError(.tooManyRepeatedBytes(limit: limits.repeatedBytes), at: .path(""))
+        }
+        return encoding.bytes
     }
 
     /// The property list of a dictionary.

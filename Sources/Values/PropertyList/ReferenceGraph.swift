@@ -1,4 +1,4 @@
-// The second pass: who refers to whom (FRM-6 d, k, m). Containers are visited once, parents before children, carrying
+// The second pass: who refers to whom (FRM-6 d, k, m, n). Containers are visited once, parents before children, carrying
 // depth and multiplicity forward; so depth, cycles and the size after expansion need no stack and no expansion. Nearly
 // every writer numbers parents before children; only when one does not are the containers put into such an order.
 
@@ -13,6 +13,8 @@ struct ReferenceGraph {
     private(set) var visits = 0
     /// Values and keys, each counted as often as it is referenced.
     private(set) var expandedValues = 1
+    /// Some object is referred to twice; nearly all the work for rule n is done only then.
+    private var isShared = false
 
     init(_ scan: ObjectScan, in bytes: ByteView, limits: PropertyListLimits) throws(PropertyListError) {
         self.scan = scan
@@ -38,6 +40,7 @@ struct ReferenceGraph {
             }
             visits += container.references
         }
+        isShared = visits >= scan.table.count
         if let object = isReferenced.firstIndex(of: false) {
             let place = PropertyListError.Place.object(object, byte: scan.table.offset(of: object, in: bytes))
             throw PropertyListError(.unreferencedObject, at: place)
@@ -68,10 +71,12 @@ struct ReferenceGraph {
         return sorted
     }
 
-    private func forEachChild(of container: Container, in bytes: ByteView, _ body: (Int) -> Void) {
+    private func forEachChild(
+        of container: Container, in bytes: ByteView, orScalar takesScalars: Bool = false, _ body: (Int) -> Void
+    ) {
         for index in 0..<container.references {
             let child = container.reference(index, in: bytes, table: scan.table)
-            if scan.isContainer[child] { body(child) }
+            if takesScalars || scan.isContainer[child] { body(child) }
         }
     }
 
@@ -88,11 +93,27 @@ struct ReferenceGraph {
                 throw fault(.tooManyValues(limit: limits.values), container)
             }
             expandedValues += added
-            forEachChild(of: container, in: bytes) { child in
+            forEachChild(of: container, in: bytes, orScalar: isShared) { child in
                 depth[child] = max(depth[child], level)
                 copies[child] += times
             }
             visits += container.references
+        }
+        if isShared { try checkRepetitions(copies, in: bytes) }
+    }
+
+    /// A large object that thousands refer to is small on the wire and large for whoever builds what it means.
+    private func checkRepetitions(_ copies: [Int], in bytes: ByteView) throws(PropertyListError) {
+        var left = limits.repeatedBytes
+        for object in copies.indices where copies[object] > 1 {
+            let (begin, next) = (scan.table.offset(of: object, in: bytes), object + 1)
+            let end = next < copies.count ? scan.table.offset(of: next, in: bytes) : scan.table.start
+            let (added, overflow) = (copies[object] - 1).multipliedReportingOverflow(by: end - begin)
+            guard !overflow, added <= left else {
+                throw PropertyListError(
+                    .tooManyRepeatedBytes(limit: limits.repeatedBytes), at: .object(object, byte: begin))
+            }
+            left -= added
         }
     }
 

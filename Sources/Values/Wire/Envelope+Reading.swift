@@ -10,44 +10,47 @@ extension Envelope {
 
     /// Reads an envelope from a frame's payload.
     package init(payload: ArraySlice<UInt8>) throws(WireError) {
-        let pairs: FlatDictionary
-        do { pairs = try FlatDictionary(payload) } catch { throw .malformed(error) }
+        let pairs = try Self.found { () throws(PropertyListError) in try FlatDictionary(payload) }
         self.init(try Self.kind(in: pairs))
         var present = EnvelopeKeys([])
+        var extras: [(String, PropertyListValue)] = []
         for position in 0..<pairs.count {
-            let pair = try Self.pair(position, in: pairs)
-            if let key = try read(pair.key, pair.value) { present.insert(key) }
+            let word = try Self.key(position, in: pairs)
+            if let key = EnvelopeKey(rawValue: word) {
+                guard kind.allowedKeys.contains(key) else { throw .unlistedKey(key, kind) }
+                try read(key, EnvelopeValue(key: key, value: Self.value(position, in: pairs)))
+                present.insert(key)
+            } else {
+                guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }
+                extras.append((word, try Self.value(position, in: pairs).scalar(word)))
+            }
         }
+        // At once: a peer may send thousands. That they are unique was proved before.
+        extensions = PropertyListDictionary(uniqueKeysWithValues: extras)
         if let key = present.firstMissing(of: kind.requiredKeys) { throw .missingKey(key, kind) }
     }
 
-    private static func pair(
-        _ position: Int, in pairs: FlatDictionary
-    ) throws(WireError) -> (key: String, value: FlatDictionary.Value) {
-        do { return try pairs.pair(at: position) } catch { throw .malformed(error) }
-    }
-
     private static func kind(in pairs: FlatDictionary) throws(WireError) -> FrameKind {
-        for position in 0..<pairs.count {
-            let pair = try pair(position, in: pairs)
-            guard pair.key == EnvelopeKey.kind.rawValue else { continue }
-            guard case .string(let word) = pair.value else { throw .invalidValue(key: pair.key, expected: "a string") }
+        for position in 0..<pairs.count where try key(position, in: pairs) == EnvelopeKey.kind.rawValue {
+            guard case .string(let word) = try value(position, in: pairs) else {
+                throw .invalidValue(key: EnvelopeKey.kind.rawValue, expected: "a string")
+            }
             guard let kind = FrameKind(rawValue: word) else { throw .unknownKind(word) }
             return kind
         }
         throw .missingKind
     }
 
-    /// Takes one pair; nil for an extension.
-    private mutating func read(_ word: String, _ value: FlatDictionary.Value) throws(WireError) -> EnvelopeKey? {
-        guard let key = EnvelopeKey(rawValue: word) else {
-            guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }
-            extensions[word] = try value.scalar(word)
-            return nil
-        }
-        guard kind.allowedKeys.contains(key) else { throw .unlistedKey(key, kind) }
-        try read(key, EnvelopeValue(key: key, value: value))
-        return key
+    private static func key(_ position: Int, in pairs: FlatDictionary) throws(WireError) -> String {
+        try found { () throws(PropertyListError) in try pairs.key(at: position) }
+    }
+
+    private static func value(_ position: Int, in pairs: FlatDictionary) throws(WireError) -> FlatDictionary.Value {
+        try found { () throws(PropertyListError) in try pairs.value(at: position) }
+    }
+
+    private static func found<Part>(_ part: () throws(PropertyListError) -> Part) throws(WireError) -> Part {
+        do { return try part() } catch { throw .malformed(error) }
     }
 
     private mutating func read(_ key: EnvelopeKey, _ value: EnvelopeValue) throws(WireError) {

@@ -1,0 +1,36 @@
+// One object named by many keys (FRM-6 n), and thousands of extensions (FRM-9): what a frame costs its reader in
+// time and memory is bounded by what was sent.
+
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite struct AmplificationTests {
+    private static func frame(_ extensions: [(String, PropertyListValue)]) throws -> Frame {
+        let pairs = PropertyListDictionary(uniqueKeysWithValues: extensions + [("kind", "ping")])
+        let unlimited = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536, repeatedBytes: .max)
+        return try Frame(payload: PropertyListWriter.write(pairs, limits: unlimited))
+    }
+
+    private static func keys(_ count: Int) -> [String] { (0..<count).map { "x-\(String($0, radix: 36))" } }
+
+    /// A few hundred KB that mean many times as much.
+    @Test(arguments: ["a", "\u{E9}"])
+    func aLargeTextUnderManyKeysIsRefusedBeforeAnyIsMade(character: String) throws {
+        let text = PropertyListValue.string(String(repeating: character, count: 150_000))
+        let frame = try Self.frame(Self.keys(100).map { ($0, text) })
+        #expect(frame.payload.count < 512 * 1024)
+        #expect {
+            try Envelope(reading: frame)
+        } throws: { error in
+            guard case .malformed(let fault)? = error as? WireError else { return false }
+            return fault.reason == .tooManyRepeatedBytes(limit: 8 << 20)
+        }
+    }
+
+    @Test func manyExtensionsAreAllKept() throws {
+        let envelope = try Envelope(reading: Self.frame(Self.keys(16_000).reversed().map { ($0, 1) }))
+        #expect(envelope.extensions.count == 16_000)
+        #expect(envelope.extensions["x-0"] == 1)
+    }
+}
