@@ -40,6 +40,29 @@ import Testing
         listener.close()
     }
 
+    @Test func refusedPeersThatNeverReadKeepFewPlaces() throws {
+        let budget = ConnectionBudget(limit: 200)
+        var taken = 0
+        let listener = try listen(
+            budget: budget,
+            onAccept: { stream in
+                taken += 1
+                stream.start()
+                stream.send([1])
+                stream.closeAfterFlush(.closedHere)
+            })
+        var peers: [RawPeer] = []
+        for count in 1...400 {
+            peers.append(try RawPeer(connectingTo: path))
+            loop.run { taken == count }
+            loop.runOnce()
+        }
+        #expect(listener.refusedConnections == 0)
+        #expect(budget.inUse <= ConnectionBudget.lingeringLimit)
+        withExtendedLifetime(peers) {}
+        listener.close()
+    }
+
     @Test func aSocketFileIsForItsOwnerUnlessAGroupIsNamed() throws {
         let listener = try listen()
         let own = try #require(try Linux.lookAt(path: path))

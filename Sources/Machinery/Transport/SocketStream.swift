@@ -75,6 +75,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
 
     package func close(_ reason: CloseReason) {
         guard phase != .closed else { return }
+        if phase == .lingering { charge?.endLingering(self) }
         phase = .closed
         setCloseTimer(after: nil)
         if let registration { loop.deregister(registration) }
@@ -208,6 +209,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         loop.atEndOfTurn { [self] in tellClosed(finishReason) }
         guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(finishReason) }
         setCloseTimer(after: Self.lingerTime)
+        charge?.linger(self)
     }
 
     private func updateInterest() {
