@@ -21,6 +21,16 @@ import Testing
         #expect(error?.name == "tls-version")
     }
 
+    @Test(arguments: [(TLS1_2_VERSION, "tls-version"), (TLS1_3_VERSION, "no-certificate")])
+    func aRefusedHandshakeGivesOutNoPlaintextAndNoKey(version: Int32, name: String) throws {
+        let server = try end(.server)
+        #expect(ForeignTLSPeer(clientWithMaximum: version).run(against: server)?.name == name)
+        #expect(!server.isEstablished)
+        #expect(server.peerKey == nil)
+        #expect(server.takePlaintext().isEmpty)
+        #expect(throws: TLSError.notEstablished) { try server.channelBinding() }
+    }
+
     @Test func aServerThatSpeaksNoTLS13IsRefusedByName() throws {
         let peer = ForeignTLSPeer(serverWithMaximum: TLS1_2_VERSION, directory: OpenSSLCommand())
         #expect(try peer.run(against: end(.client)) == .protocolVersion)

@@ -47,6 +47,32 @@ import Testing
         #expect(flood.count == 200 && receiver.isRunning)
     }
 
+    @Test func aThousandPeersThatClaimGigabytesCostTheDaemonOnlyWhatTheySent() async throws {
+        let workspace = try Workspace()
+        let socket = workspace["hub.sock"]
+        let daemon = try Program(
+            "tandem", ["primary", "--state", workspace["hub"], "--local", socket], named: "hub", in: workspace)
+        try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") })
+        let before = try #require(daemon.residentBytes)
+        // 4 GiB - 1, which is refused, and the limit itself, which is waited for; then some bytes.
+        for header: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 8, 0, 0]] {
+            var peers: [RawSocket] = []
+            for _ in 0..<500 {
+                let peer = try RawSocket("unix:\(socket)")
+                peer.write(header + Self.garbage.prefix(100))
+                peers.append(peer)
+            }
+            let isRefused = header[0] == 0xFF
+            let isRead = try await holds(within: .seconds(8)) { peers.allSatisfy(\.isClosed) == isRefused }
+            #expect(isRead, "header \(header)")
+            // Answered after all that came before it was read.
+            #expect(try await tandem("status", "--device", socket, in: workspace).status == 0)
+            let after = try #require(daemon.residentBytes)
+            #expect(after < before + 24 << 20, "from \(before) to \(after) bytes")
+            #expect(peers.count == 500 && daemon.isRunning)
+        }
+    }
+
     /// A well-formed frame around a payload that is not.
     private func frame(around payload: [UInt8]) -> [UInt8] {
         [0, 0, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload

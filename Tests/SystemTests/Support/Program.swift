@@ -52,6 +52,12 @@ final class Program: Sendable {
     var output: String { (try? workspace.text("\(name).out")) ?? "" }
     var errors: String { (try? workspace.text("\(name).err")) ?? "" }
 
+    /// The memory that the process holds now; nil once it is gone.
+    var residentBytes: Int? {
+        let pages = (try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8))?.split(separator: " ")
+        return pages?.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(getpagesize()) }
+    }
+
     func signal(_ number: Int32) { kill(pid, number) }
 
     /// Waits for the program's end; ends it when the time is over, which the test then sees as status 9.
