@@ -35,6 +35,11 @@ struct DaemonOptions {
         return options
     }
 
+    /// The options of a device that only joins and serves nobody: its state and its name.
+    func withoutSockets() throws -> NodeOptions {
+        NodeOptions(role: role, name: try name(), state: try state(), local: "")
+    }
+
     private func state() throws(CommandFailure) -> String {
         if let path = arguments.value("state") ?? environment.value("STATE_DIRECTORY") { return path }
         if geteuid() == 0 { return "/var/lib/tandem/\(role.rawValue)" }

@@ -7,13 +7,26 @@ import TandemPropertyList
 
 extension Subcommand {
     static let join = Subcommand(
-        path: ["join"], summary: "pair a running secondary with the primary that made a join link",
-        options: [.device, .valued("file", "FILE", "read the link from this file (mode 0600)"), .json],
-        notes: "Without --file the link is read from standard input; the whole output of 'tandem pair' will do.",
-        examples: ["join", "join --file link.txt", "join --device ./kiosk.sock < link.txt"]
+        path: ["join"], summary: "pair a secondary with the primary that made a join link",
+        options: [
+            .device, .valued("file", "FILE", "read the link from this file (mode 0600)"),
+            .valued("state", "DIR", "no daemon runs: join in this state directory"),
+            .valued("name", "NAME", "with --state: the device's name (default: the host's name)"), .json,
+        ],
+        notes: """
+            Without --file the link is read from standard input; the whole output of 'tandem pair' will do. If no secondary
+            runs, the pairing is stored in its state directory and becomes active at its first start.
+            """,
+        examples: [
+            "join", "join --file link.txt", "join --device ./kiosk.sock < link.txt", "join --state kiosk < link.txt",
+        ]
     ) { arguments, console in
         let link = try JoinInput.link(file: arguments.value("file"), console)
-        let answer = Fact(try arguments.ask("join", ["link": .string(link)], of: .secondary, time: .seconds(45)))
+        let body: PropertyListDictionary = ["link": .string(link)]
+        let answer = Fact(
+            OfflineJoin.isWanted(arguments)
+                ? try OfflineJoin.join(body, arguments)
+                : try arguments.ask("join", body, of: .secondary, time: .seconds(45)))
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         console.print("paired with \(answer.text("name"))  \(answer.text("peer"))")
         console.print("pairing     \(answer.text("pairing"))")
