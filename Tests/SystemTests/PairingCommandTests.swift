@@ -53,6 +53,21 @@ import Testing
         #expect(try await join(with: pair.output).status == 0)
     }
 
+    @Test func aSecondaryThatDoesNotRunIsJoinedInItsStateDirectory() async throws {
+        devices.kiosk.signal(SIGTERM)
+        _ = try await devices.kiosk.ending()
+        let link = try await devices.run("hub", "pair", "--link-only").output
+        let state = ["--state", devices.workspace["kiosk"]]
+        let join = try await Program("tandem", ["join"] + state, named: "offline", in: devices.workspace, input: link)
+            .ending()
+        #expect(join.status == 0, "\(join)")
+        try await devices.restartKiosk()
+        #expect(try await devices.isLinked())
+        let taken = try await Program("tandem", ["join"] + state, named: "taken", in: devices.workspace, input: link)
+            .ending()
+        #expect(taken.status == 1 && taken.errors.contains("in use by process"), "\(taken)")
+    }
+
     @Test func aDaemonThatAcceptsNoLinksMakesNone() async throws {
         let refused = try await devices.run("kiosk", "pair")
         #expect(refused.status == 1)

@@ -110,8 +110,12 @@ extension Carrier {
         _ completion: @escaping (ApplyOutcome) -> Void
     ) {
         let digest = SHA256.digest(envelope)
-        receiver.observe(digest) { [self] transition in completion(.results([result(transition, envelope, payload)])) }
-        scheduler.schedule(after: end.since(scheduler.now)) { [self] in receiver.stopObserving(digest) }
+        var timer: TimerToken?
+        receiver.observe(digest) { [self] transition in
+            timer.map(scheduler.cancel)
+            completion(.results([result(transition, envelope, payload)]))
+        }
+        timer = scheduler.schedule(after: end.since(scheduler.now)) { [self] in receiver.stopObserving(digest) }
     }
 
     private func result(

@@ -16,10 +16,19 @@ extension Carrier {
 
     /// Brings the apps' files up to date and sends what was owed; once, before the first connection.
     package func start() {
+        closeAbandonedSlots()
         let apps = Set(receiver.committed.state.slots.keys.filter { $0.role == options.role }.map(\.application))
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
         receiver.submitOwed()
         scheduleTick()
+    }
+
+    /// A crash may have come between a pairing's removal and its slots': no primary is left who could target them (CFG-31).
+    private func closeAbandonedSlots() {
+        for key in receiver.committed.state.slots.keys where key.role == .secondary {
+            let targets = delegate?.carrier(self, targetsOf: key.application) ?? []
+            if !targets.contains(key.target) { receiver.perform(key, { slot, _ in slot.closed() }) }
+        }
     }
 
     private func scheduleTick() {

@@ -40,6 +40,11 @@ extension Carrier {
         }
     }
 
+    /// The apps for which there is any configuration state.
+    package var configuredApplications: Set<ApplicationIdentifier> {
+        Set(receiver.committed.state.slots.keys.map(\.application))
+    }
+
     /// The key that configuration of this side's app is verified with.
     package func anchorIdentifier(of app: ApplicationIdentifier) -> KeyIdentifier? {
         receiver.committed.state.anchors[AnchorKey(application: app, role: options.role)]?.identifier

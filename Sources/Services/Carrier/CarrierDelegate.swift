@@ -13,6 +13,9 @@ package protocol CarrierDelegate: AnyObject {
     func carrier(_ carrier: Carrier, targetOf app: ApplicationIdentifier, through pairing: UniqueIdentifier)
         -> PairedIdentifier?
 
+    /// Everything that this secondary's app can be targeted by: one paired identifier for each primary.
+    func carrier(_ carrier: Carrier, targetsOf app: ApplicationIdentifier) -> [PairedIdentifier]
+
     /// The pairings in which this device is the primary.
     func secondaries(of carrier: Carrier) -> [PairingRecord]
 

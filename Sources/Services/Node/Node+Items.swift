@@ -69,6 +69,10 @@ extension Node: CarrierDelegate {
         _ carrier: Carrier, targetOf app: ApplicationIdentifier, through pairing: UniqueIdentifier
     ) -> PairedIdentifier? { target(of: app, through: pairing) }
 
+    package func carrier(_ carrier: Carrier, targetsOf app: ApplicationIdentifier) -> [PairedIdentifier] {
+        registry.state.pairings.filter { $0.role == .secondary }.compactMap { target(of: app, through: $0.pairing) }
+    }
+
     package func secondaries(of carrier: Carrier) -> [PairingRecord] {
         registry.state.pairings.filter { $0.role == .primary && $0.state == .active }
     }

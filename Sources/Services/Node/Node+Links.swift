@@ -37,7 +37,7 @@ extension Node: LinkAuthority {
                     next = before
                     return ([], { [self] in refuse(name, event, completion) })
                 case .accepted(let record, let changes, let superseded, _, let event):
-                    let old = superseded.compactMap { before[$0] }
+                    let old = superseded.compactMap { before[$0] }.map { ($0, targets(through: $0)) }
                     let rows = changes.map(\.rowChange) + superseded.flatMap { removal(of: $0) }
                     return (rows, { [self] in accept(record, replacing: old, event, completion) })
                 }
@@ -54,10 +54,11 @@ extension Node: LinkAuthority {
     }
 
     private func accept(
-        _ record: PairingRecord, replacing old: [PairingRecord], _ event: PairingEvent?,
+        _ record: PairingRecord, replacing old: [(PairingRecord, [ApplicationIdentifier: PairedIdentifier])],
+        _ event: PairingEvent?,
         _ completion: (HelloVerdict) -> Void
     ) {
-        for record in old { forget(record, targets: [:]) }
+        for (record, targets) in old { forget(record, targets: targets) }
         introduce(record)
         chooseActive()
         if let event { log(event.logEvent) }

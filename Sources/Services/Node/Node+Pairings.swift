@@ -65,7 +65,7 @@ extension Node {
     /// What configuration through a pairing is targeted at, for each app; empty where this device is the primary.
     func targets(through record: PairingRecord) -> [ApplicationIdentifier: PairedIdentifier] {
         guard record.role == .secondary else { return [:] }
-        let apps = installed.state.records.keys
+        let apps = Set(installed.state.records.keys).union(carrier.configuredApplications)
         return Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in target(of: app, through: record.pairing).map { (app, $0) } })
     }
