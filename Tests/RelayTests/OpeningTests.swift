@@ -86,6 +86,14 @@ import Testing
         #expect(try simulation.app(.primary, user: 1001).refusal == nil)
     }
 
+    @Test func `SES-6: another user is not told whether the app is connected`() throws {
+        let first = try simulation.app(.primary, user: 1001)
+        let other = try simulation.greet(.primary)
+        try other.register(try ApplicationIdentifier("com.example.app"))
+        simulation.scheduler.run()
+        #expect(other.refusal == "app-owned" && other.isClosed && !first.isClosed)
+    }
+
     @Test func `SES-5: a second receiving connection is refused, and taken once the first has gone`() throws {
         let first = try simulation.app(.primary)
         let second = try simulation.greet(.primary)

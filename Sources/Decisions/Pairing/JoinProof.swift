@@ -12,8 +12,6 @@ package struct JoinTranscript: Sendable {
     private let secondary: KeyIdentifier
     private let token: JoinTokenIdentifier
 
-    /// The TLS exporter's label (RFC 9266).
-    package static var exporterLabel: String { "EXPORTER-Channel-Binding" }
     /// Bytes of the exporter's value and of a proof.
     package static var byteCount: Int { 32 }
 

@@ -33,16 +33,4 @@ extension SettingValue {
         guard let value = Float(exactly: value) else { return nil }
         self = .float(value)
     }
-
-    /// The value as a property list carries it; nil for ``nothing``, which no property list can say.
-    package var propertyListValue: PropertyListValue? {
-        switch self {
-        case .boolean(let value): .boolean(value)
-        case .integer(let value): .integer(Int64(value))
-        case .float(let value): .real(Double(value))
-        case .double(let value): .real(value)
-        case .string(let value): .string(value)
-        case .nothing: nil
-        }
-    }
 }

@@ -44,7 +44,4 @@ extension Rejection {
         default: false
         }
     }
-
-    /// Whether an accepted invalid signature waives it (CFG-22).
-    var isOfSignatures: Bool { self == .duplicateKeyIdentifier || self == .threshold }
 }

@@ -13,12 +13,9 @@ extension Linux {
     /// The user that this process runs as.
     package static var user: UInt32 { tandem_user_current() }
 
-    /// The most descriptors this process may have open (its soft limit).
-    package static func descriptorLimit() throws(SystemError) -> UInt64 {
-        var limit: UInt64 = 0
-        try check(tandem_descriptor_limit(&limit), "getrlimit")
-        return limit
-    }
+    /// Keeps this process's secrets to itself: no core file holds its keys, no other process of the user traces it, and what it
+    /// creates without a mode of its own is for its user alone.
+    package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }
 
     /// Sets the soft limit of open descriptors, at most to the hard one.
     package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {

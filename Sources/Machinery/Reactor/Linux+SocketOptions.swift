@@ -41,11 +41,6 @@ extension Linux {
         try check(tandem_socket_no_delay(descriptor), "setsockopt")
     }
 
-    /// Sets the kernel's send and receive buffers; the kernel doubles and bounds the number.
-    package static func setSocketBuffers(_ descriptor: CInt, bytes: Int) throws(SystemError) {
-        try check(tandem_socket_buffers(descriptor, CInt(clamping: bytes)), "setsockopt")
-    }
-
     /// Sets the mode that the socket's file will have when it is bound.
     package static func setBirthMode(_ descriptor: CInt, _ mode: UInt32) throws(SystemError) {
         try check(tandem_socket_set_birth_mode(descriptor, mode), "fchmod")

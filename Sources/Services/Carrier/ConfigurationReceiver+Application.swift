@@ -11,9 +11,6 @@ import TandemSignedConfiguration
 import TandemStore
 
 extension ConfigurationReceiver {
-    /// How long an app may take for its answer (CFG-43).
-    static var answerTime: Duration { .seconds(30) }
-
     /// An app's receiving connection has registered.
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
         if registration.allowsInvalidSignatures {

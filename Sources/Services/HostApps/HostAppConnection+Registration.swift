@@ -17,6 +17,10 @@ extension HostAppConnection {
     }
 
     private func register(_ app: ApplicationIdentifier, _ registration: TandemSession.Registration) {
+        // Whose the app is comes first: nobody else learns whether it is connected.
+        if let owner = endpoint.owner(of: app), owner != credentials.user {
+            return refuse(.appOwned, "\(app) belongs to another user")
+        }
         if registration.receives, endpoint.receivers[app] != nil {
             return refuse(.alreadyReceiving, "another connection takes the messages of \(app)")
         }

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,13 +79,6 @@ const char *tandem_error_text(int number) {
     return text ? text : "Unknown error";
 }
 
-int tandem_descriptor_limit(uint64_t *soft) {
-    struct rlimit limit;
-    int outcome = (int)tandem_result(getrlimit(RLIMIT_NOFILE, &limit));
-    if (outcome == 0) *soft = limit.rlim_cur;
-    return outcome;
-}
-
 int tandem_descriptor_limit_set(uint64_t soft) {
     struct rlimit limit;
     int outcome = (int)tandem_result(getrlimit(RLIMIT_NOFILE, &limit));
@@ -99,4 +94,9 @@ int tandem_group_identifier(const char *name, uint32_t *identifier) {
     if (!found) return number ? -number : -ENOENT;
     *identifier = entry.gr_gid;
     return 0;
+}
+
+int tandem_process_close_to_others(void) {
+    umask(077);
+    return (int)tandem_result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 }

@@ -84,11 +84,6 @@ int tandem_socket_reuse_address(int descriptor) { return set(descriptor, SOL_SOC
 
 int tandem_socket_no_delay(int descriptor) { return set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1); }
 
-int tandem_socket_buffers(int descriptor, int bytes) {
-    int outcome = set(descriptor, SOL_SOCKET, SO_SNDBUF, bytes);
-    return outcome < 0 ? outcome : set(descriptor, SOL_SOCKET, SO_RCVBUF, bytes);
-}
-
 int tandem_bind(int descriptor, const struct tandem_address *address) {
     return (int)tandem_result(bind(descriptor, raw(address), address->length));
 }

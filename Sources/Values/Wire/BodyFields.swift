@@ -51,8 +51,6 @@ package struct BodyFields: Sendable {
 
     package func data(_ key: String) throws(WireError) -> [UInt8] { try required(key, "data", \.dataValue) }
 
-    package func optionalData(_ key: String) throws(WireError) -> [UInt8]? { try optional(key, "data", \.dataValue) }
-
     package func identifier(_ key: String) throws(WireError) -> UniqueIdentifier {
         try required(key, "data of 16 bytes", Self.identifier)
     }

@@ -1,5 +1,6 @@
-// Every limit of the protocol as one named constant; Protocol/Limits.md gives the same numbers and reasons. Nothing
-// outside compares against a literal, so that a limit has one place to change and one test at its edge.
+// The limits that several rooms share, each as one named constant; Protocol/Limits.md gives the same numbers and
+// reasons, and those of a single room stand there. Nothing compares against a literal, so that a limit has one place to
+// change and one test at its edge.
 
 /// The protocol's limits. Sizes are in bytes.
 package enum Limits {
@@ -9,12 +10,6 @@ package enum Limits {
     package static let frame = 512 * 1024
     /// Body of `message`, `messageData` and `reply` (LIM-2): WCSession's payload limit.
     package static let messageBody = 65_536
-    /// Body of a context item (LIM-2): WCSession's.
-    package static let contextBody = 262_144
-    /// Body of a user-info item (LIM-2): WCSession's.
-    package static let userInfoBody = 65_536
-    /// Body of a configuration item (LIM-2): settings, not data.
-    package static let configurationBody = 65_536
 
     /// Time for a frame's header once its first byte is there (LIM-3): a slow header is an attack or a dead peer.
     package static let headerTime = Duration.seconds(10)

@@ -28,6 +28,7 @@ enum ServiceRun {
     ) throws {
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
+        try Linux.closeToOthers()
         try? Linux.setDescriptorLimit(descriptors)
         let log = LogSink(lending: STDERR_FILENO, threshold: level)
         let loop = try EventLoop()

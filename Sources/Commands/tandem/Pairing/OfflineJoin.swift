@@ -22,6 +22,7 @@ enum OfflineJoin {
     /// Joins with the body of the control command `join`, and returns its answer.
     static func join(_ body: PropertyListDictionary, _ arguments: Arguments) throws -> PropertyListDictionary {
         try ProcessSignal.prepareProcess()
+        try Linux.closeToOthers()
         let options = try DaemonOptions(role: .secondary, arguments: arguments).withoutSockets()
         let loop = try EventLoop()
         let log = LogSink(lending: STDERR_FILENO, threshold: .error)

@@ -42,8 +42,8 @@ uint64_t tandem_clock_boot_nanoseconds(void);
 int64_t tandem_clock_wall_milliseconds(void);
 const char *tandem_error_name(int number);
 const char *tandem_error_text(int number);
-int tandem_descriptor_limit(uint64_t *soft);
 int tandem_descriptor_limit_set(uint64_t soft);
+int tandem_process_close_to_others(void);
 int tandem_group_identifier(const char *name, uint32_t *identifier);
 
 // ---- bytes and descriptors (descriptors.c)
@@ -130,7 +130,6 @@ int tandem_socket_pair(int descriptors[2]);
 int tandem_socket_set_birth_mode(int descriptor, uint32_t mode);
 int tandem_socket_reuse_address(int descriptor);
 int tandem_socket_no_delay(int descriptor);
-int tandem_socket_buffers(int descriptor, int bytes);
 int tandem_bind(int descriptor, const struct tandem_address *address);
 int tandem_listen(int descriptor, int backlog);
 int tandem_accept(int descriptor, struct tandem_address *address);
