@@ -21,6 +21,8 @@ FILES = [
     ("test support", "Sources/Services/Link/Planted.swift", "import TandemTestSupport\n", "does not give to TandemLink"),
     ("long file", "Sources/Values/Wire/Planted.swift", "// line\n" * 301, "at most 300"),
     ("trap", "Sources/Values/Wire/Planted.swift", "let planted = try! read()\n", "would trap"),
+    ("foreign parser", "Sources/Services/PairedSessionFoundation/Planted.swift",
+     "let planted = Property" + "ListSerialization.self\n", "must never see outside bytes"),
     ("empty name", "Sources/Machinery/Store/Planted.swift", "final class StoreManager {}\n", "says nothing"),
     ("unchecked", "Sources/Machinery/Store/Planted.swift", "\n\n\nstruct Box: @unchecked Sendable {}\n", "needs a comment naming"),
     ("waiting decision", "Sources/Decisions/Session/Planted.swift", "func ask() async {}\n", "never waits"),

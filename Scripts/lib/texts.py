@@ -11,6 +11,8 @@ NEVER = {
     r"\btry!": "a failure from outside would trap",
     r"\bas!": "a failure from outside would trap",
     r"\bfatalError\s*\(": "use precondition for our own bugs, an error for everybody else's",
+    r"\b(?:PropertyListSerialization|PropertyListDecoder|NSKeyedUnarchiver)\b":
+        "Foundation's property-list code must never see outside bytes",
     r"\b(?:NSLock|DispatchSemaphore|pthread_mutex_\w+|OSAllocatedUnfairLock)\b": "Mutex and Atomic only",
     r"\b(?:class|struct|enum|protocol|actor)\s+\w*(?:Manager|Helper|Util|Utils)\b": "the name says nothing",
 }
@@ -27,7 +29,7 @@ TASKS = {r"\bTask\s*(?:\.detached\s*)?\{": "tasks start in Services and Commands
 COMMENT_WORDS = {
     r"\b(?:TODO|FIXME|XXX|HACK)\b": "finish it or leave it out",
     r"(?i)\bunder construction\b": "a placeholder is not a room",
-    r"(?:\.\./shared|/work/|/root/|/home/)": "a path of somebody's machine",
+    r"(?<![\w.])/(?:home|Users)/\w": "a path of somebody's machine",
 }
 
 
