@@ -1,4 +1,5 @@
-// A client in another language, written from Protocol/ alone, talks to our simulator: the text is enough (FRM, SES).
+// A client in another language, written from Protocol/ alone, talks to our simulator and to two paired daemons: the text is
+// enough (FRM, SES).
 
 import Glibc
 import Testing
@@ -39,6 +40,18 @@ import Testing
             #expect(received.status == 0, "\(received.errors)")
             #expect(received.output == "{\"question\": \"gr\u{fc}\u{df}e\"}\n")
         }
+    }
+
+    @Test(arguments: [("hub", "kiosk"), ("kiosk", "hub")])
+    func aMessageAndItsReplyPassThroughTwoDaemons(here: String, there: String) async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let receiver = try Self.client(there, "a.b", "receive", "--reply", #"{"answer": 2}"#, in: devices.workspace)
+        let sender = try Self.client(here, "a.b", "send", #"{"question": 1}"#, in: devices.workspace)
+        let sent = try await sender.ending()
+        #expect(sent.status == 0 && sent.output == "{\"answer\": 2}\n", "\(sent)")
+        let received = try await receiver.ending()
+        #expect(received.status == 0 && received.output == "{\"question\": 1}\n", "\(received)")
     }
 
     @Test func anUnhandledMessageFailsByName() async throws {
