@@ -78,6 +78,15 @@ import Testing
         #expect(throws: Never.self) { try OwnedDirectory(path: path).lock() }
     }
 
+    @Test func aLockThatIsGivenBackIsFreeAtOnce() throws {
+        let directory = try OwnedDirectory(path: temporary.path("given-back"))
+        let lock = try directory.lock()
+        #expect(throws: FileError.self) { try directory.lock() }
+        lock.release()
+        let again = try directory.lock()
+        again.release()
+    }
+
     @Test func aLockThatIsALinkIsRefused() throws {
         let directory = try OwnedDirectory(path: temporary.path("state"))
         temporary.write(Array("precious".utf8), to: "victim")

@@ -25,6 +25,12 @@ package final class DirectoryLock: Sendable {
         try place.check(CInt(clamping: written), "write")
     }
 
+    deinit { release() }
+
+    /// Gives the directory back now. A child process that was forked and has not yet become its program holds a copy of every
+    /// descriptor for a moment: closing ours alone would leave the lock to it.
+    package func release() { _ = tandem_unlock(file.raw) }
+
     private static func holder(_ place: FilePlace) -> Int32? {
         guard let bytes = try? FileReading.read(place, limit: 32, trust: .any) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))

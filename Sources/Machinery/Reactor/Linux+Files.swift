@@ -48,6 +48,9 @@ extension Linux {
         return true
     }
 
+    /// Gives the lock back, also if a forked child still holds a copy of the descriptor.
+    package static func unlock(_ descriptor: CInt) { _ = tandem_unlock(descriptor) }
+
     /// A descriptor that is only there to be given up when no other is left.
     package static func openReserve() throws(SystemError) -> OwnedDescriptor {
         try OwnedDescriptor(tandem_open_null(), "open")

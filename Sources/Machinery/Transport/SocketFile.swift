@@ -36,6 +36,7 @@ struct SocketFile: ~Copyable {
     }
 
     deinit {
+        defer { Linux.unlock(lock.raw) }
         // A failure leaves a stale file, which the next start takes over.
         guard let found = try? Linux.lookAt(path: path), found.inode == made.inode, found.device == made.device else {
             return

@@ -29,6 +29,12 @@ struct DeviceState {
             directory: opened.directory, applications: opened.applications, keys: keys, store: store, lock: opened.lock)
     }
 
+    /// Closes the store and gives the directory back; nothing of the state may be used after it.
+    func close() {
+        store.close()
+        lock.release()
+    }
+
     /// All rows of a space, in the order of their keys.
     func rows(in space: RowSpace) throws(NodeError) -> [Row] { try Self.rows(in: space, of: store, limit: nil) }
 

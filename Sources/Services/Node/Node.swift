@@ -191,7 +191,7 @@ package final class Node {
     private func closeStore(_ completion: @escaping () -> Void) {
         // The last commits are in their order; an empty one tells when they are done.
         store.commit([]) { [self] _ in
-            device.store.close()
+            device.close()
             log(LogEvent(.info, "stopped"))
             completion()
         }

@@ -46,6 +46,8 @@ int tandem_open_lock(const char *path) {
 
 int tandem_lock(int descriptor) { return (int)TANDEM_RETRY(flock(descriptor, LOCK_EX | LOCK_NB)); }
 
+int tandem_unlock(int descriptor) { return (int)TANDEM_RETRY(flock(descriptor, LOCK_UN)); }
+
 int tandem_unlink(const char *path) { return (int)tandem_result(unlink(path)); }
 
 int tandem_set_mode(const char *path, uint32_t mode) { return (int)TANDEM_RETRY(chmod(path, (mode_t)mode)); }

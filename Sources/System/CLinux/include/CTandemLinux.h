@@ -58,6 +58,7 @@ int tandem_duplicate(int descriptor);
 int tandem_open_null(void);
 int tandem_open_lock(const char *path);
 int tandem_lock(int descriptor);
+int tandem_unlock(int descriptor);
 int tandem_unlink(const char *path);
 int tandem_set_mode(const char *path, uint32_t mode);
 int tandem_set_group(const char *path, uint32_t group);
