@@ -1,0 +1,75 @@
+// Fan-out: one publisher writes a burst, and the next one when every receiver has all of it. Prints the time from the
+// write to the last delivery, and the relay's processor time for one delivery.
+#include "load.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct protocol *spoken;
+static struct connection *publisher;
+static uint8_t (*burst)[ID];
+static unsigned *delivered;  // of this burst, by receiver
+static unsigned long missing, deliveries, bursts;
+static double began;
+static bool isMeasuring;
+
+static void publish(void) {
+    began = now();
+    memset(delivered, 0, options.receivers * sizeof *delivered);
+    missing = (unsigned long)options.receivers * options.burst;
+    for (unsigned i = 0; i < options.burst; i++) {
+        freshIdentifier(burst[i], i);
+        spoken->write(publisher, PUBLICATION, burst[i]);
+    }
+    flushLater(publisher);
+}
+
+static void take(struct connection *it, enum kind kind, uint8_t *id) {
+    if (kind != PUBLICATION) die("not a publication");
+    unsigned place = delivered[it->number]++;
+    if (place >= options.burst || memcmp(burst[place], id, ID)) die("a publication out of order");
+    deliveries++;
+    if (--missing) return;
+    if (isMeasuring) recordSample(now() - began);
+    bursts++;
+    publish();
+}
+
+static void runFor(double seconds) {
+    for (double end = now() + seconds; now() < end;) turn(spoken, take);
+}
+
+static void enterAll(void) {
+    char address[256];
+    burst = calloc(options.burst, sizeof *burst);
+    delivered = calloc(options.receivers, sizeof *delivered);
+    if (!burst || !delivered) die("no memory");
+    struct connection *last = NULL;
+    for (unsigned i = 0; i < options.receivers; i++) {
+        int stem = (int)strlen(options.counterpart) - (int)strlen(".sock");
+        bool isFirst = i == 0 || !spoken->hasManySockets;
+        if (isFirst) snprintf(address, sizeof address, "%s", options.counterpart);
+        else snprintf(address, sizeof address, "%.*s-%u.sock", stem, options.counterpart, i + 1);
+        last = enter(spoken, RECEIVER, i, address);
+        watch(last);
+    }
+    publisher = enter(spoken, PUBLISHER, 0, options.at);
+    spoken->meet(publisher, last);
+    watch(publisher);
+}
+
+void runFanOut(const struct protocol *protocol) {
+    spoken = protocol;
+    enterAll();
+    publish();
+    runFor(options.seconds / 5);
+    isMeasuring = true;
+    deliveries = bursts = 0;
+    double start = now(), own = processorSeconds(0), relay = options.relay ? processorSeconds(options.relay) : 0;
+    runFor(options.seconds);
+    double seconds = now() - start;
+    own = processorSeconds(0) - own;
+    relay = options.relay ? processorSeconds(options.relay) - relay : 0;
+    printf("{\"deliveries\": %lu, \"rate\": %.0f, \"last\": %.2f, \"cpu\": %.4f, \"load\": %.2f}\n", deliveries,
+        (double)deliveries / seconds, percentile(0.5) * 1e6, relay / (double)deliveries * 1e6, own / seconds);
+}

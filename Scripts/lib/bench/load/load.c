@@ -1,0 +1,77 @@
+// The load of Scripts/bench. It starts no relay (but for `start`) and ends none: the script does.
+//
+//     load trips  PROTOCOL --at A --counterpart B [--pairs 1] [--window 1] [--bytes 300] [--seconds 1] [--relay PID]
+//     load fanout PROTOCOL --at A --counterpart B [--receivers 100] [--burst 16] [--bytes 300] [--seconds 1] [--relay PID]
+//     load crowd  PROTOCOL --at A --counterpart B --connections N [--relay PID | --slow]     until SIGTERM
+//     load start  PROTOCOL --at A -- COMMAND ARGUMENT ...
+//
+// PROTOCOL: tandem or bare (the floor). A and B: a path, or a TCP port of 127.0.0.1; for
+// Tandem's fan-out B is the first secondary's socket, the next ones are B with -2, -3 before its end. Prints one line of
+// JSON; times in microseconds (start: milliseconds and MiB), `cpu` is the relay's for one trip or delivery.
+//     cc -O2 -o /tmp/load *.c; tandem simulate --local /tmp/s --log error &
+//     taskset -c 1 /tmp/load trips tandem --at /tmp/s/secondary.sock --counterpart /tmp/s/primary.sock --relay $!
+#include "load.h"
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct options options = {.pairs = 1, .window = 1, .burst = 16, .bytes = 300, .seconds = 1};
+
+static const struct option names[] = {
+    {"at", 1, 0, 'a'}, {"counterpart", 1, 0, 'c'}, {"pairs", 1, 0, 'p'}, {"window", 1, 0, 'w'},
+    {"receivers", 1, 0, 'r'}, {"burst", 1, 0, 'u'}, {"connections", 1, 0, 'n'}, {"bytes", 1, 0, 'b'},
+    {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"slow", 0, 0, 'o'}, {0},
+};
+
+static void set(int name, const char *value) {
+    unsigned number = value ? (unsigned)strtoul(value, NULL, 10) : 0;
+    switch (name) {
+    case 'a': options.at = value; break;
+    case 'c': options.counterpart = value; break;
+    case 'p': options.pairs = number; break;
+    case 'w': options.window = number; break;
+    case 'r': options.receivers = number; break;
+    case 'u': options.burst = number; break;
+    case 'n': options.connections = number; break;
+    case 'b': options.bytes = number; break;
+    case 's': options.seconds = atof(value); break;
+    case 'i': options.relay = (int)number; break;
+    case 'o': options.slow = true; break;
+    default: exit(2);
+    }
+}
+
+static const struct protocol *spoken(const char *name) {
+    const struct protocol *const all[] = {&tandem, &bare};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!strcmp(all[i]->name, name)) return all[i];
+    }
+    die("no protocol %s", name);
+}
+
+static void raiseDescriptorLimit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int main(int count, char **words) {
+    if (count < 3) die("usage: load trips|fanout|crowd|start PROTOCOL OPTIONS (see load.c)");
+    const char *wanted = words[1];
+    const struct protocol *protocol = spoken(words[2]);
+    for (int name; (name = getopt_long(count - 2, words + 2, "", names, NULL)) >= 0;) set(name, optarg);
+    if (!options.at || (!options.counterpart && strcmp(wanted, "start"))) die("--at and --counterpart are needed");
+    if (options.bytes < 64 || options.bytes > 65536) die("--bytes is from 64 to 65536");
+    raiseDescriptorLimit();
+    prepareBodies();
+    if (!strcmp(wanted, "trips")) runTrips(protocol);
+    else if (!strcmp(wanted, "crowd")) runCrowd(protocol);
+    else if (!strcmp(wanted, "start")) runStart(protocol, words + 2 + optind);
+    else if (!strcmp(wanted, "fanout")) {
+        if (!options.receivers) options.receivers = 100;
+        runFanOut(protocol);
+    } else die("no case %s", wanted);
+}

@@ -1,0 +1,187 @@
+// Tandem's local socket (Protocol/Frames.md, Protocol/Session.md): hello, register, then messages and replies. A frame is
+// built once for each body; each message gets its own identifier and application at their places. `bare` sends the same
+// frames to the floor, which wants no greeting.
+#include "load.h"
+#include "plist.h"
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEADER = 4, PAIRING = 16, FRAME = 512 * 1024 };
+
+static const char appFormat[] = "org.example.bench.%04u";
+
+// Frames of one kind: the same in every byte but identifier and application.
+struct template {
+    uint8_t *bytes[VARIANTS];
+    size_t count, id, app;
+};
+static struct template templates[PUBLICATION + 1];
+static uint8_t pairing[PAIRING];
+
+// Each pair is an app of its own; all ends of a fan-out are one app on many devices.
+static void nameOf(const struct connection *it, char name[NAME]) {
+    bool isPair = it->part == REQUESTER || it->part == RESPONDER;
+    snprintf(name, NAME, appFormat, isPair ? it->number : 9999);
+}
+
+static void appendFrame(struct bytes *to, struct plist *payload) {
+    plistEnd(payload);
+    append(to, &(uint32_t){htobe32((uint32_t)payload->count)}, HEADER);
+    append(to, payload->bytes, payload->count);
+}
+
+static void prepare(enum kind kind) {
+    struct template *it = &templates[kind];
+    struct connection first = {0};
+    char app[NAME];
+    nameOf(&first, app);
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        struct plist envelope;
+        struct bytes frame = {0};
+        plistBegin(&envelope);
+        plistString(&envelope, "app", app);
+        plistData(&envelope, "body", bodyOf(variant), options.bytes);
+        if (kind == REQUEST) plistInteger(&envelope, "deadline", 30000);
+        plistData(&envelope, "id", pairing, ID);
+        plistString(&envelope, "kind", kind == ANSWER ? "reply" : "message");
+        plistData(&envelope, "pairing", pairing, PAIRING);
+        if (kind == REQUEST) plistBoolean(&envelope, "reply", true);
+        appendFrame(&frame, &envelope);
+        it->bytes[variant] = frame.at;
+        it->count = frame.count;
+        it->id = HEADER + plistPosition(&envelope, "id");
+        it->app = HEADER + plistPosition(&envelope, "app");
+    }
+}
+
+// The frame as it must look for this connection and identifier.
+static const uint8_t *frameFor(const struct connection *it, enum kind kind, const uint8_t *id) {
+    struct template *template = &templates[kind];
+    if (!template->count) prepare(kind);
+    uint8_t *frame = template->bytes[variantOf(id)];
+    char app[NAME];
+    nameOf(it, app);
+    memcpy(frame + template->id, id, ID);
+    memcpy(frame + template->app, app, strlen(app));
+    return frame;
+}
+
+static size_t length(const uint8_t *bytes, size_t count) {
+    uint32_t length;
+    if (count < HEADER) return 0;
+    memcpy(&length, bytes, HEADER);
+    length = be32toh(length);
+    if (length == 0 || length > FRAME) die("a frame of %u bytes", length);
+    return count - HEADER < length ? 0 : HEADER + length;
+}
+
+static bool isExpected(struct connection *it, enum kind kind, const uint8_t *frame, size_t count, uint8_t **id) {
+    struct template *template = &templates[kind];
+    if (count != template->count) return false;
+    *id = (uint8_t *)frame + template->id;
+    return !memcmp(frame, frameFor(it, kind, *id), count);
+}
+
+static enum kind readOther(struct connection *it, const uint8_t *frame, size_t count) {
+    struct value envelope = plistRoot(frame + HEADER, count - HEADER), kind = plistFind(envelope, "kind");
+    if (plistIs(kind, "state")) return NOTHING;
+    if (plistIs(kind, "ping")) {
+        struct plist answer;
+        plistBegin(&answer);
+        plistString(&answer, "kind", "pong");
+        appendFrame(&it->out, &answer);
+        flushLater(it);
+        return NOTHING;
+    }
+    size_t kindCount, nameCount = 0;
+    const char *text = (const char *)plistContent(kind, &kindCount), *name = "";
+    struct value found = plistFind(envelope, "name");
+    if (found.list) name = (const char *)plistContent(found, &nameCount);
+    die("unexpected frame: %.*s %.*s", (int)kindCount, text, (int)nameCount, name);
+}
+
+// Which kinds can arrive follows from the part; the frame must then be the one that was sent, byte for byte (FRM-12).
+static enum kind readFrame(struct connection *it, uint8_t *frame, size_t count, uint8_t **id) {
+    enum kind kind = it->part == REQUESTER ? ANSWER : it->part == RESPONDER ? REQUEST : PUBLICATION;
+    return isExpected(it, kind, frame, count, id) ? kind : readOther(it, frame, count);
+}
+
+static void writeFrame(struct connection *it, enum kind kind, const uint8_t *id) {
+    const uint8_t *frame = frameFor(it, kind, id);
+    append(&it->out, frame, templates[kind].count);
+}
+
+static void say(struct connection *it, const char *app, const char *kind, struct plist *body) {
+    struct plist envelope;
+    plistEnd(body);
+    plistBegin(&envelope);
+    if (app) plistString(&envelope, "app", app);
+    plistData(&envelope, "body", body->bytes, body->count);
+    plistString(&envelope, "kind", kind);
+    appendFrame(&it->out, &envelope);
+    sendNow(it);
+}
+
+// The body of the next frame of this kind; others may come before it.
+static struct value hear(struct connection *it, const char *kind) {
+    for (;;) {
+        size_t count, bodyCount;
+        uint8_t *frame = receiveNow(&tandem, it, &count);
+        struct value envelope = plistRoot(frame + HEADER, count - HEADER);
+        if (plistIs(plistFind(envelope, "kind"), kind)) {
+            const uint8_t *body = plistContent(plistFind(envelope, "body"), &bodyCount);
+            return plistRoot(body, bodyCount);
+        }
+        readOther(it, frame, count);
+    }
+}
+
+static void takePairing(struct value state) {
+    size_t count;
+    struct value first = plistElement(plistFind(state, "pairings"), 0);
+    const uint8_t *id = plistContent(plistFind(first, "pairing"), &count);
+    // Sixteen zero bytes mean every pairing of the side.
+    if (options.receivers == 0) memcpy(pairing, id, PAIRING);
+}
+
+static bool isReachable(struct value state) {
+    struct value pairings = plistFind(state, "pairings");
+    for (size_t i = 0;; i++) {
+        struct value entry = plistElement(pairings, i);
+        if (!entry.list) return i > 0;
+        if (!plistIs(plistFind(entry, "level"), "immediate")) return false;
+    }
+}
+
+static void greet(struct connection *it) {
+    const char *const capabilities[] = {"message", "messageData", "configuration"};
+    struct plist body;
+    plistBegin(&body);
+    plistStrings(&body, "capabilities", capabilities, 3);
+    plistInteger(&body, "maximum", 1);
+    plistInteger(&body, "minimum", 1);
+    plistString(&body, "software", "bench 1");
+    say(it, NULL, "hello", &body);
+    hear(it, "hello");
+    char app[NAME];
+    nameOf(it, app);
+    plistBegin(&body);
+    plistBoolean(&body, "receives", it->part != IDLER);
+    say(it, app, "register", &body);
+    struct value state = hear(it, "registered");
+    if (it->part == IDLER) return;
+    takePairing(state);
+    it->serial = isReachable(state);
+}
+
+static void meetTandem(struct connection *it, struct connection *other) {
+    (void)other;
+    while (!it->serial) it->serial = isReachable(hear(it, "state"));
+}
+
+static void enterNothing(struct connection *it) { (void)it; }
+static void meetNobody(struct connection *it, struct connection *other) { (void)it, (void)other; }
+
+const struct protocol tandem = {"tandem", true, greet, meetTandem, length, readFrame, writeFrame};
+const struct protocol bare = {"bare", false, enterNothing, meetNobody, length, readFrame, writeFrame};
