@@ -113,12 +113,36 @@ import Testing
         #expect(Verdict(name: "Applied") == nil)
     }
 
-    @Test func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() {
+    @Test("CFG-52: early failures are reported at most once a minute, with their count")
+    func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() throws {
         var gate = EarlyFailureGate()
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
-        #expect(gate.failed(at: start) == 1)
-        for second in 1...59 { #expect(gate.failed(at: start + .seconds(second)) == nil) }
-        #expect(gate.failed(at: start + .seconds(60)) == 60)
-        #expect(gate.failed(at: start + .seconds(61)) == nil)
+        let facts = try Self.earlyFailure()
+        #expect(gate.failed(facts, at: start) == facts)
+        for second in 1...59 { #expect(gate.failed(facts, at: start + .seconds(second)) == nil) }
+        #expect(gate.failed(facts, at: start + .seconds(60))?.text == "60 in a row; the last: threshold")
+        #expect(gate.failed(facts, at: start + .seconds(61)) == nil)
+    }
+
+    @Test("CFG-52: the last failure of a burst is reported when its minute is over")
+    func theLastFailureOfABurstIsReportedWhenItsMinuteIsOver() throws {
+        var gate = EarlyFailureGate()
+        let start = MonotonicTime(nanoseconds: 1_000_000_000)
+        #expect(gate.failed(try Self.earlyFailure(), at: start) != nil)
+        #expect(!gate.isHolding)
+        let last = try Self.earlyFailure()
+        #expect(gate.failed(last, at: start + .seconds(5)) == nil)
+        #expect(gate.due(at: start + .seconds(59)) == nil)
+        #expect(gate.due(at: start + .seconds(60)) == last)
+        #expect(gate.due(at: start + .seconds(300)) == nil)
+    }
+
+    private static func earlyFailure() throws -> ReportFacts {
+        ReportFacts(
+            delivery: ConfigurationDelivery(pairing: .random(), nonce: .random()),
+            key: ConfigurationSlotKey(
+                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
+            digest: SHA256.digest([]), transaction: nil, version: nil, verdict: .rejected(.threshold), text: nil,
+            good: nil)
     }
 }

@@ -58,7 +58,7 @@ extension Carrier {
             verifying: bytes,
             in: VerificationContext(
                 profile: .forwarding, application: payload.application, role: payload.role,
-                anchor: state.anchors.anchor(of: key), target: nil, device: nil, now: reading.wall,
+                anchor: state.anchors.anchor(of: key), target: nil, device: nil, now: scheduler.wallNow,
                 clockFloor: state.clockFloor))
     }
 
@@ -66,11 +66,11 @@ extension Carrier {
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration,
         _ completion: @escaping (ApplyOutcome) -> Void
     ) {
-        let all = delegate?.secondaries(of: self) ?? []
+        let all = delegate?.configurationReceivers ?? []
         guard !all.isEmpty else {
             return completion(.failed(name: "not-found", text: "no secondary is paired; run 'tandem pair' first"))
         }
-        let own = delegate?.carrier(self, targetOf: payload.application, as: .primary)
+        let own = delegate?.configurationTarget(of: payload.application, as: .primary)
         guard own == payload.target else {
             let text =
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
@@ -90,7 +90,7 @@ extension Carrier {
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration,
         _ completion: @escaping (ApplyOutcome) -> Void
     ) {
-        guard let target = delegate?.carrier(self, targetOf: payload.application, as: payload.role) else {
+        guard let target = delegate?.configurationTarget(of: payload.application, as: payload.role) else {
             return completion(.failed(name: "not-found", text: "this device has no primary; run 'tandem join' first"))
         }
         let key = ConfigurationSlotKey(application: payload.application, role: payload.role, target: target)

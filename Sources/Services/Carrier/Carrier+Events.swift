@@ -26,7 +26,7 @@ extension Carrier {
     /// A crash may have come between a pairing's removal and its slots': no primary is left who could target them (CFG-31).
     private func closeAbandonedSlots() {
         for key in receiver.committed.state.slots.keys where key.role == .secondary {
-            let targets = delegate?.carrier(self, targetsOf: key.application) ?? []
+            let targets = delegate?.configurationTargets(of: key.application) ?? []
             if !targets.contains(key.target) { receiver.perform(key, { slot, _ in slot.closed() }) }
         }
     }
@@ -34,7 +34,8 @@ extension Carrier {
     private func scheduleTick() {
         scheduler.schedule(after: Self.tick) { [weak self] in
             guard let self else { return }
-            receiver.timePassed(running: scheduler.now.since(lastTick), now: reading.wall)
+            receiver.timePassed(running: scheduler.now.since(lastTick), now: scheduler.wallNow)
+            receiver.reportHeldFailures()
             lastTick = scheduler.now
             scheduleTick()
         }
@@ -59,8 +60,8 @@ extension Carrier {
 
     /// A durable item of the channel `configuration` has arrived. It is handled once what it leads to is durable.
     package func received(_ item: ReceivedItem) {
-        guard let record = delegate?.carrier(self, record: item.queue.pairing) else {
-            return exchange.handled(item.ordinal, in: item.queue)
+        guard let record = delegate?.pairingRecord(item.queue.pairing) else {
+            return context.exchange.handled(item.ordinal, in: item.queue)
         }
         switch record.role {
         case .primary: forwarder.received(item.payload, from: record) { [self] in finish(item, isDurable: $0) }
@@ -70,8 +71,8 @@ extension Carrier {
 
     private func judge(_ item: ReceivedItem) {
         let app = item.queue.app
-        guard let target = delegate?.carrier(self, targetOf: app, through: item.queue.pairing) else {
-            return exchange.handled(item.ordinal, in: item.queue)
+        guard let target = delegate?.configurationTarget(of: app, through: item.queue.pairing) else {
+            return context.exchange.handled(item.ordinal, in: item.queue)
         }
         let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
         let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
@@ -84,9 +85,9 @@ extension Carrier {
 
     private func finish(_ item: ReceivedItem, isDurable: Bool) {
         if isDurable {
-            exchange.handled(item.ordinal, in: item.queue)
+            context.exchange.handled(item.ordinal, in: item.queue)
         } else {
-            exchange.failed(item.ordinal, in: item.queue)
+            context.exchange.failed(item.ordinal, in: item.queue)
         }
     }
 
@@ -116,7 +117,7 @@ extension ConfigurationReceiver {
         disconnected(app, as: role)
         guard isConnected, let key = shownKey(of: app, as: role) else { return }
         perform(key, { slot, _ in slot.applicationConnected() }) { [self] _ in
-            carrier.handOver(HandOver.reloadMessage, to: key) { _ in }
+            handOver(HandOver.reloadMessage, to: key) { _ in }
         }
     }
 

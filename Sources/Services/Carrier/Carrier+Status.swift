@@ -52,7 +52,7 @@ extension Carrier {
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
     package func directory(of app: ApplicationIdentifier) -> String? {
-        let owner = delegate?.carrier(self, ownerOf: app)
+        let owner = delegate?.owner(of: app)
         return try? receiver.files.directory(of: app, owner: owner).path
     }
 
@@ -82,7 +82,7 @@ extension Carrier {
     }
 
     private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
-        let name = delegate?.carrier(self, record: entry.pairing)?.name ?? "\(entry.pairing)"
+        let name = delegate?.pairingRecord(entry.pairing)?.name ?? "\(entry.pairing)"
         var body: PropertyListDictionary = [
             "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
             "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),

@@ -14,12 +14,12 @@ import TandemWire
 
 /// Forwards configurations and collects reports; confined to its loop.
 final class ConfigurationForwarder {
-    unowned let carrier: Carrier
+    let context: CarrierContext
     let committed: CommittedState<ForwardingState>
     private var waiters: [ApplyWaiter] = []
 
-    init(_ carrier: Carrier, state: ForwardingState, store: LoopStore) {
-        self.carrier = carrier
+    init(_ context: CarrierContext, state: ForwardingState, store: LoopStore) {
+        self.context = context
         committed = CommittedState(state, in: store)
     }
 
@@ -29,7 +29,7 @@ final class ConfigurationForwarder {
         _ envelope: [UInt8], _ payload: ConfigurationPayload, to pairings: [PairingRecord], wait: Duration,
         then completion: @escaping (ApplyOutcome) -> Void
     ) {
-        let now = carrier.reading.wall
+        let now = context.reading.wall
         let key = ConfigurationSlotKey(
             application: payload.application, role: payload.role, target: payload.target)
         let entries = pairings.map { record in
@@ -49,7 +49,7 @@ final class ConfigurationForwarder {
         let waiter = ApplyWaiter(ids: entries.map(\.id), completion: completion)
         waiters.append(waiter)
         for entry in entries { submit(entry, envelope) }
-        waiter.timer = carrier.scheduler.schedule(after: wait) { [weak self] in self?.answer(waiter) }
+        waiter.timer = context.scheduler.schedule(after: wait) { [weak self] in self?.answer(waiter) }
         answerFinished()
     }
 
@@ -59,7 +59,7 @@ final class ConfigurationForwarder {
             supersedeKey: SHA256.digest(Array("\(entry.key.role.rawValue) \(entry.key.target.text)".utf8)))
         let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
         do throws(DeliveryError) {
-            try carrier.exchange.submit(item, to: queue) { [weak self] result in
+            try context.exchange.submit(item, to: queue) { [weak self] result in
                 if case .failure(let error) = result {
                     self?.end(entry.id, error.isFull ? "full" : "store", error.description)
                 }
@@ -91,7 +91,7 @@ final class ConfigurationForwarder {
     /// A report has arrived through a pairing; `completion` is called when it is durable or dropped, with false if it
     /// could not be stored.
     func received(_ report: [UInt8], from record: PairingRecord, then completion: @escaping (Bool) -> Void) {
-        let now = carrier.reading.wall
+        let now = context.reading.wall
         committed.perform(
             { [self] next in
                 do throws(ReportFailure) {
@@ -105,7 +105,7 @@ final class ConfigurationForwarder {
                         }
                     )
                 } catch {
-                    carrier.log(
+                    context.log(
                         LogEvent(
                             .warning, "report refused", .text("pairing", "\(record.pairing)"),
                             .text("reason", error.rawValue)))
@@ -115,7 +115,7 @@ final class ConfigurationForwarder {
     }
 
     private func log(_ entry: ForwardedConfiguration, _ record: PairingRecord) {
-        carrier.log(
+        context.log(
             LogEvent(
                 .info, "configuration reported", .outside("device", record.name),
                 .text("app", "\(entry.key.application)"),
@@ -133,12 +133,12 @@ final class ConfigurationForwarder {
     private func answer(_ waiter: ApplyWaiter) {
         guard let place = waiters.firstIndex(where: { $0 === waiter }) else { return }
         waiters.remove(at: place)
-        waiter.timer.map(carrier.scheduler.cancel)
+        waiter.timer.map(context.scheduler.cancel)
         waiter.completion(.results(waiter.ids.compactMap { result(committed.state.entries[$0]) }))
     }
 
     private func result(_ entry: ForwardedConfiguration?) -> ApplyResult? {
-        guard let entry, let record = carrier.delegate?.carrier(carrier, record: entry.pairing) else { return nil }
+        guard let entry, let record = context.delegate?.pairingRecord(entry.pairing) else { return nil }
         return ApplyResult(
             pairing: entry.pairing, name: record.name, verdict: entry.verdict, text: entry.text, version: entry.version,
             digest: entry.digest)

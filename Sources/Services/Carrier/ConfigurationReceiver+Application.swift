@@ -46,7 +46,7 @@ extension ConfigurationReceiver {
                 return (
                     [ReceiverState.row(.anchor, key.bytes, anchor.row)],
                     { [self] in
-                        carrier.delegate?.carrier(carrier, anchored: key.application, as: key.role)
+                        context.delegate?.trustsConfigurationKey(of: key.application, as: key.role)
                         completion(learning)
                     }
                 )
@@ -58,12 +58,12 @@ extension ConfigurationReceiver {
         switch learning {
         case .same: break
         case .new(let anchor):
-            carrier.log(
+            context.log(
                 LogEvent(
                     .info, "configuration key trusted", .text("app", app), .text("role", key.role.rawValue),
                     .text("source", anchor.source.rawValue)))
         case .conflict:
-            carrier.log(
+            context.log(
                 LogEvent(
                     .error, "alarm: anchor-conflict, another configuration key is trusted and stays", .text("app", app),
                     .text("role", key.role.rawValue)))
@@ -72,12 +72,32 @@ extension ConfigurationReceiver {
 
     /// The slot whose files the app sees now.
     func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
-        carrier.delegate?.carrier(carrier, targetOf: app, as: role).map {
+        context.delegate?.configurationTarget(of: app, as: role).map {
             ConfigurationSlotKey(application: app, role: role, target: $0)
         }
     }
 
     // MARK: hand-over
+
+    /// Gives a message to the app of a slot, over its receiving connection.
+    func handOver(
+        _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
+        completion: @escaping (HandOverOutcome) -> Void
+    ) {
+        let pairing = committed.state.slots[key]?.staged?.delivery?.pairing ?? Self.noPairing
+        guard let delegate = context.delegate, let body = try? PropertyListWriter.write(message) else {
+            return completion(.notConnected)
+        }
+        delegate.handOver(body, to: key.application, pairing: pairing, completion: completion)
+    }
+
+    /// Stands in the frame of a configuration that came through no pairing: sixteen zero bytes.
+    private static let noPairing: UniqueIdentifier = {
+        guard let identifier = UniqueIdentifier(bytes: [UInt8](repeating: 0, count: 16)) else {
+            preconditionFailure("sixteen bytes are an identifier")
+        }
+        return identifier
+    }()
 
     func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
         for effect in transition.effects {
@@ -89,18 +109,18 @@ extension ConfigurationReceiver {
     }
 
     private func give(_ handOver: HandOver, to key: ConfigurationSlotKey) {
-        carrier.handOver(handOver.message, to: key) { [weak self] outcome in self?.answered(outcome, key) }
+        self.handOver(handOver.message, to: key) { [weak self] outcome in self?.answered(outcome, key) }
     }
 
     private func giveReload(to key: ConfigurationSlotKey) {
-        carrier.handOver(HandOver.reloadMessage, to: key) { _ in }
+        handOver(HandOver.reloadMessage, to: key) { _ in }
     }
 
     private func answered(_ outcome: HandOverOutcome, _ key: ConfigurationSlotKey) {
         guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
             let reply = HandOverReply(message)
         else { return overdue(key, outcome) }
-        let now = carrier.reading.wall
+        let now = context.reading.wall
         perform(key, { slot, _ in slot.answered(reply, now: now) }) { [weak self] transition in
             // An answer about other bytes is as none, and so is one whose verdict could not be stored.
             guard transition?.verdict != nil else { return self?.overdue(key, outcome) ?? () }
@@ -110,7 +130,7 @@ extension ConfigurationReceiver {
     }
 
     private func overdue(_ key: ConfigurationSlotKey, _ outcome: HandOverOutcome) {
-        carrier.log(
+        context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
                 .text("reason", outcome.name)))
@@ -124,7 +144,7 @@ extension ConfigurationReceiver {
         guard let verdict = transition?.verdict else { return }
         if committed.state.slots[key] != nil { lastVerdicts[key] = verdict }
         let level: LogLevel = if case .rejected = verdict { .warning } else { .info }
-        carrier.log(
+        context.log(
             LogEvent(
                 level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
                 .outside("target", key.target.text), .outside("detail", transition?.detail ?? "")))

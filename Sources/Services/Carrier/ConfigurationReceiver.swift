@@ -15,18 +15,20 @@ import TandemStore
 final class ConfigurationReceiver {
     typealias Completion = (ApplyTransition?) -> Void
 
-    unowned let carrier: Carrier
+    let context: CarrierContext
     let files: ConfigurationFiles
     let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
     var waivingApplications: Set<ApplicationIdentifier> = []
     /// What became of the last configuration of each slot, since the start.
     var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
+    /// Owed reports on their way into their queue.
+    var submitting: Set<UniqueIdentifier> = []
     /// Who waits for the app's verdict on bytes with a digest; nil is told when the time is over.
     private var observers: [[UInt8]: [(ApplyTransition?) -> Void]] = [:]
 
-    init(_ carrier: Carrier, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
-        self.carrier = carrier
+    init(_ context: CarrierContext, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
+        self.context = context
         self.files = files
         committed = CommittedState(state, in: store)
     }
@@ -41,13 +43,13 @@ final class ConfigurationReceiver {
             { [self] next in
                 let before = next
                 var slot = next[key]
-                let transition = event(&slot, context(for: key, in: next))
+                let transition = event(&slot, verification(of: key, in: next))
                 next.keep(slot)
                 guard writeFiles(transition, key, before: true) else {
                     next = before
                     return ([], { completion(nil) })
                 }
-                let changes = next.take(transition, of: key, signer: carrier.signer, now: carrier.reading)
+                let changes = next.take(transition, of: key, signer: context.options.signer, now: context.reading)
                 return (
                     changes,
                     { [self] in
@@ -59,19 +61,20 @@ final class ConfigurationReceiver {
                 )
             },
             failure: { [self] error in
-                carrier.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+                context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
                 // A file may have been written ahead of the commit that failed: it goes back to what is in force.
                 reconcileFiles(of: key.application, as: key.role)
                 completion(nil)
             })
     }
 
-    private func context(for key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
+    private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
         VerificationContext(
             profile: .staging, application: key.application, role: key.role,
             anchor: state.anchors.anchor(of: AnchorKey(application: key.application, role: key.role)),
-            target: key.target, device: state.device, now: carrier.reading.wall, clockFloor: state.clockFloor,
-            allowsInvalidSignatures: carrier.allowsInvalidSignatures && waivingApplications.contains(key.application))
+            target: key.target, device: state.device, now: context.reading.wall, clockFloor: state.clockFloor,
+            allowsInvalidSignatures: context.options.allowsInvalidSignatures
+                && waivingApplications.contains(key.application))
     }
 
     // MARK: observers
@@ -91,12 +94,12 @@ final class ConfigurationReceiver {
 
     /// Only the slot of the target that counts now has files.
     private func isShown(_ key: ConfigurationSlotKey) -> Bool {
-        carrier.delegate?.carrier(carrier, targetOf: key.application, as: key.role) == key.target
+        context.delegate?.configurationTarget(of: key.application, as: key.role) == key.target
     }
 
     private func writeFiles(_ transition: ApplyTransition, _ key: ConfigurationSlotKey, before: Bool) -> Bool {
         guard !transition.changes.isEmpty, isShown(key) else { return true }
-        let owner = carrier.delegate?.carrier(carrier, ownerOf: key.application)
+        let owner = context.delegate?.owner(of: key.application)
         do throws(FileError) {
             let directory = try files.directory(of: key.application, owner: owner)
             for change in transition.changes {
@@ -108,7 +111,7 @@ final class ConfigurationReceiver {
             }
             return true
         } catch {
-            carrier.log(
+            context.log(
                 LogEvent(
                     .error, "configuration file not written", .text("app", "\(key.application)"),
                     .text("error", error.description)))
@@ -118,39 +121,18 @@ final class ConfigurationReceiver {
 
     /// Makes the files of an app those of the target that counts now.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
-        let target = carrier.delegate?.carrier(carrier, targetOf: app, as: role)
+        let target = context.delegate?.configurationTarget(of: app, as: role)
         let slot = target.flatMap {
             committed.state.slots[ConfigurationSlotKey(application: app, role: role, target: $0)]
         }
-        let owner = carrier.delegate?.carrier(carrier, ownerOf: app)
+        let owner = context.delegate?.owner(of: app)
         do throws(FileError) {
             try files.reconcile(slot, in: try files.directory(of: app, owner: owner), owner: owner)
         } catch {
-            carrier.log(
+            context.log(
                 LogEvent(
                     .error, "configuration files not brought up to date", .text("app", "\(app)"),
                     .text("error", error.description)))
         }
-    }
-
-    // MARK: reports
-
-    /// Gives signed reports to their queue. One that is accepted there twice is dropped by the counter in it.
-    func submitOwed() {
-        for report in committed.state.owed where carrier.beginSubmission(of: report.id) {
-            carrier.submit(report) { [self] isAccepted in
-                carrier.endSubmission(of: report.id)
-                if isAccepted { forget(report) }
-            }
-        }
-    }
-
-    private func forget(_ report: OwedReport) {
-        committed.perform(
-            { next in
-                next.owed.removeAll { $0.id == report.id }
-                return ([.delete(.owedReport, key: report.id.bytes)], {})
-            },
-            failure: { _ in })
     }
 }

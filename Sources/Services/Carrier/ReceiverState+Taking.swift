@@ -45,13 +45,24 @@ extension ReceiverState {
     static var mostOwed: Int { 256 }
 
     private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
-        var facts = facts
+        guard case .rejected(let rejection) = facts.verdict, rejection.isEarly else {
+            return sign(facts, signer: signer, now: now)
+        }
+        let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
+        let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)
+        return due.map { sign($0, signer: signer, now: now) } ?? []
+    }
+
+    /// The reports of early failures that were held back until their minute was over (CFG-52).
+    mutating func oweHeldFailures(signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+        gates.keys.flatMap { key in
+            gates[key]?.due(at: now.monotonic).map { sign($0, signer: signer, now: now) } ?? []
+        }
+    }
+
+    private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
         // Who does not take its reports gets no more of them: what it sends must not fill this device.
         guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
-        if case .rejected(let rejection) = facts.verdict, rejection.isEarly {
-            guard let count = gate(facts, at: now.monotonic) else { return [] }
-            if count > 1 { facts.text = "\(count) in a row; the last: \(facts.text ?? rejection.rawValue)" }
-        }
         reportCounter += 1
         let report = ConfigurationReport(facts, device: device, counter: reportCounter, time: now.wall)
         let owed = OwedReport(
@@ -59,11 +70,5 @@ extension ReceiverState {
             envelope: report.signed(with: signer))
         self.owed.append(owed)
         return [counterRow, owed.row]
-    }
-
-    /// How many early failures to report now; nil to keep quiet (CFG-52).
-    private mutating func gate(_ facts: ReportFacts, at now: MonotonicTime) -> Int? {
-        let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
-        return gates[key, default: EarlyFailureGate()].failed(at: now)
     }
 }

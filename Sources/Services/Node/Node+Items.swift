@@ -1,6 +1,6 @@
 // Durable items between exchange, links and carrier; and the daemon's answers to the carrier and the relay.
 
-package import TandemCarrier
+import TandemCarrier
 package import TandemDelivery
 package import TandemHostApps
 package import TandemIdentity
@@ -56,42 +56,36 @@ extension Node: ItemExchangeDelegate {
 }
 
 extension Node: CarrierDelegate {
-    package func carrier(
-        _ carrier: Carrier, targetOf app: ApplicationIdentifier, as role: DeviceRole
-    ) -> PairedIdentifier? {
+    package func configurationTarget(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
         switch role {
         case .primary: installed.state[app]?.identifier.map { .custom($0) } ?? .vendor(device.keys.vendorIdentifier)
         case .secondary: registry.state.active(as: .secondary).flatMap { target(of: app, through: $0.pairing) }
         }
     }
 
-    package func carrier(
-        _ carrier: Carrier, targetOf app: ApplicationIdentifier, through pairing: UniqueIdentifier
+    package func configurationTarget(
+        of app: ApplicationIdentifier, through pairing: UniqueIdentifier
     ) -> PairedIdentifier? { target(of: app, through: pairing) }
 
-    package func carrier(_ carrier: Carrier, targetsOf app: ApplicationIdentifier) -> [PairedIdentifier] {
+    package func configurationTargets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
         registry.state.pairings.filter { $0.role == .secondary }.compactMap { target(of: app, through: $0.pairing) }
     }
 
-    package func secondaries(of carrier: Carrier) -> [PairingRecord] {
+    package var configurationReceivers: [PairingRecord] {
         registry.state.pairings.filter { $0.role == .primary && $0.state == .active }
     }
 
-    package func carrier(_ carrier: Carrier, record pairing: UniqueIdentifier) -> PairingRecord? {
-        registry.state[pairing]
-    }
+    package func pairingRecord(_ pairing: UniqueIdentifier) -> PairingRecord? { registry.state[pairing] }
 
-    package func carrier(_ carrier: Carrier, ownerOf app: ApplicationIdentifier) -> UInt32? {
-        installed.state[app]?.user
-    }
+    package func owner(of app: ApplicationIdentifier) -> UInt32? { installed.state[app]?.user }
 
-    package func carrier(_ carrier: Carrier, anchored app: ApplicationIdentifier, as role: DeviceRole) {
+    package func trustsConfigurationKey(of app: ApplicationIdentifier, as role: DeviceRole) {
         guard role == options.role, installed.state[app] != nil else { return }
         relay.install(app, role: role, isAnchored: true)
     }
 
-    package func carrier(
-        _ carrier: Carrier, handOver body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
+    package func handOver(
+        _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
         completion: @escaping (HandOverOutcome) -> Void
     ) {
         local.handOver(body, to: app, pairing: pairing, completion: completion)

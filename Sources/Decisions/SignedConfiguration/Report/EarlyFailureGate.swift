@@ -1,5 +1,6 @@
 // Bytes that fail before a signature has vouched for them can be made by anybody without end. They are counted, and the
-// count is reported at most once a minute, so that a flood of them does not become a flood of signed reports.
+// count is reported at most once a minute, so that a flood of them does not become a flood of signed reports; the last
+// of a burst is reported when its minute is over, so that who sent it does not wait for ever.
 
 package import TandemIdentity
 
@@ -10,15 +11,34 @@ package struct EarlyFailureGate: Sendable {
 
     private var lastReport: MonotonicTime?
     private var unreported = 0
+    private var last: ReportFacts?
 
     package init() {}
 
-    /// An early failure has happened: the number of failures to report now, itself included, or nil to keep quiet.
-    package mutating func failed(at now: MonotonicTime) -> Int? {
+    /// A failure waits for its report.
+    package var isHolding: Bool { last != nil }
+
+    /// An early failure has happened: what to report now, or nil to keep quiet for the moment.
+    package mutating func failed(_ facts: ReportFacts, at now: MonotonicTime) -> ReportFacts? {
         unreported += 1
+        last = facts
+        return due(at: now)
+    }
+
+    /// What to report now, if a failure is unreported and the time since the last report is over.
+    package mutating func due(at now: MonotonicTime) -> ReportFacts? {
+        guard let facts = last else { return nil }
         if let lastReport, now.since(lastReport) < Self.interval { return nil }
-        defer { unreported = 0 }
-        lastReport = now
-        return unreported
+        defer { (unreported, last, lastReport) = (0, nil, now) }
+        return unreported == 1 ? facts : facts.standingFor(unreported)
+    }
+}
+
+extension ReportFacts {
+    /// The report of the last of several failures.
+    fileprivate func standingFor(_ count: Int) -> ReportFacts {
+        ReportFacts(
+            delivery: delivery, key: key, digest: digest, transaction: transaction, version: version, verdict: verdict,
+            text: "\(count) in a row; the last: \(text ?? verdict.name)", good: good)
     }
 }

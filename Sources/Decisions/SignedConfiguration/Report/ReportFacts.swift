@@ -24,7 +24,7 @@ package struct ReportFacts: Sendable, Hashable {
     package let version: UInt64?
     package let verdict: Verdict
     /// At most 256 bytes, for people.
-    package var text: String?
+    package let text: String?
     package let good: GoodConfiguration?
 
     package init(
