@@ -8,6 +8,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -125,6 +126,44 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1, with: .generate()), at: nodes.secondary) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(1), at: nodes.secondary) == "applied", "CTL-5")
         #expect(app.handed.count == 1)
+        nodes.stop()
+    }
+
+    @Test("CFG-43: a restart while the app thinks costs nothing: it is asked again and the verdict arrives")
+    func aRestartWhileTheAppThinksCostsNothing() throws {
+        let silent = try nodes.startApp()
+        silent.answer = { _ in nil }
+        let envelope = try nodes.envelope(1)
+        var answer: ControlAnswer?
+        nodes.begin(
+            nodes.primary, "apply",
+            ["envelope": .data(envelope), "app": .string(nodes.app.description), "wait": .integer(20_000)]
+        ) { answer = $0 }
+        nodes.loop.run(until: { !silent.handed.isEmpty })
+        try nodes.restart(.secondary)
+        let app = try nodes.startApp()
+        nodes.loop.run(until: { answer != nil })
+        let result = answer?.body["results"]?.arrayValue?.first?.dictionaryValue
+        #expect(["applied", "waiting-for-app"].contains(result?["verdict"]?.stringValue))
+        nodes.loop.run(until: {
+            (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
+        })
+        #expect(app.handed.map { $0.envelope } == [envelope])
+        #expect(try nodes.held()?["state"] == "applied")
+        nodes.stop()
+    }
+
+    @Test("CFG-31: under another name of the primary a configuration for the old one is refused, and each has its own")
+    func anotherIdentifierIsAnotherTarget() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let own = HostApp { _ in nil }
+        let named = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
+        try own.connect(to: nodes.directory.path("primary.sock"), as: nodes.app, named, on: nodes.loop)
+        nodes.loop.run(until: { app.reloads > 0 })
+        #expect(nodes.verdict(try nodes.envelope(4)) == "wrong-target")
+        let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
+        #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")
         nodes.stop()
     }
 }
