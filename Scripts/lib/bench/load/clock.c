@@ -1,7 +1,9 @@
-// Time, what the relay's process has used, and the samples of one run.
+// Time, what the relay's process has used between two moments, and the samples of one run.
 #include "load.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,10 +18,42 @@ static double seconds(clockid_t clock) {
 
 double now(void) { return seconds(CLOCK_MONOTONIC); }
 
-double processorSeconds(int process) {
+// 0: this process.
+static double processorSeconds(int process) {
     clockid_t clock;
     if (clock_getcpuclockid(process, &clock)) die("no process %d", process);
     return seconds(clock);
+}
+
+// The counters that counts.c keeps in the relay.
+static const volatile unsigned long *counters(void) {
+    static const volatile unsigned long none[2], *shared;
+    if (shared) return shared;
+    int file = options.counts ? open(options.counts, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) return none;
+    void *mapped = mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, file, 0);
+    if (mapped == MAP_FAILED) die("%s cannot be mapped", options.counts);
+    return shared = mapped;
+}
+
+struct meter readMeter(void) {
+    return (struct meter){
+        .time = now(),
+        .load = processorSeconds(0),
+        .relay = options.relay ? processorSeconds(options.relay) : 0,
+        .calls = counters()[0],
+        .allocations = counters()[1],
+    };
+}
+
+void printSince(struct meter begun, unsigned long units) {
+    struct meter end = readMeter();
+    double seconds = end.time - begun.time, each = 1 / (double)units;
+    printf("\"units\": %lu, \"rate\": %.0f, \"cpu\": %.4f, \"load\": %.2f", units, (double)units / seconds,
+        (end.relay - begun.relay) * each * 1e6, (end.load - begun.load) / seconds);
+    if (options.counts)
+        printf(", \"calls\": %.3f, \"allocations\": %.3f", (double)(end.calls - begun.calls) * each,
+            (double)(end.allocations - begun.allocations) * each);
 }
 
 long residentBytes(int process) {

@@ -54,6 +54,13 @@ unsigned variantOf(const uint8_t id[ID]) { return id[4] % VARIANTS; }
 
 const uint8_t *bodyOf(unsigned variant) { return bodies[variant]; }
 
-void checkBody(const uint8_t id[ID], const uint8_t *body, size_t count) {
-    if (count != options.bytes || memcmp(body, bodies[variantOf(id)], count)) die("a body arrived changed");
+void appendPayload(struct bytes *to, const uint8_t id[ID]) {
+    append(to, id, ID);
+    append(to, bodies[variantOf(id)], options.bytes);
+}
+
+uint8_t *checkedPayload(uint8_t *payload, size_t count) {
+    if (count != ID + options.bytes) die("a payload of %zu bytes", count);
+    if (memcmp(payload + ID, bodies[variantOf(payload)], options.bytes)) die("a payload arrived changed");
+    return payload;
 }

@@ -9,7 +9,7 @@ static const struct protocol *spoken;
 static struct connection *publisher;
 static uint8_t (*burst)[ID];
 static unsigned *delivered;  // of this burst, by receiver
-static unsigned long missing, deliveries, bursts;
+static unsigned long missing, deliveries;
 static double began;
 static bool isMeasuring;
 
@@ -31,7 +31,6 @@ static void take(struct connection *it, enum kind kind, uint8_t *id) {
     deliveries++;
     if (--missing) return;
     if (isMeasuring) recordSample(now() - began);
-    bursts++;
     publish();
 }
 
@@ -64,12 +63,10 @@ void runFanOut(const struct protocol *protocol) {
     publish();
     runFor(options.seconds / 5);
     isMeasuring = true;
-    deliveries = bursts = 0;
-    double start = now(), own = processorSeconds(0), relay = options.relay ? processorSeconds(options.relay) : 0;
+    deliveries = 0;
+    struct meter begun = readMeter();
     runFor(options.seconds);
-    double seconds = now() - start;
-    own = processorSeconds(0) - own;
-    relay = options.relay ? processorSeconds(options.relay) - relay : 0;
-    printf("{\"deliveries\": %lu, \"rate\": %.0f, \"last\": %.2f, \"cpu\": %.4f, \"load\": %.2f}\n", deliveries,
-        (double)deliveries / seconds, percentile(0.5) * 1e6, relay / (double)deliveries * 1e6, own / seconds);
+    printf("{");
+    printSince(begun, deliveries);
+    printf(", \"last\": %.2f}\n", percentile(0.5) * 1e6);
 }

@@ -1,12 +1,13 @@
 // The load of Scripts/bench. It starts no relay (but for `start`) and ends none: the script does.
 //
-//     load trips  PROTOCOL --at A --counterpart B [--pairs 1] [--window 1] [--bytes 300] [--seconds 1] [--relay PID]
-//     load fanout PROTOCOL --at A --counterpart B [--receivers 100] [--burst 16] [--bytes 300] [--seconds 1] [--relay PID]
+//     load trips  PROTOCOL --at A --counterpart B [--pairs 1] [--window 1] OPTIONS
+//     load fanout PROTOCOL --at A --counterpart B [--receivers 100] [--burst 16] OPTIONS
+//         OPTIONS: [--bytes 300] [--seconds 1] [--relay PID [--counts FILE]]
 //     load crowd  PROTOCOL --at A --counterpart B --connections N [--relay PID | --slow]     until SIGTERM
 //     load start  PROTOCOL --at A -- COMMAND ARGUMENT ...
 //
-// PROTOCOL: tandem or bare (the floor). A and B: a path, or a TCP port of 127.0.0.1; for
-// Tandem's fan-out B is the first secondary's socket, the next ones are B with -2, -3 before its end. Prints one line of
+// PROTOCOL: tandem, bare (the floor), redis, mqtt, nats, dbus. A and B: a path, or a TCP port of 127.0.0.1; for Tandem's
+// fan-out B is the first secondary's socket, the next ones are B with -2, -3 before its end. Prints one line of
 // JSON; times in microseconds (start: milliseconds and MiB), `cpu` is the relay's for one trip or delivery.
 //     cc -O2 -o /tmp/load *.c; tandem simulate --local /tmp/s --log error &
 //     taskset -c 1 /tmp/load trips tandem --at /tmp/s/secondary.sock --counterpart /tmp/s/primary.sock --relay $!
@@ -22,7 +23,7 @@ struct options options = {.pairs = 1, .window = 1, .burst = 16, .bytes = 300, .s
 static const struct option names[] = {
     {"at", 1, 0, 'a'}, {"counterpart", 1, 0, 'c'}, {"pairs", 1, 0, 'p'}, {"window", 1, 0, 'w'},
     {"receivers", 1, 0, 'r'}, {"burst", 1, 0, 'u'}, {"connections", 1, 0, 'n'}, {"bytes", 1, 0, 'b'},
-    {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"slow", 0, 0, 'o'}, {0},
+    {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"counts", 1, 0, 'f'}, {"slow", 0, 0, 'o'}, {0},
 };
 
 static void set(int name, const char *value) {
@@ -38,13 +39,14 @@ static void set(int name, const char *value) {
     case 'b': options.bytes = number; break;
     case 's': options.seconds = atof(value); break;
     case 'i': options.relay = (int)number; break;
+    case 'f': options.counts = value; break;
     case 'o': options.slow = true; break;
     default: exit(2);
     }
 }
 
 static const struct protocol *spoken(const char *name) {
-    const struct protocol *const all[] = {&tandem, &bare};
+    const struct protocol *const all[] = {&tandem, &bare, &redis, &mqtt, &nats, &dbus};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!strcmp(all[i]->name, name)) return all[i];
     }

@@ -23,6 +23,7 @@ struct options {
     unsigned bytes;                // of the application's dictionary
     double seconds;
     int relay;                     // its process id, for its clock and its memory
+    const char *counts;            // the file of counts.c
     bool slow;                     // the crowd is half-open or sends one byte a second
 };
 extern struct options options;
@@ -38,8 +39,8 @@ struct connection {
     unsigned number;               // of the pair or the receiver
     bool isDirty, waits;           // is to be flushed in this turn; its socket is full
     struct bytes in, out;          // a message that is not whole yet; what is to be sent
-    uint32_t serial;               // for protocols that count their messages
-    char name[NAME], other[NAME];  // for protocols that address by name
+    uint32_t serial, heard;        // for protocols that count their messages: the last one sent, the last one read
+    char name[NAME], other[NAME];  // for protocols that address by name: its own, and whom it writes to
 };
 
 // One wire protocol.
@@ -52,7 +53,7 @@ struct protocol {
     enum kind (*read)(struct connection *, uint8_t *, size_t, uint8_t **id);  // NOTHING: it has been dealt with
     void (*write)(struct connection *, enum kind, const uint8_t *id);         // appends a message to `out`
 };
-extern const struct protocol tandem, bare;
+extern const struct protocol tandem, bare, redis, mqtt, nats, dbus;
 
 // wire.c: connections and turns
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -73,11 +74,18 @@ void freshIdentifier(uint8_t id[ID], uint32_t slot);
 uint32_t slotOf(const uint8_t id[ID]);
 unsigned variantOf(const uint8_t id[ID]);
 const uint8_t *bodyOf(unsigned variant);  // options.bytes of them
-void checkBody(const uint8_t id[ID], const uint8_t *body, size_t count);
+// For protocols with envelopes of their own: the identifier and the body.
+void appendPayload(struct bytes *, const uint8_t id[ID]);
+uint8_t *checkedPayload(uint8_t *, size_t);  // its identifier
 
-// clock.c: time, the relay's processor time and memory
-double now(void);                      // seconds, monotonic
-double processorSeconds(int process);  // 0: this one
+// clock.c: time, and what the relay has used
+struct meter {
+    double time, load, relay;          // seconds: of the clock, and of the two processes' processor time
+    unsigned long calls, allocations;  // of the relay, if it was started with counts.c
+};
+double now(void);  // seconds, monotonic
+struct meter readMeter(void);
+void printSince(struct meter, unsigned long units);  // as members of a JSON object, for each unit
 long residentBytes(int process);
 void recordSample(double seconds);
 double percentile(double share);       // of the samples; seconds

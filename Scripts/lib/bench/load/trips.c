@@ -70,12 +70,9 @@ void runTrips(const struct protocol *protocol) {
     runFor(options.seconds / 5);
     isMeasuring = true;
     trips = 0;
-    double began = now(), own = processorSeconds(0), relay = options.relay ? processorSeconds(options.relay) : 0;
+    struct meter begun = readMeter();
     runFor(options.seconds);
-    double seconds = now() - began;
-    own = processorSeconds(0) - own;
-    relay = options.relay ? processorSeconds(options.relay) - relay : 0;
-    printf("{\"trips\": %lu, \"rate\": %.0f, \"p50\": %.3f, \"p99\": %.3f, \"cpu\": %.4f, \"load\": %.2f}\n", trips,
-        (double)trips / seconds, percentile(0.5) * 1e6, percentile(0.99) * 1e6, relay / (double)trips * 1e6,
-        own / seconds);
+    printf("{");
+    printSince(begun, trips);
+    printf(", \"p50\": %.3f, \"p99\": %.3f}\n", percentile(0.5) * 1e6, percentile(0.99) * 1e6);
 }

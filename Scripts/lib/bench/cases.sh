@@ -1,0 +1,151 @@
+# What is measured, a function for each table. Relays take turns inside each round, so that whatever else the machine does
+# meets all of them; the report takes ratios round by round. Sourced by Scripts/bench.
+
+# note CASE RELAY BYTES ROUND RESULT: one run, for the report.
+note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "round": %d, "result": %s}\n' "$@" >>"$runs"; }
+
+# load CORE KIND RELAY OPTION...
+load() {
+    local core=$1 kind=$2 relay=$3
+    shift 3
+    taskset -c "$core" "$tools/load" "$kind" "${protocol[$relay]}" --at "${at[$relay]}" \
+        --counterpart "${counterpart[$relay]}" --relay "${started[$relay]}" "$@"
+}
+
+# measure CASE CORE KIND RELAY BYTES ROUND OPTION...: one run. A relay that fails is told of and left out.
+measure() {
+    local case=$1 core=$2 kind=$3 relay=$4 bytes=$5 round=$6 result
+    shift 6
+    [[ -n ${started[$relay]-} ]] || return 0
+    if result=$(load "$core" "$kind" "$relay" --bytes "$bytes" --seconds "$seconds" "$@" 2>"$logs/load"); then
+        note "$case" "$relay" "$bytes" "$round" "$result"
+    else
+        echo "$case, $bytes B: $relay: $(tail -n 1 "$logs/load")" >&2
+    fi
+}
+
+# alternate CASE CORE KIND "RELAY ..." OPTION...: all relays in all rounds, both sizes.
+alternate() {
+    local case=$1 core=$2 kind=$3 relays=$4 round relay bytes
+    shift 4
+    for bytes in 300 4096; do
+        for ((round = 1; round <= rounds; round++)); do
+            for relay in $relays; do measure "$case" "$core" "$kind" "$relay" "$bytes" "$round" "$@"; done
+        done
+    done
+}
+
+measure_relay() {
+    floor_up
+    floor_tcp_up
+    tandem_up tandem
+    peers_up
+    local all="floor tandem floor-tcp ${peers[*]}"
+    alternate one-in-flight 0 trips "$all" --pairs 1 --window 1
+    alternate 1x64 1 trips "$all" --pairs 1 --window 64
+    alternate 64x4 1 trips "$all" --pairs 64 --window 4
+}
+
+measure_fanout() {
+    local receivers
+    for receivers in 100 1000; do
+        floor_up --fan-out
+        floor_tcp_up --fan-out
+        tandem_up tandem --secondaries "$receivers"
+        peers_up
+        alternate "fan-out-$receivers" 1 fanout "floor tandem floor-tcp ${peers[*]}" --receivers "$receivers"
+        stop_all
+    done
+}
+
+# System calls and allocations, counted by the relay's own process. No other tables are measured with the counters in.
+measure_calls() {
+    local relay
+    COUNTS=$place/floor.counts LD_PRELOAD=$tools/counts.so floor_up
+    COUNTS=$place/tandem.counts LD_PRELOAD=$tools/counts.so tandem_up tandem
+    for relay in floor tandem; do
+        measure counted-one-in-flight 1 trips "$relay" 300 1 --counts "$place/$relay.counts"
+        measure counted-1x64 1 trips "$relay" 300 1 --window 64 --counts "$place/$relay.counts"
+        measure counted-64x4 1 trips "$relay" 300 1 --pairs 64 --window 4 --counts "$place/$relay.counts"
+    done
+}
+
+# Both relays and the load have both cores, so that the second loop has somewhere to run.
+measure_loops() {
+    cores=0,1 tandem_up one-loop
+    cores=0,1 tandem_up two-loops --loops 2
+    alternate loops 0,1 trips "one-loop two-loops" --pairs 64 --window 4
+}
+
+# crowd_in RELAY NAME OPTION...: a crowd enters and stays.
+crowd_in() {
+    local relay=$1 name=$2
+    shift 2
+    start "$name" taskset -c 1 "$tools/load" crowd "${protocol[$relay]}" --at "${at[$relay]}" \
+        --counterpart "${counterpart[$relay]}" --relay "${started[$relay]}" "$@"
+    wait_for 60 grep -q '}' "$logs/$name.log"
+}
+
+measure_idle() {
+    local count relay
+    for count in 1000 "$crowd"; do
+        floor_up
+        tandem_up tandem --connections $((count + 100))
+        peers_up
+        for relay in floor tandem "${peers[@]}"; do
+            [[ -n ${started[$relay]-} ]] || continue
+            if crowd_in "$relay" crowd --connections "$count"; then
+                note "idle-$count" "$relay" 0 1 "$(cat "$logs/crowd.log")"
+            else
+                echo "$count idle connections: $relay: $(tail -n 1 "$logs/crowd.log")" >&2
+            fi
+            stop crowd
+        done
+        stop_all
+    done
+}
+
+# A busy pair alone, beside idle connections, and beside slow peers, in turns on one relay.
+measure_crowd() {
+    local round
+    tandem_up tandem --connections $((crowd + 2000))
+    busy() { measure "$1" 1 trips tandem 300 "$round" --window 64; }
+    for ((round = 1; round <= rounds; round++)); do
+        busy beside-nobody
+        crowd_in tandem crowd --connections "$crowd" && busy beside-idle
+        stop crowd
+        busy beside-none
+        crowd_in tandem crowd --connections 1000 --slow && busy beside-slow
+        stop crowd
+    done
+}
+
+# served NAME PROTOCOL SOCKET COMMAND...: cold start until the first client is served, and memory at rest.
+served() {
+    local name=$1 protocol=$2 socket=$3 result
+    shift 3
+    result=$(taskset -c 0,1 "$tools/load" start "$protocol" --at "$socket" -- "$@" 2>"$logs/start") || {
+        echo "start: $name: $(tail -n 1 "$logs/start")" >&2
+        return 0
+    }
+    note start "$name" 0 "$round" "$result"
+}
+
+measure_start() {
+    local round socket=$place/start.sock
+    for ((round = 1; round <= rounds; round++)); do
+        # The state is there from the first round on: a daemon starts anew more often than for the first time.
+        served daemon tandem "$socket" "$bin/tandem" primary --state "$place/state" --local "$socket" --log error
+        served simulator tandem "$place/start/primary.sock" "$bin/tandem" simulate --local "$place/start" --log error
+    done
+}
+
+# The tables that stand for themselves: each prints one line of JSON for a figure.
+measure_codec() { table_of codec; }
+measure_verify() { table_of verify; }
+measure_tls() { table_of tls; }
+
+table_of() {
+    TANDEM=$bin/tandem RUNS=$rounds "$root/Scripts/lib/bench/$1.sh" --json >"$logs/table" || return
+    sed 's/^/{"row": /; s/$/}/' "$logs/table" >>"$runs"
+}

@@ -1,0 +1,97 @@
+# How each relay of the bench is started: on core 0, on sockets and ports of its own, with the settings of its package but
+# for those that would log, persist or limit. Sourced by Scripts/bench; what is started here is ended by its pid.
+
+# By name: the adapter that the load speaks, and the two addresses it dials.
+declare -A protocol=() at=() counterpart=()
+absent=()
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+listens() {
+    if [[ $1 == */* ]]; then [[ -S $1 ]]; else (: <"/dev/tcp/127.0.0.1/$1"); fi
+}
+
+# up NAME PROTOCOL AT COUNTERPART COMMAND...
+up() {
+    local name=$1
+    protocol[$name]=$2 at[$name]=$3 counterpart[$name]=$4
+    shift 4
+    start "$name" taskset -c "${cores:-0}" "$@"
+    wait_for 20 listens "${at[$name]}" && wait_for 20 listens "${counterpart[$name]}" && return
+    echo "$name does not listen:" >&2
+    tail -n 5 "$logs/$name.log" >&2
+    return 1
+}
+
+floor_up() { up floor bare "$place/a.sock" "$place/b.sock" "$tools/floor" "$@" "$place/a.sock" "$place/b.sock"; }
+
+floor_tcp_up() {
+    local a b
+    a=$(free_port) b=$(free_port)
+    up floor-tcp bare "$a" "$b" "$tools/floor" "$@" "$a" "$b"
+}
+
+# tandem_up NAME OPTION...: the secondary asks, the primary answers and publishes.
+tandem_up() {
+    local name=$1 directory=$place/$1
+    shift
+    up "$name" tandem "$directory/primary.sock" "$directory/secondary.sock" \
+        "$bin/tandem" simulate --local "$directory" --log error "$@"
+}
+
+# Peers, if they are installed. No state outlives $place.
+
+redis_up() {
+    up redis redis "$place/redis.sock" "$place/redis.sock" \
+        redis-server --port 0 --unixsocket "$place/redis.sock" --dir "$place" --save '' --appendonly no \
+        --maxclients 12000 --client-output-buffer-limit pubsub 0 0 0
+}
+
+mosquitto_up() {
+    printf '%s\n' "listener 0 $place/mosquitto.sock" 'allow_anonymous true' 'persistence false' 'log_type error' \
+        'max_queued_messages 0' 'user root' >"$place/mosquitto.conf"
+    up mosquitto mqtt "$place/mosquitto.sock" "$place/mosquitto.sock" mosquitto -c "$place/mosquitto.conf"
+}
+
+nats_up() {
+    local port
+    port=$(free_port)
+    up nats-server nats "$port" "$port" nats-server --addr 127.0.0.1 --port "$port"
+}
+
+dbus_up() {
+    cat >"$place/dbus.conf" <<XML
+<busconfig>
+  <listen>unix:path=$place/dbus.sock</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
+  </policy>
+  <limit name="max_incoming_bytes">1000000000</limit><limit name="max_outgoing_bytes">1000000000</limit>
+  <limit name="max_completed_connections">12000</limit><limit name="max_connections_per_user">12000</limit>
+  <limit name="max_replies_per_connection">100000</limit>
+</busconfig>
+XML
+    up dbus-daemon dbus "$place/dbus.sock" "$place/dbus.sock" dbus-daemon --nofork --nopidfile --config-file="$place/dbus.conf"
+}
+
+# The commands of peers and the packages that have them.
+declare -A package=([redis]=redis-server [mosquitto]=mosquitto [nats-server]=nats-server [dbus-daemon]=dbus-daemon)
+declare -A starter=([redis]=redis_up [mosquitto]=mosquitto_up [nats-server]=nats_up [dbus-daemon]=dbus_up)
+declare -A command=([redis]=redis-server [mosquitto]=mosquitto [nats-server]=nats-server [dbus-daemon]=dbus-daemon)
+peers=()
+PATH=$PATH:/usr/sbin
+for name in redis mosquitto dbus-daemon nats-server; do
+    if command -v "${command[$name]}" >/dev/null; then peers+=("$name"); else absent+=("${package[$name]}"); fi
+done
+
+peers_up() {
+    local name
+    for name in "${peers[@]}"; do "${starter[$name]}" || stop "$name"; done
+}
+
+tell_absent() {
+    ((${#absent[@]})) || return 0
+    echo "Not measured, because not installed: ${absent[*]}. Debian has them:" >&2
+    echo "  apt-get install -y --no-install-recommends ${absent[*]}   (and stop the services it starts)" >&2
+}
