@@ -22,7 +22,7 @@ import Testing
         simulation.scheduler.run()
         let hello = try Hello(body: try #require(client.received(.hello).first).dictionaryBody())
         #expect(hello.versions == .chosen(.first))
-        #expect(hello.role == role && hello.device == simulation.simulator.endpoints[role].options.device)
+        #expect(hello.role == role && hello.device == simulation.simulator.endpoint(role).options.device)
         #expect(hello.capabilities == [.message, .configuration])
     }
 
@@ -60,7 +60,7 @@ import Testing
         #expect(answer.situation.active == simulation.pairing)
         let pairing = try #require(answer.situation.pairings.first)
         #expect(pairing.role == .secondary && pairing.level == .background && pairing.reason == .notInstalled)
-        let primary = simulation.simulator.endpoints.primary.options.device
+        let primary = simulation.simulator.primary.options.device
         #expect(pairing.peer == primary && pairing.target == .vendor(primary))
     }
 
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `SES-6: the operator may give an app to a user before anyone registers it`() throws {
         let app = try ApplicationIdentifier("com.example.app")
-        simulation.simulator.endpoints.primary.assign(app, to: 1001)
+        simulation.simulator.primary.assign(app, to: 1001)
         let first = try simulation.greet(.primary)
         try first.register(app)
         simulation.scheduler.run()
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `LIM-5: one connection too many is told so, and one that ends makes room`() throws {
-        var options = simulation.simulator.endpoints.primary.options
+        var options = simulation.simulator.primary.options
         options.connectionLimit = 2
         let device = TestDevice(options: options, scheduler: simulation.scheduler)
         let first = device.connect()
@@ -143,7 +143,7 @@ import Testing
     @Test func `a stream whose other end is nobody's is closed at once`() throws {
         let (ours, theirs) = InProcessStream.pair(on: simulation.scheduler)
         let client = Client(ours)
-        simulation.simulator.endpoints.primary.accept(theirs)
+        simulation.simulator.primary.accept(theirs)
         simulation.scheduler.run()
         #expect(client.isClosed && client.frames.isEmpty)
     }

@@ -17,26 +17,30 @@ final class Simulation {
     let counters = Counters()
     let simulator: Simulator
 
-    init() {
+    init(secondaries: Int = 1) {
         simulator = Simulator(
-            scheduler: scheduler, software: "simulator of a test", user: Self.user, counters: counters)
+            scheduler: scheduler, software: "simulator of a test", user: Self.user, secondaries: secondaries,
+            counters: counters)
     }
 
-    var pairing: UniqueIdentifier { simulator.pairing }
+    var pairing: UniqueIdentifier { simulator.pairings[0] }
 
     /// A connection that has said nothing yet.
-    func connect(_ role: DeviceRole, user: UInt32 = Simulation.user, marks: WaterMarks = .standard) -> Client {
+    /// - Parameter number: which secondary, from 1.
+    func connect(
+        _ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user, marks: WaterMarks = .standard
+    ) -> Client {
         let (ours, theirs) = InProcessStream.pair(on: scheduler, marks: marks)
         let credentials = PeerCredentials(user: user, group: user, process: 4711)
-        simulator.endpoints[role].accept(theirs, credentials: credentials)
+        simulator.endpoint(role, number).accept(theirs, credentials: credentials)
         let client = Client(ours)
         scheduler.run()
         return client
     }
 
     /// A connection that has said hello.
-    func greet(_ role: DeviceRole, user: UInt32 = Simulation.user) throws -> Client {
-        let client = connect(role, user: user)
+    func greet(_ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user) throws -> Client {
+        let client = connect(role, number, user: user)
         try client.hello()
         scheduler.run()
         try #require(client.received(.hello).count == 1)
@@ -45,10 +49,10 @@ final class Simulation {
 
     /// A registered app.
     func app(
-        _ role: DeviceRole, _ name: String = "com.example.app", receives: Bool = true,
+        _ role: DeviceRole, _ name: String = "com.example.app", number: Int = 1, receives: Bool = true,
         user: UInt32 = Simulation.user
     ) throws -> Client {
-        let client = try greet(role, user: user)
+        let client = try greet(role, number, user: user)
         try client.register(try ApplicationIdentifier(name), .init(receives: receives))
         scheduler.run()
         try #require(client.received(.registered).count == 1)
@@ -66,7 +70,19 @@ final class Simulation {
         ).with(body: ["text": .string(text)])
     }
 
+    /// What an app of this side was told last.
+    func situation(of client: Client) throws -> Situation {
+        try #require(client.situations(now: scheduler.now).last)
+    }
+
     func counter(_ name: StaticString) -> UInt64 { counters.counter(name).value }
+}
+
+extension Simulator {
+    /// - Parameter number: which secondary, from 1.
+    func endpoint(_ role: DeviceRole, _ number: Int = 1) -> LocalEndpoint {
+        role == .primary ? primary : secondaries[number - 1]
+    }
 }
 
 extension Envelope {

@@ -43,7 +43,7 @@ import Testing
         let caller = try app(role)
         let counterpart = try app(role.counterpart)
         let request = try Envelope(
-            .message, app: ApplicationIdentifier("com.example.app"), pairing: simulator.pairing, id: .random(),
+            .message, app: ApplicationIdentifier("com.example.app"), pairing: simulator.pairings[0], id: .random(),
             reply: true
         ).with(body: ["text": "over real sockets"])
         try caller.send(request)
@@ -82,7 +82,7 @@ import Testing
         var hasStopped = false
         simulator.stop { hasStopped = true }
         loop.run { hasStopped && first.isClosed && second.isClosed }
-        #expect(simulator.endpoints.primary.connectionCount == 0)
-        #expect(simulator.endpoints.secondary.connectionCount == 0)
+        #expect(simulator.primary.connectionCount == 0)
+        #expect(simulator.secondaries[0].connectionCount == 0)
     }
 }

@@ -46,13 +46,13 @@ extension HostAppConnection {
     private func enter(_ application: ConnectedApplication) {
         let (app, role) = (application.app, application.role)
         let registration = application.registration
-        endpoint.relay.install(app, role: role, identifier: registration.identifier)
+        endpoint.relay.install(app, on: endpoint.side, identifier: registration.identifier)
         let port = endpoint.relay.attach(
-            self, app: app, role: role, receives: registration.receives, capabilities: capabilities)
+            self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
         phase = .registered(port, application)
         let answer = RegistrationAnswer(
             device: endpoint.options.device, role: role, directory: endpoint.directory(of: app),
-            uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, role: role))
+            uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, on: endpoint.side))
         send(try Envelope(.registered, app: app).with(body: answer.body(now: endpoint.scheduler.now)))
         endpoint.entered(self, application)
     }

@@ -39,6 +39,7 @@ package final class LocalEndpoint {
     package weak var delegate: (any LocalEndpointDelegate)?
     package weak var controlResponder: (any ControlResponder)?
     let relay: Relay
+    let side: Side
     let scheduler: any Scheduler
     let log: LogHandler
     let handOvers: HandOvers
@@ -52,13 +53,16 @@ package final class LocalEndpoint {
     private var whenClosed: (() -> Void)?
     private var isStopping = false
 
-    /// - Parameter owners: the users of the apps that were registered before.
+    /// - Parameters:
+    ///   - side: the relay's side that the socket serves; by default that of the role.
+    ///   - owners: the users of the apps that were registered before.
     package init(
-        options: Options, relay: Relay, owners: ApplicationOwners = ApplicationOwners(),
+        options: Options, relay: Relay, side: Side? = nil, owners: ApplicationOwners = ApplicationOwners(),
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
         self.relay = relay
+        self.side = side ?? relay.side(options.role)
         self.owners = owners
         self.log = log
         scheduler = relay.scheduler

@@ -42,7 +42,7 @@ extension Relay {
     package func reachability(
         of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
     ) -> Reachability? {
-        sides[role].applications[app]?.route(to: pairing)?.reachability
+        sides[role].applications[app]?.routes[pairing]?.reachability
     }
 
     /// Whether a link of this pairing is up.

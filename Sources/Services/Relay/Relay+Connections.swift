@@ -9,30 +9,38 @@ extension Relay {
     /// Makes an app known as installed; again, changes what is known of it. An identifier once declared stays until
     /// another one is.
     package func install(
-        _ app: ApplicationIdentifier, role: DeviceRole, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
+        _ app: ApplicationIdentifier, on side: Side, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
     ) {
-        let application = sides[role].applications[app] ?? addApplication(app, to: sides[role])
+        let application = side.applications[app] ?? addApplication(app, to: side)
         let before = application.announcement
         application.identifier = identifier ?? application.identifier
         application.isAnchored = isAnchored ?? application.isAnchored
-        if application.announcement != before { localChanged(application, role) }
+        if application.announcement != before { localChanged(application) }
+    }
+
+    /// The same on this device's side of a role.
+    package func install(
+        _ app: ApplicationIdentifier, role: DeviceRole, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
+    ) {
+        install(app, on: sides[role], identifier: identifier, isAnchored: isAnchored)
     }
 
     private func addApplication(_ app: ApplicationIdentifier, to side: Side) -> LocalApplication {
-        let application = LocalApplication(app: app)
+        let application = LocalApplication(app: app, side: side)
         side.applications[app] = application
-        for pairing in side.pairings.values { application.addRoute(to: pairing, now: scheduler.now) }
-        localChanged(application, side.role)
+        for pairing in side.pairings.values {
+            application.routes.add(Route(app: app, pairing: pairing, now: scheduler.now))
+        }
+        localChanged(application)
         return application
     }
 
     /// Attaches a host app's connection. The caller has authorised it and made sure that at most one receives.
     package func attach(
-        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, role: DeviceRole, receives: Bool,
+        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, on side: Side, receives: Bool,
         capabilities: [Capability] = Capability.allCases
     ) -> RelayPort {
-        install(app, role: role)
-        let side = sides[role]
+        install(app, on: side)
         let application = side.applications[app] ?? addApplication(app, to: side)
         let port = RelayPort(
             endpoint: endpoint, side: side, source: .application(application), receives: receives,
@@ -42,7 +50,7 @@ extension Relay {
         if receives {
             precondition(application.receiver == nil, "an app has one receiving connection")
             application.receiver = port
-            localChanged(application, role)
+            localChanged(application)
         }
         return port
     }
@@ -79,7 +87,7 @@ extension Relay {
             application.ports.removeAll { $0 === port }
             if application.receiver === port {
                 application.receiver = nil
-                localChanged(application, port.side.role)
+                localChanged(application)
             }
         case .link(let end):
             if end.link === port { end.linkDown(reason) }

@@ -14,7 +14,7 @@ extension Relay {
         switch origin.source {
         case .application(let application):
             guard application.app == app else { return .notYours }
-            guard let route = application.route(to: pairing) else {
+            guard let route = application.routes[pairing] else {
                 fail(message, .notPaired, to: origin)
                 return nil
             }

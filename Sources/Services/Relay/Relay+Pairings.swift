@@ -17,14 +17,14 @@ extension Relay {
         }
     }
 
-    /// Joins the relay's two sides by one pairing, for the simulator (SES-22).
-    package func setLoopback(pairing: UniqueIdentifier, names: PerRole<String>) {
-        for side in [sides.primary, sides.secondary] {
-            let other = sides[side.role.counterpart]
-            let known = RelayedPairing(
-                pairing: pairing, role: side.role, peer: other.device, name: names[other.role])
+    /// Joins two sides of this relay by a pairing, for the simulator (SES-22). The first pairing of a side is its active
+    /// one.
+    package func setLoopback(_ pairing: UniqueIdentifier, between ends: PerRole<Side>, names: PerRole<String>) {
+        for role in DeviceRole.allCases {
+            let (side, other) = (ends[role], ends[role.counterpart])
+            let known = RelayedPairing(pairing: pairing, role: role, peer: other.device, name: names[other.role])
             add(PairingEnd(known, way: .loopback(other)), to: side)
-            side.active = pairing
+            side.active = side.active ?? pairing
         }
     }
 
@@ -33,7 +33,7 @@ extension Relay {
         let side = sides[role]
         guard let end = side.pairings.removeValue(forKey: pairing) else { return }
         end.link?.closed(.noLink)
-        for application in side.applications.values { application.removeRoute(to: pairing) }
+        for application in side.applications.values { application.routes.remove(pairing) }
         if side.active == pairing { side.active = nil }
         markState(of: side)
     }
@@ -47,7 +47,9 @@ extension Relay {
 
     private func add(_ end: PairingEnd, to side: Side) {
         side.pairings[end.known.pairing] = end
-        for application in side.applications.values { application.addRoute(to: end, now: scheduler.now) }
+        for application in side.applications.values {
+            application.routes.add(Route(app: application.app, pairing: end, now: scheduler.now))
+        }
         markState(of: side)
     }
 }

@@ -11,6 +11,8 @@ import TandemWire
 /// What has changed since the end of the last turn.
 struct RelayChanges {
     var isScheduled = false
+    /// The apps with something to be told.
+    var applications: [LocalApplication] = []
     /// Increases with each publication: every `state` has a higher revision than the one before.
     var revision: UInt64 = 1
 }
@@ -19,37 +21,53 @@ extension Relay: TurnParticipant {
     package func turnDidEnd() {
         changes.isScheduled = false
         changes.revision += 1
-        for side in [sides.primary, sides.secondary] {
-            for application in side.applications.values { publish(application, of: side) }
+        let changed = changes.applications
+        changes.applications = []
+        for application in changed {
+            application.isMarked = false
+            publish(application)
         }
     }
 
-    private func publish(_ application: LocalApplication, of side: Side) {
+    private func publish(_ application: LocalApplication) {
         if application.needsAnnouncement {
             application.needsAnnouncement = false
-            for pairing in side.pairings.values { if let port = pairing.link { announce(application, to: port) } }
+            for pairing in application.side.pairings.values {
+                if let port = pairing.link { announce(application, to: port) }
+            }
         }
-        guard application.needsState else { return }
+        guard application.needsState, !application.isResting else { return }
         application.needsState = false
         guard !application.ports.isEmpty else { return }
         do {
-            let body = situation(of: application, side).body(now: scheduler.now)
+            let body = situation(of: application, application.side).body(now: scheduler.now)
             let frame = try Envelope(.state, app: application.app).with(body: body).frame()
             for port in application.ports { deliver(frame, to: port) }
+            rest(application)
         } catch {
             notWritten(.state, error)
         }
     }
 
+    /// A `state` is as long as the pairings are many, and of many devices one always has news: without a rest a thousand
+    /// that connect would cost a million entries (SES-29).
+    private func rest(_ application: LocalApplication) {
+        guard application.routes.count > Limits.pairingsToldAtOnce else { return }
+        application.isResting = true
+        scheduler.schedule(after: Limits.restPerPairing * application.routes.count) { [weak self, weak application] in
+            guard let self, let application else { return }
+            application.isResting = false
+            if application.needsState { mark(application) }
+        }
+    }
+
     /// The situation as an app of this side sees it now.
-    package func situation(of app: ApplicationIdentifier, role: DeviceRole) -> Situation {
-        let side = sides[role]
-        return situation(of: side.applications[app], side)
+    package func situation(of app: ApplicationIdentifier, on side: Side) -> Situation {
+        situation(of: side.applications[app], side)
     }
 
     private func situation(of application: LocalApplication?, _ side: Side) -> Situation {
-        let routes = (application?.routes ?? []).sorted { $0.pairing.known.pairing < $1.pairing.known.pairing }
-        let pairings = routes.map { route in
+        let pairings = (application?.routes ?? Routes()).all.map { route in
             let known = route.pairing.known
             return PairingSituation(
                 pairing: known.pairing, peer: known.peer, name: known.name, role: known.role,
@@ -78,17 +96,16 @@ extension Relay {
 
     func markState(of application: LocalApplication) {
         application.needsState = true
-        scheduleTurnEnd()
+        mark(application)
     }
 
-    /// A local app came, went or declared something: the other devices are told, and the simulator's other side sees it.
-    func localChanged(_ application: LocalApplication, _ role: DeviceRole) {
+    /// A local app came, went or declared something: the other devices are told, and the simulator's other sides see it.
+    func localChanged(_ application: LocalApplication) {
         application.needsAnnouncement = true
-        scheduleTurnEnd()
-        let other = sides[role.counterpart]
-        for pairing in other.pairings.values {
-            guard case .loopback = pairing.way else { continue }
-            routeMayHaveChanged(other.applications[application.app], pairing)
+        mark(application)
+        for (pairing, end) in application.side.pairings {
+            guard case .loopback(let other) = end.way, let back = other.pairings[pairing] else { continue }
+            routeMayHaveChanged(other.applications[application.app], back)
         }
     }
 
@@ -98,11 +115,15 @@ extension Relay {
     }
 
     func routeMayHaveChanged(_ application: LocalApplication?, _ end: PairingEnd) {
-        guard let application, let route = application.route(to: end.known.pairing) else { return }
+        guard let application, let route = application.routes[end.known.pairing] else { return }
         if route.update(now: scheduler.now) { markState(of: application) }
     }
 
-    private func scheduleTurnEnd() {
+    private func mark(_ application: LocalApplication) {
+        if !application.isMarked {
+            application.isMarked = true
+            changes.applications.append(application)
+        }
         guard !changes.isScheduled else { return }
         changes.isScheduled = true
         scheduler.atEndOfTurn(self)

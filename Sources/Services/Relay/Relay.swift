@@ -39,6 +39,12 @@ package final class Relay {
         self.log = log
     }
 
+    /// This device's side of a role.
+    package func side(_ role: DeviceRole) -> Side { sides[role] }
+
+    /// The side of one more device, for the simulator.
+    package func makeSide(role: DeviceRole, device: UniqueIdentifier) -> Side { Side(role: role, device: device) }
+
     /// A number for a new endpoint.
     package func nextNumber() -> ConnectionNumber {
         lastNumber += 1

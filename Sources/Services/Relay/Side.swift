@@ -1,13 +1,15 @@
-// All that this device is in one role: its pairings of that kind and the host apps whose socket serves it.
+// All that a device is in one role: its pairings of that kind and the host apps whose socket serves it. A daemon has one
+// side for each role; the simulator, which is several devices at once, one for each of its devices.
 
-import TandemIdentity
+package import TandemIdentity
+import TandemReactor
 import TandemSession
 
-/// One role's pairings and host apps.
-final class Side {
-    let role: DeviceRole
-    /// This device's vendor identifier.
-    let device: UniqueIdentifier
+/// One role's pairings and host apps on one device; confined to its relay's loop.
+package final class Side {
+    package let role: DeviceRole
+    /// The device's vendor identifier.
+    package let device: UniqueIdentifier
     var pairings: [UniqueIdentifier: PairingEnd] = [:]
     var applications: [ApplicationIdentifier: LocalApplication] = [:]
     /// The pairing that the default session is bound to.
@@ -19,9 +21,10 @@ final class Side {
     }
 }
 
-/// An app that is installed on this device.
+/// An app that is installed on a device.
 final class LocalApplication {
     let app: ApplicationIdentifier
+    unowned let side: Side
     /// The custom identifier that the app declares.
     var identifier: CustomIdentifier?
     /// An anchor for the app is known here.
@@ -30,26 +33,22 @@ final class LocalApplication {
     var receiver: RelayPort?
     /// All connections of the app; each is told the situation.
     var ports: [RelayPort] = []
-    /// The ways to its counterparts, one for each pairing. An array: a device has few pairings, and looking through it
-    /// costs less than hashing.
-    private(set) var routes: [Route] = []
+    /// The ways to its counterparts, one for each pairing.
+    var routes = Routes()
+    /// What is to be told at the end of the turn, and whether that is noted already.
     var needsState = false
     var needsAnnouncement = false
+    var isMarked = false
+    /// A long `state` has just been told: the next one waits (SES-29).
+    var isResting = false
 
-    init(app: ApplicationIdentifier) { self.app = app }
+    init(app: ApplicationIdentifier, side: Side) {
+        self.app = app
+        self.side = side
+    }
 
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(
             isInstalled: true, isConnected: receiver != nil, identifier: identifier, isAnchored: isAnchored)
-    }
-
-    func route(to pairing: UniqueIdentifier) -> Route? { routes.first { $0.pairing.known.pairing == pairing } }
-
-    func addRoute(to pairing: PairingEnd, now: MonotonicTime) {
-        routes.append(Route(app: app, pairing: pairing, now: now))
-    }
-
-    func removeRoute(to pairing: UniqueIdentifier) {
-        routes.removeAll { $0.pairing.known.pairing == pairing }
     }
 }

@@ -24,6 +24,11 @@ package enum Limits {
     /// Bytes waiting for one connection (LIM-6): eight of the largest frames.
     package static let queuedBytes = 4 * 1024 * 1024
 
+    /// Pairings of an app up to which each change is told at once (LIM-19).
+    package static let pairingsToldAtOnce = 8
+    /// Beyond them, the rest after a `state` for each pairing that it told of (LIM-19).
+    package static let restPerPairing = Duration.microseconds(250)
+
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
     package static let openRequests = 1024
     /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.

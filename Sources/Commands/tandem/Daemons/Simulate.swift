@@ -1,4 +1,4 @@
-// Both sides of a pair on one machine over plain local sockets, for developing host apps without devices.
+// A primary and its secondaries on one machine over plain local sockets, for developing host apps without devices.
 
 import Glibc
 import TandemFiles
@@ -7,21 +7,24 @@ import TandemReactor
 
 extension Subcommand {
     static let simulate = Subcommand(
-        path: ["simulate"], summary: "run both sides of a pair on this machine, for developing host apps",
+        path: ["simulate"], summary: "run a primary and its secondaries on this machine, for developing host apps",
         options: [
             .valued("local", "DIR", "directory for primary.sock and secondary.sock (made if missing)").required,
+            .valued("secondaries", "N", "how many secondaries (default 1): also secondary-2.sock to secondary-N.sock"),
             LogOption.option,
         ],
         notes: """
             Point an app at one side with TANDEM_SOCKET=DIR/primary.sock and its counterpart at DIR/secondary.sock. The
             frames and rules are a daemon's; there is no pairing to make, no store and no configuration.
             """,
-        examples: ["simulate --local /tmp/pair"]
+        examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]
     ) { arguments, console in
+        let secondaries = try arguments.integer("secondaries", in: 1...Simulator.secondaryLimit) ?? 1
         let directory = try OwnedDirectory(path: try arguments.required("local"))
         try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
             let simulator = Simulator(
-                scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), log: log)
+                scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries, log: log
+            )
             try simulator.listen(in: directory.path, loop: loop)
             return SimulatorService(simulator, directory: directory.path)
         }
@@ -36,7 +39,9 @@ private final class SimulatorService: Service {
 
     init(_ simulator: Simulator, directory: String) {
         self.simulator = simulator
-        readiness = "ready: \(directory)/primary.sock and \(directory)/secondary.sock"
+        let count = simulator.secondaries.count
+        let others = count == 1 ? "" : " to \(directory)/secondary-\(count).sock"
+        readiness = "ready: \(directory)/primary.sock and \(directory)/secondary.sock\(others)"
     }
 
     func stop(completion: @escaping () -> Void) { simulator.stop(completion: completion) }
