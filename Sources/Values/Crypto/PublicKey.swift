@@ -41,6 +41,9 @@ package struct PublicKey: Sendable {
         guard algorithm != .ecdsaP256 || Self.hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
     }
 
+    /// The size of an RSA key's modulus, or of another key's field, in bits.
+    package var bits: Int { Int(reference.withPointer { unsafe EVP_PKEY_get_bits($0) }) }
+
     /// A P-256 point has three spellings (compressed, hybrid, uncompressed); only the last is in use.
     private static func hasUncompressedPoint(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
         subjectPublicKeyInfo.count == 91 && subjectPublicKeyInfo[26] == 4
