@@ -124,9 +124,10 @@ let commands: [Target] = [
 let testTargets: [Target] = [
     .target(
         name: "TandemTestSupport",
-        dependencies: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemReactor", "TandemTransport"].map {
-            .byName(name: $0)
-        },
+        dependencies: [
+            "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire", "TandemReactor",
+            "TandemTransport",
+        ].map { .byName(name: $0) },
         path: "Tests/TestSupport", swiftSettings: strict),
     tests("Identity", imports: ["TandemIdentity"]),
     tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),

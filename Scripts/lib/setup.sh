@@ -16,13 +16,15 @@ need_swift() {
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
+# Also those named as arguments.
 need_packages() {
+    local wanted=("${packages[@]}" "$@")
     if ! command -v dpkg-query >/dev/null; then
-        echo "this is not Debian; the platform is Debian 12, and these packages are needed: ${packages[*]}" >&2
+        echo "this is not Debian; the platform is Debian 12, and these packages are needed: ${wanted[*]}" >&2
         exit 1
     fi
     local missing=() name
-    for name in "${packages[@]}"; do is_installed "$name" || missing+=("$name"); done
+    for name in "${wanted[@]}"; do is_installed "$name" || missing+=("$name"); done
     if ((${#missing[@]} == 0)); then return; fi
     if ((EUID != 0)); then
         echo "Packages are missing. Run as root: apt-get update && apt-get install -y ${missing[*]}" >&2

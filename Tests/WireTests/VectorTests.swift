@@ -2,17 +2,16 @@
 
 import TandemIdentity
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 
 @Suite struct VectorTests {
     static let framing = VectorCase.all(in: "frames/framing.json")
-    static let propertyLists = VectorCase.all(in: "frames/propertyLists.json")
     static let envelopes = VectorCase.all(in: "frames/envelopes.json")
 
     @Test func theVectorsAreThere() {
         #expect(Self.framing.count >= 20)
-        #expect(Self.propertyLists.count >= 120)
         #expect(Self.envelopes.count >= 45)
     }
 
@@ -39,19 +38,6 @@ import Testing
         }
     }
 
-    @Test(arguments: propertyLists)
-    func aPropertyListMeansItsValue(vector: VectorCase) throws {
-        let bytes = try #require(vector.bytes)
-        guard vector.error == nil else {
-            #expect(throws: PropertyListError.self) { try PropertyListReader.read(bytes) }
-            return
-        }
-        let read = try PropertyListReader.read(bytes)
-        guard let value = typedValue(vector.pairs["value"]) else { return }
-        #expect(read == value)
-        #expect(try (PropertyListWriter.write(value) == bytes) == vector.pairs["canonical"]?.booleanValue)
-    }
-
     @Test(arguments: envelopes)
     func anEnvelopeSaysItsKeys(vector: VectorCase) throws {
         let payload = try #require(vector.bytes)
@@ -59,7 +45,7 @@ import Testing
             let envelope = try Envelope(payload: payload[...])
             var keys = PropertyListDictionary()
             for (key, value) in try #require(vector.pairs["keys"]?.dictionaryValue) where key != "sealing" {
-                keys[key] = typedValue(value)
+                keys[key] = TypedNotation.value(value)
             }
             #expect(try Body.dictionary(envelope.frame().payload) == keys)
             return

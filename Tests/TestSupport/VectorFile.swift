@@ -1,0 +1,60 @@
+// The language-neutral cases under Protocol/Vectors, read from the checkout that the tests were built from.
+
+import Glibc
+import TandemIdentity
+package import TandemPropertyList
+import TandemPropertyListText
+
+/// One case of a vector file.
+package struct VectorCase: CustomStringConvertible, Sendable {
+    package let pairs: PropertyListDictionary
+
+    package var name: String { pairs["name"]?.stringValue ?? "" }
+    package var clause: String { pairs["clause"]?.stringValue ?? "" }
+    package var error: String? { pairs["error"]?.stringValue }
+    package var description: String { "\(clause): \(name)" }
+
+    /// The input: `hex`, or `pieces` one after the other; nil if neither is well-formed.
+    package var bytes: [UInt8]? {
+        if let digits = pairs["hex"]?.stringValue { return Hexadecimal.decode(digits) }
+        let pieces = pairs["pieces"]?.arrayValue?.compactMap { $0.dictionaryValue.flatMap(Self.piece) }
+        guard let pieces, pieces.count == pairs["pieces"]?.arrayValue?.count else { return nil }
+        return Array(pieces.joined())
+    }
+
+    /// The cases of a file under Protocol/Vectors; none if it cannot be read, which the tests notice.
+    package static func all(in file: String, source: String = #filePath) -> [VectorCase] {
+        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        return all(at: "\(root)/Protocol/Vectors/\(file)")
+    }
+
+    /// The cases of a file at a path.
+    package static func all(at path: String) -> [VectorCase] {
+        guard let value = try? JSONReader.read(contents(of: path)) else { return [] }
+        let cases = value.dictionaryValue?["cases"]?.arrayValue ?? []
+        return cases.compactMap(\.dictionaryValue).map(VectorCase.init)
+    }
+
+    /// Bytes many times, or big-endian numbers of one size that follow each other.
+    private static func piece(_ told: PropertyListDictionary) -> [UInt8]? {
+        guard let times = told["times"]?.integerValue.map(Int.init) else { return nil }
+        if let unit = told["hex"]?.stringValue.flatMap(Hexadecimal.decode) {
+            return Array(repeatElement(unit, count: times).joined())
+        }
+        guard let first = told["from"]?.integerValue, let step = told["step"]?.integerValue,
+            let size = told["size"]?.integerValue
+        else { return nil }
+        return (0..<Int64(times)).flatMap { index in
+            (0..<size).reversed().map { UInt8(truncatingIfNeeded: (first + step * index) >> (8 * $0)) }
+        }
+    }
+
+    private static func contents(of path: String) -> [UInt8] {
+        guard let file = fopen(path, "r") else { return [] }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+        return bytes
+    }
+}
