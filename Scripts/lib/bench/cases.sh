@@ -81,18 +81,20 @@ measure_loops() {
 crowd_in() {
     local relay=$1 name=$2
     shift 2
+    rm -f "$logs/$name.log"
     start "$name" taskset -c 1 "$tools/load" crowd "${protocol[$relay]}" --at "${at[$relay]}" \
         --counterpart "${counterpart[$relay]}" --relay "${started[$relay]}" "$@"
     wait_for 60 grep -q '}' "$logs/$name.log"
 }
 
 measure_idle() {
-    local count relay
+    local count relay some=("${peers[@]}")
     for count in 1000 "$crowd"; do
         floor_up
         tandem_up tandem --connections $((count + 100))
-        peers_up
-        for relay in floor tandem "${peers[@]}"; do
+        # Some peers take a minute for thousands of connections.
+        if ((count == 1000)); then peers_up; else some=(); fi
+        for relay in floor tandem ${some[@]+"${some[@]}"}; do
             [[ -n ${started[$relay]-} ]] || continue
             if crowd_in "$relay" crowd --connections "$count"; then
                 note "idle-$count" "$relay" 0 1 "$(cat "$logs/crowd.log")"

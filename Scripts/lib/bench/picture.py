@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 LEFT, RIGHT, TOP, ROW, WIDTH = 280, 40, 70, 26, 900
 LOWEST, HIGHEST = 0.7, 32
-COLOURS = {"redis": "#c0392b", "mosquitto": "#8e44ad", "dbus-daemon": "#b9770e", "dbus-broker": "#d4ac0d",
+COLOURS = {"redis-server": "#c0392b", "mosquitto": "#8e44ad", "dbus-daemon": "#b9770e", "dbus-broker": "#d4ac0d",
            "nats-server": "#1e8449"}
 OURS, TARGET, QUIET = "#2471a3", "#888888", "#999999"
 

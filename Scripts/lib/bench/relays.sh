@@ -3,7 +3,6 @@
 
 # By name: the adapter that the load speaks, and the two addresses it dials.
 declare -A protocol=() at=() counterpart=()
-absent=()
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
@@ -15,6 +14,8 @@ listens() {
 up() {
     local name=$1
     protocol[$name]=$2 at[$name]=$3 counterpart[$name]=$4
+    # What an earlier one left behind, which would seem to listen.
+    if [[ $3 == */* ]]; then rm -f "$3" "$4"; fi
     shift 4
     start "$name" taskset -c "${cores:-0}" "$@"
     wait_for 20 listens "${at[$name]}" && wait_for 20 listens "${counterpart[$name]}" && return
@@ -42,7 +43,7 @@ tandem_up() {
 # Peers, if they are installed. No state outlives $place.
 
 redis_up() {
-    up redis redis "$place/redis.sock" "$place/redis.sock" \
+    up redis-server redis "$place/redis.sock" "$place/redis.sock" \
         redis-server --port 0 --unixsocket "$place/redis.sock" --dir "$place" --save '' --appendonly no \
         --maxclients 12000 --client-output-buffer-limit pubsub 0 0 0
 }
@@ -75,15 +76,25 @@ XML
     up dbus-daemon dbus "$place/dbus.sock" "$place/dbus.sock" dbus-daemon --nofork --nopidfile --config-file="$place/dbus.conf"
 }
 
-# The commands of peers and the packages that have them.
-declare -A package=([redis]=redis-server [mosquitto]=mosquitto [nats-server]=nats-server [dbus-daemon]=dbus-daemon)
-declare -A starter=([redis]=redis_up [mosquitto]=mosquitto_up [nats-server]=nats_up [dbus-daemon]=dbus_up)
-declare -A command=([redis]=redis-server [mosquitto]=mosquitto [nats-server]=nats-server [dbus-daemon]=dbus-daemon)
-peers=()
+broker_up() {
+    up dbus-broker dbus "$place/broker.sock" "$place/broker.sock" \
+        python3 "$root/Scripts/lib/bench/broker.py" "$place/broker.sock"
+}
+
+# Each peer's command, which is also its name, the function that starts it, and the package that has it.
+peers=() absent=()
+declare -A starter=()
 PATH=$PATH:/usr/sbin
-for name in redis mosquitto dbus-daemon nats-server; do
-    if command -v "${command[$name]}" >/dev/null; then peers+=("$name"); else absent+=("${package[$name]}"); fi
-done
+while read -r name function package; do
+    starter[$name]=$function
+    if command -v "$name" >/dev/null; then peers+=("$name"); else absent+=("$package"); fi
+done <<LIST
+redis-server redis_up redis-server
+mosquitto mosquitto_up mosquitto
+dbus-daemon dbus_up dbus-daemon
+dbus-broker broker_up dbus-broker
+nats-server nats_up nats-server
+LIST
 
 peers_up() {
     local name

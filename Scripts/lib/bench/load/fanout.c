@@ -9,7 +9,7 @@ static const struct protocol *spoken;
 static struct connection *publisher;
 static uint8_t (*burst)[ID];
 static unsigned *delivered;  // of this burst, by receiver
-static unsigned long missing, deliveries;
+static unsigned long missing, deliveries, bursts;
 static double began;
 static bool isMeasuring;
 
@@ -31,11 +31,14 @@ static void take(struct connection *it, enum kind kind, uint8_t *id) {
     deliveries++;
     if (--missing) return;
     if (isMeasuring) recordSample(now() - began);
+    bursts++;
     publish();
 }
 
-static void runFor(double seconds) {
-    for (double end = now() + seconds; now() < end;) turn(spoken, take);
+// At least `least` bursts, however long they take.
+static void runFor(double seconds, unsigned long least) {
+    bursts = 0;
+    for (double end = now() + seconds; bursts < least || now() < end;) turn(spoken, take);
 }
 
 static void enterAll(void) {
@@ -61,11 +64,11 @@ void runFanOut(const struct protocol *protocol) {
     spoken = protocol;
     enterAll();
     publish();
-    runFor(options.seconds / 5);
+    runFor(options.seconds / 5, 1);
     isMeasuring = true;
     deliveries = 0;
     struct meter begun = readMeter();
-    runFor(options.seconds);
+    runFor(options.seconds, 3);
     printf("{");
     printSince(begun, deliveries);
     printf(", \"last\": %.2f}\n", percentile(0.5) * 1e6);
