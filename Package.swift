@@ -41,7 +41,7 @@ func tests(_ name: String, imports: [String], excluding: [String] = []) -> Targe
         path: "Tests/\(name)Tests", exclude: excluding, swiftSettings: strict)
 }
 
-let values = ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemCrypto"]
+let values = ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemCrypto"]
 let machinery = ["TandemReactor", "TandemTransport", "TandemStore", "TandemFiles"]
 let decisions = [
     "TandemSession", "TandemDelivery", "TandemPairing", "TandemSignedConfiguration", "TandemSettings",
@@ -56,13 +56,14 @@ let system: [Target] = [
 ]
 
 let valueRooms: [Target] = [
+    room("Values", "Bytes"),
     room("Values", "Identity"),
     // Rounding reals needs libm, which only an import of Glibc would link by itself.
     room("Values", "PropertyList", links: ["m"]),
     room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"]),
-    room("Values", "Wire", imports: ["TandemIdentity", "TandemPropertyList"]),
+    room("Values", "Wire", imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
-    room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemIdentity"]),
+    room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemBytes", "TandemIdentity"]),
     room("Values", "Log", imports: ["TandemIdentity"]),
 ]
 
@@ -75,10 +76,13 @@ let decisionRooms: [Target] = [
 ]
 
 let machineryRooms: [Target] = [
-    room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemIdentity", "TandemLog"]),
+    room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBytes", "TandemIdentity", "TandemLog"]),
     room(
         "Machinery", "Transport",
-        imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
+        imports: [
+            "CTandemLinux", "TandemReactor", "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire",
+            "TandemLog",
+        ]),
     room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemLog"]),
     room(
         "Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemIdentity", "TandemLog"]),
@@ -98,8 +102,8 @@ let serviceRooms: [Target] = [
     room(
         "Services", "PairedSession", target: "PairedSession",
         imports: [
-            "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemSession", "TandemReactor",
-            "TandemTransport",
+            "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemSession",
+            "TandemReactor", "TandemTransport",
         ]),
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",
@@ -125,13 +129,16 @@ let testTargets: [Target] = [
     .target(
         name: "TandemTestSupport",
         dependencies: [
-            "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire", "TandemReactor",
-            "TandemTransport",
+            "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire",
+            "TandemReactor", "TandemTransport",
         ].map { .byName(name: $0) },
         path: "Tests/TestSupport", swiftSettings: strict),
+    tests("Bytes", imports: ["TandemBytes"]),
     tests("Identity", imports: ["TandemIdentity"]),
     tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),
-    tests("Wire", imports: ["TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire"]),
+    tests(
+        "Wire",
+        imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
     tests("Crypto", imports: ["TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),
     tests("Log", imports: ["TandemIdentity", "TandemLog"]),

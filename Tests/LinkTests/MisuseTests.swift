@@ -1,6 +1,7 @@
 // A paired device that misuses its link: it speaks for another pairing, for another role, or sends what has no place
 // there (FRM-13, SES-4, PAR-2). A field never proves anything.
 
+import TandemBytes
 import TandemCrypto
 import TandemIdentity
 import TandemLink
@@ -97,7 +98,7 @@ import Testing
         let (primary, peer, mine, _) = try misuse()
         try peer.greet(mine)
         network.scheduler.run()
-        peer.send(try Frame(payload: Body.bytes(["kind": "teleport"])).bytes)
+        peer.send(try Frame(payload: Body.bytes(["kind": "teleport"])).bytes.copied())
         network.scheduler.run()
         #expect(peer.refusals == ["unknown-kind"])
         #expect(primary.closed.count == 1)

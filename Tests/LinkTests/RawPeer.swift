@@ -1,5 +1,6 @@
 // A peer that speaks as badly as a test likes: bytes below TLS, or any bytes inside it, in any pieces.
 
+import TandemBytes
 import TandemCrypto
 import TandemIdentity
 import TandemReactor
@@ -36,7 +37,7 @@ final class RawPeer: ByteStreamDelegate {
         flush()
     }
 
-    func send(_ envelope: Envelope) throws { send(try envelope.frame().bytes) }
+    func send(_ envelope: Envelope) throws { send(try envelope.frame().bytes.copied()) }
 
     var channelBinding: [UInt8]? { try? tls?.channelBinding() }
 

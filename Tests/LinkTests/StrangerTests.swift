@@ -1,6 +1,7 @@
 // Strangers at a device's door: plain bytes, other protocols, lengths from hell, silence, slowness and floods (LIM-1 to
 // LIM-4, PAR-12). Each ends by its name and costs a paired device nothing.
 
+import TandemBytes
 import TandemCrypto
 import TandemIdentity
 import TandemLink
@@ -51,7 +52,7 @@ import Testing
     @Test func theLargestFrameOfAStrangerIsReadAndItsContentRefused() throws {
         let device = try primary()
         let peer = try stranger(at: device)
-        peer.send(try Frame(payload: [UInt8](repeating: 0x41, count: Limits.unpinnedFrame)).bytes)
+        peer.send(try Frame(payload: [UInt8](repeating: 0x41, count: Limits.unpinnedFrame)).bytes.copied())
         network.scheduler.run()
         #expect(peer.refusals == ["malformed"])
         #expect(peer.isClosed)
@@ -61,7 +62,7 @@ import Testing
         let device = try primary()
         let peer = try stranger(at: device)
         let xml = "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict/></plist>"
-        peer.send(try Frame(payload: Array(xml.utf8)).bytes)
+        peer.send(try Frame(payload: Array(xml.utf8)).bytes.copied())
         network.scheduler.run()
         #expect(peer.refusals == ["malformed"])
     }

@@ -1,5 +1,6 @@
 // What strangers send: each gets one refusal by name and is closed, and nobody else notices.
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemReactor
@@ -81,7 +82,7 @@ import Testing
         for (envelope, name) in cases {
             try expectRefusal(name, of: Bytes.frame(try PropertyListWriter.write(envelope)), afterHello: true)
         }
-        let message = try PropertyListReader.readDictionary(try simulation.message().frame().payload)
+        let message = try PropertyListReader.readDictionary(try simulation.message().frame().payload.copied()[...])
         var sealed = message
         sealed["sealing"] = 1
         try expectRefusal(

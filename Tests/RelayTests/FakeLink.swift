@@ -33,7 +33,7 @@ final class FakeLink: RelayEndpoint {
 
     func send(_ frame: Frame) {
         sent.append(frame)
-        acceptedBytes += UInt64(frame.bytes.count)
+        acceptedBytes += UInt64(frame.count)
         undelivered.append(frame)
         scheduler.atEndOfTurn { [weak self] in self?.deliver() }
     }
@@ -47,7 +47,7 @@ final class FakeLink: RelayEndpoint {
     private func deliver() {
         while !isStuck, !undelivered.isEmpty {
             let frame = undelivered.removeFirst()
-            departedBytes += UInt64(frame.bytes.count)
+            departedBytes += UInt64(frame.count)
             do {
                 if let other { #expect(try other.port?.receive(frame, Envelope(reading: frame)) == nil) }
             } catch {

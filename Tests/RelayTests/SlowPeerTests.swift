@@ -1,5 +1,6 @@
 // Peers that are silent, slow or do not read (LIM-3, LIM-4, LIM-6): each is closed in its own time, by a manual clock.
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemReactor
@@ -29,7 +30,8 @@ import Testing
     @Test(arguments: [false, true])
     func `LIM-3: one byte a second is closed, before and after hello`(afterHello: Bool) throws {
         let slow = afterHello ? try simulation.app(.primary) : simulation.connect(.primary)
-        let bytes = afterHello ? try simulation.message().frame().bytes : try Envelope(.ping).frame().bytes
+        let bytes =
+            afterHello ? try simulation.message().frame().bytes.copied() : try Envelope(.ping).frame().bytes.copied()
         for byte in bytes.prefix(30) where !slow.isClosed {
             slow.stream.send([byte])
             simulation.scheduler.advance(by: .seconds(1))

@@ -1,6 +1,7 @@
 // The bare other end of a socket, for peers that do not keep the rules: it sends what a test says, when it says it, and
 // reads only when asked.
 
+import TandemBytes
 package import TandemReactor
 package import TandemTransport
 
@@ -37,7 +38,9 @@ package final class RawPeer {
     /// Sends as many of the bytes as fit now; returns how many.
     @discardableResult
     package func send(_ bytes: [UInt8]) throws -> Int {
-        guard case .bytes(let count) = try Linux.send(descriptor?.raw ?? -1, [bytes], skipping: 0) else { return 0 }
+        guard case .bytes(let count) = try Linux.send(descriptor?.raw ?? -1, [ByteSlice(copying: bytes)]) else {
+            return 0
+        }
         return count
     }
 

@@ -1,5 +1,6 @@
 // Delegates that remember what they were told, in order.
 
+import TandemBytes
 package import TandemTransport
 package import TandemWire
 
@@ -38,7 +39,7 @@ package final class ChannelRecorder: FrameChannelDelegate {
 
     package init() {}
 
-    package var payloads: [[UInt8]] { frames.map { Array($0.payload) } }
+    package var payloads: [[UInt8]] { frames.map { $0.payload.copied() } }
     package var isClosed: Bool { !closeReasons.isEmpty }
 
     package func channelDidOpen(_ channel: FrameChannel) { opens += 1 }

@@ -1,5 +1,6 @@
 // Frames over real sockets: whatever pieces they come in, and what happens to those that are none (FRM-1 to FRM-3).
 
+import TandemBytes
 import TandemIdentity
 import TandemReactor
 import TandemTestSupport
@@ -56,7 +57,7 @@ import Testing
             loop.runOnce()
         }
         #expect(recorder.payloads == payloads)
-        #expect(recorder.frames.flatMap(\.bytes) == wire, "a frame is the bytes that came")
+        #expect(recorder.frames.flatMap { $0.bytes.copied() } == wire, "a frame is the bytes that came")
         channel.close()
     }
 

@@ -1,5 +1,6 @@
 // The envelope's rules (FRM-8 to FRM-14), each with the name of its refusal.
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemWire
@@ -59,7 +60,7 @@ import Testing
         let envelope = try Envelope(reading: frame)
         let body = try #require(envelope.body)
         #expect(Array(body) == garbage)
-        #expect(Array(frame.bytes[body.startIndex..<body.endIndex]) == garbage)
+        #expect(Array(frame.payload.copied()[body.startIndex..<body.endIndex]) == garbage)
         #expect(throws: WireError.self) { try envelope.dictionaryBody() }
     }
 

@@ -1,5 +1,6 @@
 // Our own implementation against the vectors that are given to others (Protocol/Vectors/frames).
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemTestSupport
@@ -27,7 +28,7 @@ import Testing
             for start in stride(from: 0, to: bytes.count, by: size) where error == nil {
                 decoder.append(bytes[start..<min(start + size, bytes.count)])
                 do throws(WireError) {
-                    while let frame = try decoder.next() { found.append(Array(frame.payload)) }
+                    while let frame = try decoder.next() { found.append(frame.payload.copied()) }
                 } catch let fault {
                     error = fault.refusalName.rawValue
                 }
@@ -47,7 +48,7 @@ import Testing
             for (key, value) in try #require(vector.pairs["keys"]?.dictionaryValue) where key != "sealing" {
                 keys[key] = TypedNotation.value(value)
             }
-            #expect(try Body.dictionary(envelope.frame().payload) == keys)
+            #expect(try Body.dictionary(envelope.frame().payload.copied()[...]) == keys)
             return
         }
         let fault = #expect(throws: WireError.self) { try Envelope(payload: payload[...]) }

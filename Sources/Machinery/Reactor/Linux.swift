@@ -4,6 +4,7 @@
 
 internal import CTandemLinux
 internal import Glibc
+package import TandemBytes
 
 /// The Linux calls.
 package enum Linux {
@@ -58,30 +59,21 @@ package enum Linux {
     /// The most parts that one send takes: enough for a burst of replies, little enough for the stack.
     package static var partsPerSend: Int { 64 }
 
-    /// Writes the first parts to a socket in one call, without the first `skipped` bytes of the first part, and without
-    /// a signal when the peer is gone. The bytes are not copied.
-    package static func send(
-        _ descriptor: CInt, _ parts: ArraySlice<[UInt8]>, skipping skipped: Int
-    ) throws(SystemError) -> Transfer {
+    /// Writes the first parts to a socket in one call, and without a signal when the peer is gone. The bytes are not
+    /// copied.
+    package static func send(_ descriptor: CInt, _ parts: ArraySlice<ByteSlice>) throws(SystemError) -> Transfer {
+        let parts = parts.prefix(partsPerSend)
+        // The parts keep their blocks alive until the call is over.
+        defer { withExtendedLifetime(parts) {} }
         let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: partsPerSend) { vectors in
-            gather(parts.prefix(partsPerSend), skipping: skipped, into: vectors, count: 0) { count in
-                tandem_send(descriptor, vectors.baseAddress, count)
+            for (index, part) in parts.enumerated() {
+                let bytes = part.unsafeBytes
+                vectors.initializeElement(
+                    at: index,
+                    to: iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
             }
+            return tandem_send(descriptor, vectors.baseAddress, parts.count)
         }
         return try transfer(result, "sendmsg")
-    }
-
-    /// Nests one access for each part, because a part's address is only good inside its own.
-    private static func gather(
-        _ parts: ArraySlice<[UInt8]>, skipping skipped: Int, into vectors: UnsafeMutableBufferPointer<iovec>,
-        count: Int, send: (Int) -> Int
-    ) -> Int {
-        guard let part = parts.first else { return send(count) }
-        return part.withUnsafeBytes { bytes in
-            let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(skipped))
-            vectors[count] = iovec(
-                iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
-            return gather(parts.dropFirst(), skipping: 0, into: vectors, count: count + 1, send: send)
-        }
     }
 }

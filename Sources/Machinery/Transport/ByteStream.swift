@@ -2,6 +2,8 @@
 // Writes are queued and leave together at the end of the turn. It knows no frames, and has no opinion on how much may
 // queue: it says how much does.
 
+package import TandemBytes
+
 /// Receives what happens on a stream; on the scheduler's thread.
 package protocol ByteStreamDelegate: AnyObject {
     /// Bytes came. They are lent until the method returns.
@@ -31,7 +33,7 @@ package protocol ByteStream: AnyObject {
     func start()
 
     /// Queues the bytes; they leave at the end of the turn, together with all others. Nothing after a close.
-    func send(_ bytes: [UInt8])
+    func send(_ bytes: ByteSlice)
 
     /// Stops reading, so that the peer feels it. What has been delivered stays delivered.
     func pauseReading()
@@ -43,4 +45,9 @@ package protocol ByteStream: AnyObject {
 
     /// Ends the stream when the queue has been written and the peer had a moment to read it. Nothing more is received.
     func closeAfterFlush(_ reason: CloseReason)
+}
+
+extension ByteStream {
+    /// Queues a copy of the bytes.
+    package func send(_ bytes: [UInt8]) { send(ByteSlice(copying: bytes)) }
 }

@@ -1,6 +1,7 @@
 // The channel's way through a filter. What the filter has to say leaves once, at the end of the turn; its failures close
 // the channel, after what it still had to say (an alert) is out.
 
+import TandemBytes
 internal import TandemReactor
 
 extension FrameChannel: TurnParticipant {
@@ -43,7 +44,7 @@ extension FrameChannel: TurnParticipant {
     private func flushFilter() {
         guard let filter else { return }
         if filter.isEstablished, !unfiltered.isEmpty {
-            let plaintext = unfiltered.count == 1 ? unfiltered[0] : Array(unfiltered.joined())
+            let plaintext = unfiltered.flatMap { $0.copied() }
             unfiltered = []
             unfilteredBytes = 0
             filtering { filter throws(StreamFilterError) in try filter.write(plaintext) }

@@ -2,6 +2,7 @@
 // enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named reason;
 // what a frame says is for others. Frames go on as the bytes they came in.
 
+internal import TandemBytes
 internal import TandemIdentity
 package import TandemReactor
 package import TandemWire
@@ -38,7 +39,7 @@ package final class FrameChannel {
     var paceTimer: TimerToken?
     var firstFrameTimer: TimerToken?
     /// Frames for the filter: they go through it together at the end of the turn, as few large records.
-    var unfiltered: [[UInt8]] = []
+    var unfiltered: [ByteSlice] = []
     var unfilteredBytes = 0
     var isFilterFlushDue = false
     private(set) var isReadingPaused = false
@@ -84,10 +85,10 @@ package final class FrameChannel {
     /// Queues a frame; it leaves at the end of the turn. A peer with more than the quota waiting is closed.
     package func send(_ frame: Frame) {
         guard phase == .opening || phase == .open else { return }
-        guard queuedBytes + frame.bytes.count <= options.queueQuota else { return close(.slowConsumer) }
+        guard queuedBytes + frame.count <= options.queueQuota else { return close(.slowConsumer) }
         guard filter != nil else { return stream.send(frame.bytes) }
         unfiltered.append(frame.bytes)
-        unfilteredBytes += frame.bytes.count
+        unfilteredBytes += frame.count
         scheduleFilterFlush()
     }
 

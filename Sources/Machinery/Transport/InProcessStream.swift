@@ -3,6 +3,7 @@
 // timing.
 
 internal import Glibc
+package import TandemBytes
 internal import TandemIdentity
 package import TandemReactor
 
@@ -65,9 +66,9 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         endTurnLater()
     }
 
-    package func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle, !bytes.isEmpty else { return }
-        queue.append(bytes)
+        queue.append(bytes.copied())
         queuedBytes += bytes.count
         isCongested = isCongested || queuedBytes > marks.high
         endTurnLater()

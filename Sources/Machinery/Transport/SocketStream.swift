@@ -3,6 +3,7 @@
 // the socket is watched for writing only while it is full. A peer that is gone may have said why: when writing fails, what
 // it sent is still read.
 
+package import TandemBytes
 internal import TandemIdentity
 package import TandemReactor
 
@@ -56,7 +57,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         updateInterest()
     }
 
-    package func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle else { return }
         queue.append(bytes)
         isCongested = isCongested || queue.byteCount > marks.high

@@ -97,7 +97,7 @@ extension HostAppConnection: RelayEndpoint {
     var departedBytes: UInt64 { acceptedBytes }
 
     func send(_ frame: Frame) {
-        acceptedBytes += UInt64(frame.bytes.count)
+        acceptedBytes += UInt64(frame.count)
         channel.send(frame)
     }
 

@@ -28,7 +28,7 @@ final class LinkEndpoint: RelayEndpoint {
     }
 
     func send(_ frame: Frame) {
-        acceptedBytes += UInt64(frame.bytes.count)
+        acceptedBytes += UInt64(frame.count)
         link.send(frame)
     }
 

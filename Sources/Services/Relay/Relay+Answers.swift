@@ -74,7 +74,7 @@ extension Relay {
 
     /// Within the quota; a frame that does not fit is lost, and the end is told that it is too slow.
     func deliver(_ frame: Frame, to port: RelayPort) {
-        guard port.endpoint.isWritable(frame.bytes.count) else {
+        guard port.endpoint.isWritable(frame.count) else {
             counts.shed.add()
             return port.endpoint.overflowed()
         }

@@ -50,12 +50,12 @@ extension Relay {
     ) {
         if let failure = obstacle(envelope, to: destination) { return fail(message, failure, to: origin) }
         let endpoint = destination.endpoint
-        guard endpoint.isWritable(frame.bytes.count) else { return shed(message, from: origin, to: destination) }
+        guard endpoint.isWritable(frame.count) else { return shed(message, from: origin, to: destination) }
         let request = OpenRequest(
             id: message.id, app: message.app, pairing: message.pairing, origin: origin.number,
             destination: destination.number, wantsReply: envelope.wantsReply,
             deadline: scheduler.now + (envelope.deadline ?? Limits.standardDeadline),
-            endOffset: endpoint.acceptedBytes + UInt64(frame.bytes.count))
+            endOffset: endpoint.acceptedBytes + UInt64(frame.count))
         switch ledger.open(request) {
         case .duplicate: return fail(message, .duplicateIdentifier, to: origin)
         case .tooMany: return fail(message, .tooManyRequests, to: origin)

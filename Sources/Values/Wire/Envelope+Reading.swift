@@ -1,12 +1,13 @@
 // From a frame to its envelope: one validation of the payload, then each pair once, with the types of FRM-8 and the
 // table of FRM-10. Every fault names its key. The body stays a slice of the frame.
 
+import TandemBytes
 import TandemPropertyList
 
 extension Envelope {
     /// Reads the envelope of a frame.
     /// - Throws: ``WireError`` naming the first fault.
-    package init(reading frame: Frame) throws(WireError) { try self.init(payload: frame.payload) }
+    package init(reading frame: Frame) throws(WireError) { try self.init(payload: frame.payload.copied()[...]) }
 
     /// Reads an envelope from a frame's payload.
     package init(payload: ArraySlice<UInt8>) throws(WireError) {

@@ -1,5 +1,8 @@
 // One frame as the bytes that travel (FRM-1): a big-endian length and the payload, kept together so that a frame
-// leaves in one write and a forwarded frame leaves as the bytes it came in. It knows nothing of what is inside.
+// leaves in one write and a forwarded frame leaves as the bytes it came in: a slice of the block they were read into.
+// It knows nothing of what is inside.
+
+package import TandemBytes
 
 /// A frame: its four header bytes and its payload.
 package struct Frame: Sendable, Equatable {
@@ -7,25 +10,25 @@ package struct Frame: Sendable, Equatable {
     package static let headerCount = 4
 
     /// Header and payload, as they travel.
-    package let bytes: [UInt8]
+    package let bytes: ByteSlice
 
-    /// The payload alone, sharing the frame's storage.
-    package var payload: ArraySlice<UInt8> { bytes[Self.headerCount...] }
+    /// The payload alone, in the same block.
+    package var payload: ByteSlice { bytes.dropFirst(Self.headerCount) }
 
-    /// The frame of this payload.
+    /// Header and payload together, in bytes.
+    package var count: Int { bytes.count }
+
+    /// The frame of this payload, which is copied.
     /// - Throws: ``WireError/frameLength(_:limit:)`` if the payload is empty or larger than `limit` bytes.
     package init(payload: [UInt8], limit: Int = Limits.frame) throws(WireError) {
         guard (1...limit).contains(payload.count) else {
             throw .frameLength(UInt32(clamping: payload.count), limit: limit)
         }
         let length = UInt32(clamping: payload.count)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.headerCount + payload.count)
-        for shift in [UInt32(24), 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
-        bytes.append(contentsOf: payload)
-        self.bytes = bytes
+        let header = [UInt32(24), 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }
+        bytes = ByteSlice(copying: header + payload)
     }
 
     /// A frame whose header the decoder has checked.
-    init(checkedBytes: ArraySlice<UInt8>) { bytes = Array(checkedBytes) }
+    init(checkedBytes: ByteSlice) { bytes = checkedBytes }
 }

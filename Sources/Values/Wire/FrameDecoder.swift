@@ -2,6 +2,8 @@
 // received, never room for bytes that a header claims, and refuses a wrong length as soon as the header is there.
 // There is no way on after an error: a stream without its frame borders means nothing.
 
+import TandemBytes
+
 /// A resumable cutter of frames.
 package struct FrameDecoder: Sendable {
     /// The largest payload accepted from now on, in bytes.
@@ -34,7 +36,7 @@ package struct FrameDecoder: Sendable {
         guard let length = try payloadCount() else { return nil }
         let count = Frame.headerCount + length
         guard bufferedCount >= count else { return nil }
-        let frame = Frame(checkedBytes: buffer[start..<start + count])
+        let frame = Frame(checkedBytes: ByteSlice(copying: Array(buffer[start..<start + count])))
         start += count
         if start == buffer.count { discardTaken() }
         return frame

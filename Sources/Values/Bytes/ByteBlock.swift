@@ -1,0 +1,41 @@
+// Memory that several holders share without copying: a loop reads into a block, frames are slices of it, and queues keep
+// those slices until the bytes have left. A block is filled from its beginning and only behind what has been given out,
+// so that a slice never changes while anybody holds it. Own class and not an array: an array would copy itself when it
+// is filled while slices of it are held.
+
+/// A fixed number of bytes, shared by reference.
+///
+/// `@unchecked`: the bytes before `filled` never change while the block is shared, and may be read on any thread; `filled`
+/// and the bytes behind it belong to the one thread that fills the block.
+@safe package final class ByteBlock: @unchecked Sendable {
+    package let capacity: Int
+    /// How many bytes from the beginning are given out or reserved.
+    package private(set) var filled = 0
+    private let base: UnsafeMutableRawPointer
+
+    /// A block whose bytes are undefined until they are filled.
+    package init(capacity: Int) {
+        self.capacity = capacity
+        unsafe base = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    deinit { unsafe base.deallocate() }
+
+    /// The room behind what is filled.
+    package var room: Int { capacity - filled }
+
+    /// All of the block's bytes; they live as long as the block, and only its filler writes, only from `filled` on.
+    @unsafe package var bytes: UnsafeMutableRawBufferPointer {
+        unsafe UnsafeMutableRawBufferPointer(start: base, count: capacity)
+    }
+
+    /// Gives out the next bytes of the room, which the caller has filled or will.
+    package func take(_ count: Int) -> ByteSlice {
+        precondition(0 <= count && count <= room, "only what fits can be taken")
+        filled += count
+        return ByteSlice(of: self, from: filled - count, count: count)
+    }
+
+    /// Forgets what was filled; only for who holds the sole reference.
+    package func rewind() { filled = 0 }
+}

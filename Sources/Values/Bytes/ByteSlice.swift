@@ -1,0 +1,75 @@
+// A part of a block: what frames are and queues hold. 16 bytes, made and cut without touching memory; what copies is
+// called so.
+
+/// Some bytes of a block, kept alive with it.
+package struct ByteSlice: Sendable {
+    package let block: ByteBlock
+    private let first: UInt32
+    private let length: UInt32
+
+    /// - Precondition: the range lies in the block.
+    package init(of block: ByteBlock, from start: Int, count: Int) {
+        precondition(0 <= start && 0 <= count && start <= block.capacity - count, "a slice lies in its block")
+        self.block = block
+        first = UInt32(start)
+        length = UInt32(count)
+    }
+
+    /// Copies the bytes into a block of exactly their size.
+    package init(copying bytes: RawSpan) {
+        let block = ByteBlock(capacity: bytes.byteCount)
+        unsafe bytes.withUnsafeBytes { unsafe block.bytes.copyMemory(from: $0) }
+        self = block.take(bytes.byteCount)
+    }
+
+    /// Copies the bytes into a block of exactly their size.
+    package init(copying bytes: [UInt8]) { unsafe self.init(copying: bytes.span.bytes) }
+
+    package var start: Int { Int(first) }
+    package var count: Int { Int(length) }
+    package var end: Int { start + count }
+    package var isEmpty: Bool { length == 0 }
+
+    /// Whether the other slice begins where this one ends.
+    package func isFollowed(by other: ByteSlice) -> Bool { block === other.block && end == other.start }
+
+    /// The first bytes of this slice.
+    package func prefix(_ count: Int) -> ByteSlice { part(from: 0, count: count) }
+
+    /// What follows the first bytes of this slice.
+    package func dropFirst(_ count: Int) -> ByteSlice { part(from: count, count: self.count - count) }
+
+    private func part(from offset: Int, count: Int) -> ByteSlice {
+        precondition(0 <= offset && 0 <= count && offset <= self.count - count, "a part lies in its slice")
+        return ByteSlice(of: block, from: start + offset, count: count)
+    }
+
+    /// Lends the bytes.
+    package func withBytes<Result, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // The initialiser has proved that the range lies in the block, which lives until the body is through.
+        defer { withExtendedLifetime(block) {} }
+        return try body(unsafe RawSpan(_unsafeBytes: unsafeBytes))
+    }
+
+    /// The bytes where they are, for system calls and libraries; they live as long as somebody holds the block.
+    @unsafe package var unsafeBytes: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: block.bytes[start..<end])
+    }
+
+    /// The bytes in memory of the caller's own.
+    package func copied() -> [UInt8] {
+        defer { withExtendedLifetime(block) {} }
+        return unsafe Array(unsafeBytes)
+    }
+}
+
+extension ByteSlice: Equatable {
+    /// Whether the bytes are equal, wherever they are.
+    package static func == (left: Self, right: Self) -> Bool {
+        guard left.count == right.count else { return false }
+        defer { withExtendedLifetime((left.block, right.block)) {} }
+        return unsafe left.unsafeBytes.elementsEqual(right.unsafeBytes)
+    }
+}
