@@ -140,7 +140,7 @@ let testTargets: [Target] = [
         "Wire",
         imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
-    tests("Crypto", imports: ["TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),
+    tests("Crypto", imports: ["TandemBytes", "TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),
     tests("Log", imports: ["TandemIdentity", "TandemLog"]),
     tests("Session", imports: ["TandemSession"] + values),
     tests("Delivery", imports: ["TandemDelivery"] + values),

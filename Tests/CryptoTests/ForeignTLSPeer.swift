@@ -48,7 +48,7 @@ final class ForeignTLSPeer {
     }
 
     /// Carries bytes between this peer and our end until our end fails or both are silent; the error of our end.
-    func run(against end: TLSSession) -> TLSError? {
+    func run(against end: TLSEnd) -> TLSError? {
         do throws(TLSError) {
             try end.start()
             for _ in 0..<20 {

@@ -5,8 +5,8 @@ import TandemCrypto
 import Testing
 
 @Suite struct ForeignTLSPeerTests {
-    private func end(_ side: TLSSession.Side) throws -> TLSSession {
-        try TLSSession(side: side, identity: TestIdentities.identity(.ed25519), peer: .any)
+    private func end(_ side: TLSSession.Side) throws -> TLSEnd {
+        try TLSEnd(side: side, identity: TestIdentities.identity(.ed25519), peer: .any)
     }
 
     @Test func aClientWithoutACertificateIsRefusedByName() throws {
@@ -40,7 +40,7 @@ import Testing
         let directory = OpenSSLCommand()
         let peer = ForeignTLSPeer(serverWithMaximum: TLS1_3_VERSION, directory: directory)
         let pinned = TestKeys.key(.ecdsaP256).publicKey.identifier
-        let client = try TLSSession(
+        let client = try TLSEnd(
             side: .client, identity: TestIdentities.identity(.ed25519), peer: .pinned(pinned))
         #expect(peer.run(against: client)?.name == "wrong-pin")
     }

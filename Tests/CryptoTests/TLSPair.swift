@@ -5,8 +5,8 @@ import TandemIdentity
 import Testing
 
 final class TLSPair {
-    let client: TLSSession
-    let server: TLSSession
+    let client: TLSEnd
+    let server: TLSEnd
     /// What each end failed with, if it did.
     private(set) var clientError: TLSError?
     private(set) var serverError: TLSError?
@@ -19,8 +19,8 @@ final class TLSPair {
         client clientIdentity: TLSIdentity, expecting clientRule: TLSPeerRule, server serverIdentity: TLSIdentity,
         expecting serverRule: TLSPeerRule
     ) throws {
-        client = try TLSSession(side: .client, identity: clientIdentity, peer: clientRule)
-        server = try TLSSession(side: .server, identity: serverIdentity, peer: serverRule)
+        client = try TLSEnd(side: .client, identity: clientIdentity, peer: clientRule)
+        server = try TLSEnd(side: .server, identity: serverIdentity, peer: serverRule)
     }
 
     /// Starts both ends and carries bytes until both are silent.
@@ -42,7 +42,7 @@ final class TLSPair {
         Issue.record("the two ends never fell silent")
     }
 
-    func deliver(_ bytes: [UInt8], to end: TLSSession) -> TLSError? {
+    func deliver(_ bytes: [UInt8], to end: TLSEnd) -> TLSError? {
         attempt { () throws(TLSError) in
             for start in stride(from: 0, to: bytes.count, by: min(pieceCount, max(1, bytes.count))) {
                 try end.receive(Array(bytes[start..<min(bytes.count, start + min(pieceCount, bytes.count))]))
@@ -55,22 +55,6 @@ final class TLSPair {
             try body()
             return nil
         } catch { return error }
-    }
-}
-
-extension TLSSession {
-    func receive(_ bytes: [UInt8]) throws(TLSError) {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(TLSError) in try self.receive(buffer) }
-        }
-        try result.get()
-    }
-
-    func write(_ bytes: [UInt8]) throws(TLSError) {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(TLSError) in try self.write(buffer) }
-        }
-        try result.get()
     }
 }
 

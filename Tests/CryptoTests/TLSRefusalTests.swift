@@ -44,7 +44,7 @@ import Testing
         "GET / HTTP/1.1\r\n\r\n", "<?xml version=\"1.0\"?><plist/>", "bplist00", "\0\0\0\u{4}abcd", "\u{16}\u{3}\u{1}x",
     ])
     func plainBytesAreNotTLS(text: String) throws {
-        let server = try TLSSession(side: .server, identity: TestIdentities.identity(.ed25519), peer: .any)
+        let server = try TLSEnd(side: .server, identity: TestIdentities.identity(.ed25519), peer: .any)
         try server.start()
         let noise = Array(text.utf8) + [UInt8](repeating: 0x20, count: 600)
         do throws(TLSError) {
@@ -57,7 +57,7 @@ import Testing
     @Test func randomBytesNeverEstablishNorTrap() throws {
         let identity = try TestIdentities.identity(.ed25519)
         for round in 0..<300 {
-            let end = try TLSSession(side: round.isMultiple(of: 2) ? .server : .client, identity: identity, peer: .any)
+            let end = try TLSEnd(side: round.isMultiple(of: 2) ? .server : .client, identity: identity, peer: .any)
             try end.start()
             var noise = SecureRandom.bytes(600)
             if round.isMultiple(of: 3) { noise.replaceSubrange(0..<3, with: [22, 3, 1]) }

@@ -1,6 +1,7 @@
 // TLS between two ends that know each other: what goes in comes out, both name each other's key, and the ends close
 // properly (PAR-1).
 
+import TandemBytes
 import TandemCrypto
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
         #expect(binding.count == 32)
         #expect(try first.server.channelBinding() == binding)
         #expect(try second.client.channelBinding() != binding)
-        #expect(try first.server.exporter(label: "EXPORTER-other", context: [1], count: 16).count == 16)
+        #expect(try first.server.session.exporter(label: "EXPORTER-other", context: [1], count: 16).count == 16)
     }
 
     @Test func noExporterAndNoPlaintextBeforeTheHandshakeIsDone() throws {
@@ -81,6 +82,64 @@ import Testing
         pair.carry()
         #expect(pair.server.takePlaintext() == [1])
         #expect(toClient == 0)
+    }
+
+    @Test func manySmallWritesLeaveAsOneRecord() throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        for number in 0..<20 { try pair.client.add([UInt8(number), 0, 0]) }
+        try pair.client.flush()
+        let output = pair.client.takeOutput()
+        #expect(output.count == 60 + Self.recordOverhead)
+        #expect(pair.deliver(output, to: pair.server) == nil)
+        #expect(pair.server.takePlaintext().count == 60)
+    }
+
+    @Test(arguments: [1, 300, 4096, 16384, 16385, 40_000])
+    func writesOfAnySizeLeaveAsFullRecords(size: Int) throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        let sent = (0..<7).flatMap { _ in SecureRandom.bytes(size) }
+        for start in stride(from: 0, to: sent.count, by: size) {
+            try pair.client.add(Array(sent[start..<start + size]))
+        }
+        try pair.client.flush()
+        let output = pair.client.takeOutput()
+        let records = (output.count - sent.count) / Self.recordOverhead
+        #expect(records <= 2 * (sent.count / 16384) + 1)
+        #expect(pair.deliver(output, to: pair.server) == nil)
+        #expect(pair.server.takePlaintext() == sent)
+    }
+
+    /// Header, inner type and tag.
+    private static let recordOverhead = 22
+
+    @Test func sessionsOfOneThreadShareTheirMemory() throws {
+        let workspace = TLSWorkspace()
+        let identity = try TestIdentities.identity(.ed25519)
+        var blocks: Set<ObjectIdentifier> = []
+        for _ in 0..<20 {
+            let client = try TLSSession(side: .client, identity: identity, peer: .any, workspace: workspace)
+            try client.start()
+            client.takeOutput { blocks.insert(ObjectIdentifier($0.block)) }
+        }
+        #expect(blocks.count == 1)
+    }
+
+    @Test func memoryThatSomebodyHoldsIsNotWrittenAgain() throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        var held: [ByteSlice] = []
+        var copies: [[UInt8]] = []
+        for _ in 0..<50 {
+            try pair.client.write(SecureRandom.bytes(5000))
+            pair.client.session.takeOutput { output in
+                held.append(output)
+                copies.append(output.copied())
+            }
+        }
+        #expect(held.map { $0.copied() } == copies)
+        #expect(Set(held.map { ObjectIdentifier($0.block) }).count < 10)
     }
 
     @Test func aCloseIsSeenByThePeerAndEndsWriting() throws {

@@ -18,6 +18,7 @@ final class RawPeer: ByteStreamDelegate {
     var device: UniqueIdentifier?
     /// What is to be sent once TLS is up.
     private var waiting: [[UInt8]] = []
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 20_000, alignment: 16)
 
     /// Without an identity the peer sends plain bytes.
     init(over stream: InProcessStream, identity: TLSIdentity? = nil, side: TLSSession.Side = .client) throws {
@@ -29,11 +30,20 @@ final class RawPeer: ByteStreamDelegate {
         flush()
     }
 
+    deinit { room.deallocate() }
+
     /// Sends plain bytes, inside TLS if there is any.
     func send(_ bytes: [UInt8]) {
         guard let tls else { return stream.send(bytes) }
         guard tls.isEstablished else { return waiting.append(bytes) }
         bytes.withUnsafeBytes { buffer in _ = try? tls.write(buffer) }
+        try? tls.flush()
+        flush()
+    }
+
+    /// Ends TLS and leaves the stream open.
+    func sayGoodbye() {
+        tls?.close()
         flush()
     }
 
@@ -45,8 +55,7 @@ final class RawPeer: ByteStreamDelegate {
 
     private func flush() {
         guard let tls else { return }
-        let output = tls.takeOutput()
-        if !output.isEmpty { stream.send(output) }
+        tls.takeOutput { stream.send($0) }
         guard tls.isEstablished, !waiting.isEmpty else { return }
         let bytes = waiting.joined()
         waiting = []
@@ -55,12 +64,21 @@ final class RawPeer: ByteStreamDelegate {
 
     func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
         guard let tls else { return }
-        try? tls.receive(bytes)
-        decoder.append(tls.takePlaintext())
+        tls.withInput(bytes) { while readOnce(tls) {} }
         while let frame = try? decoder.next() {
             if let envelope = try? Envelope(reading: frame) { received.append(envelope) }
         }
         flush()
+    }
+
+    private func readOnce(_ tls: TLSSession) -> Bool {
+        guard let progress = try? tls.read(into: room) else { return false }
+        switch progress {
+        case .plaintext(let count): decoder.append(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
+        case .established: break
+        case .needsMore, .ended: return false
+        }
+        return true
     }
 
     func streamDidDrain(_ stream: any ByteStream) {}

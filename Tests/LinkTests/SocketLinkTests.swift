@@ -20,8 +20,7 @@ import Testing
         kind == "unix" ? .unix(path: directory.path("device.sock")) : try SocketAddress("127.0.0.1:0")
     }
 
-    @Test(arguments: ["unix", "tcp"])
-    func devicesLinkAndExchangeFramesOverSockets(kind: String) throws {
+    private func linkedDevices(_ kind: String) throws -> (TestDevice, TestDevice, LinkDialer) {
         let primary = try TestDevice("gateway", on: loop)
         let secondary = try TestDevice("panel", on: loop)
         let pairing = UniqueIdentifier.random()
@@ -33,6 +32,13 @@ import Testing
             record: { [weak secondary] in secondary?.registry[pairing] })
         dialer.start()
         loop.run { secondary.ready.count == 1 && primary.ready.count == 1 }
+        return (primary, secondary, dialer)
+    }
+
+    @Test(arguments: ["unix", "tcp"])
+    func devicesLinkAndExchangeFramesOverSockets(kind: String) throws {
+        let (primary, secondary, dialer) = try linkedDevices(kind)
+        let pairing = try #require(secondary.link).pairing
         let app = try ApplicationIdentifier("com.example.lights")
         secondary.link?.send(Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1, 2, 3]))
         loop.run { primary.received.count == 1 }
@@ -41,6 +47,21 @@ import Testing
         loop.run { !secondary.closed.isEmpty }
         #expect(secondary.closed == [.endedByPeer(.stopping)])
         #expect(primary.received.first?.body == [1, 2, 3])
+        primary.acceptor.close()
+    }
+
+    @Test func theFramesOfATurnLeaveWithOneWrite() throws {
+        let (primary, secondary, dialer) = try linkedDevices("tcp")
+        let app = try ApplicationIdentifier("com.example.lights")
+        let pairing = try #require(secondary.link).pairing
+        let frame = try Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1, 2, 3]).frame()
+        let counts = SystemCallCounter.counting {
+            for _ in 0..<40 { secondary.link?.send(frame) }
+            loop.runOnce()
+        }
+        #expect(counts.writes == 1)
+        loop.run { primary.received.count == 40 }
+        dialer.stop()
         primary.acceptor.close()
     }
 

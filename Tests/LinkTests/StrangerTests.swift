@@ -36,6 +36,21 @@ import Testing
         #expect(device.acceptor.unknownConnections == 0)
     }
 
+    @Test func anEndWithoutTLSGoodbyeIsNamedTruncatedAndOneWithItIsNot() throws {
+        let device = try primary()
+        let rude = try stranger(at: device)
+        network.scheduler.run()
+        rude.stream.close(.closedHere)
+        network.scheduler.run()
+        #expect(device.failures.map(\.reason.name) == ["truncated"])
+        let polite = try stranger(at: device)
+        network.scheduler.run()
+        polite.sayGoodbye()
+        network.scheduler.run()
+        #expect(polite.isClosed)
+        #expect(device.failures.map(\.reason.name) == ["truncated", "closed-by-peer"])
+    }
+
     @Test(
         arguments: [
             [0xFF, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0x10, 0x01], [0x3C, 0x3F, 0x78, 0x6D],

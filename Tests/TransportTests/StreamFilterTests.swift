@@ -1,5 +1,6 @@
 // A channel through a filter: opened by the handshake, one output for each turn, and a failure that still says goodbye.
 
+import TandemBytes
 import TandemReactor
 import TandemTestSupport
 import TandemTransport
@@ -9,21 +10,40 @@ import Testing
 /// Stands in for TLS: each side says hello, then every byte is inverted; a zero byte is a forgery.
 private final class InvertingFilter: StreamFilter {
     private(set) var isEstablished = false
+    private var input: [UInt8] = []
     private var output: [UInt8] = []
-    private var plaintext: [UInt8] = []
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
     private(set) var writes = 0
+    private var hasPeerEnded = false
+
+    deinit { room.deallocate() }
 
     func start() { output += Bytes.text("H") }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(StreamFilterError) {
-        var bytes = Array(bytes)
+    func withInput(_ bytes: UnsafeRawBufferPointer, _ body: () -> Void) {
+        input += bytes
+        body()
+        input = []
+    }
+
+    /// "H" is the hello, "E" the end, in pieces of their own.
+    func read() throws(StreamFilterError) -> StreamFilterProgress {
+        guard let first = input.first else { return .needsMore }
         if !isEstablished {
-            guard bytes.first == UInt8(ascii: "H") else { throw refuse("no hello") }
+            guard first == UInt8(ascii: "H") else { throw refuse("no hello") }
             isEstablished = true
-            bytes.removeFirst()
+            input.removeFirst()
+            return .established
         }
-        guard !bytes.contains(0) else { throw refuse("forged") }
-        plaintext += bytes.map { ~$0 }
+        guard !input.contains(0) else { throw refuse("forged") }
+        hasPeerEnded = input == Bytes.text("E")
+        return hasPeerEnded ? .ended : plaintext()
+    }
+
+    private func plaintext() -> StreamFilterProgress {
+        room.copyBytes(from: input.map { ~$0 })
+        defer { input = [] }
+        return .plaintext(UnsafeRawBufferPointer(rebasing: room.prefix(input.count)))
     }
 
     private func refuse(_ reason: String) -> StreamFilterError {
@@ -31,22 +51,24 @@ private final class InvertingFilter: StreamFilter {
         return StreamFilterError(reason)
     }
 
-    func takePlaintext() -> [UInt8] {
-        defer { plaintext = [] }
-        return plaintext
+    func receiveEnd() throws(StreamFilterError) {
+        if isEstablished, !hasPeerEnded { throw StreamFilterError("cut off") }
     }
 
-    func write(_ plaintext: [UInt8]) {
+    func write(_ frames: [ByteSlice]) {
         writes += 1
-        output += plaintext.map { ~$0 }
+        for frame in frames { output += frame.copied().map { ~$0 } }
     }
 
-    func takeOutput() -> [UInt8] {
-        defer { output = [] }
-        return output
+    func takeOutput(_ body: (ByteSlice) -> Void) {
+        if !output.isEmpty { body(ByteSlice(copying: output)) }
+        output = []
     }
 
-    func finish() { output += Bytes.text("BYE") }
+    func finish() {
+        output += Bytes.text("BYE")
+        hasPeerEnded = true
+    }
 }
 
 @Suite struct StreamFilterTests {
@@ -114,6 +136,42 @@ private final class InvertingFilter: StreamFilter {
         #expect(seen.bytes == Bytes.text("H") + Bytes.frame([5]).map { ~$0 } + Bytes.text("BYE"))
         #expect(recorder.closeReasons == [.closedHere])
         #expect(seen.closeReasons == [.closedByPeer])
+    }
+
+    @Test func thePeersGoodbyeClosesTheChannelAtOnce() {
+        send(Bytes.text("H"))
+        send(Bytes.text("E"))
+        #expect(recorder.closeReasons == [.closedByPeer])
+        #expect(seen.bytes == Bytes.text("HBYE"))
+    }
+
+    @Test func aGoodbyeInTheMiddleOfAFrameIsTruncation() {
+        send(Bytes.text("H") + Bytes.frame([5, 6]).dropLast().map { ~$0 })
+        send(Bytes.text("E"))
+        #expect(recorder.closeReasons == [.truncatedFrame])
+    }
+
+    @Test func anEndWithoutTheFiltersGoodbyeIsNamed() {
+        send(Bytes.text("H") + Bytes.frame([5]).map { ~$0 })
+        peer.close(.closedHere)
+        scheduler.run()
+        #expect(recorder.payloads == [[5]])
+        #expect(recorder.closeReasons == [.filterFailed("cut off")])
+    }
+
+    @Test func aPausedReaderGetsItsFramesBeforeTheEnd() {
+        send(Bytes.text("H"))
+        recorder.onFrame = { channel, _ in channel.pauseReading() }
+        send((Bytes.frame([5]) + Bytes.frame([6])).map { ~$0 })
+        send(Bytes.text("E"))
+        peer.close(.closedHere)
+        scheduler.run()
+        #expect(recorder.payloads == [[5]])
+        recorder.onFrame = nil
+        channel.resumeReading()
+        scheduler.run()
+        #expect(recorder.payloads == [[5], [6]])
+        #expect(recorder.closeReasons == [.closedByPeer])
     }
 
     @Test func bytesThatAreNoHandshakeNeverOpen() {

@@ -1,24 +1,63 @@
-// The channel's way through a filter. What the filter has to say leaves once, at the end of the turn; its failures close
-// the channel, after what it still had to say (an alert) is out.
+// The channel's way through a filter. Plain bytes are accepted where the filter put them; frames that one turn queues go
+// through it together at the end of the turn, and leave as one write. The filter's failures close the channel, after what
+// it still had to say (an alert) is out.
 
-import TandemBytes
+internal import TandemBytes
 internal import TandemReactor
+internal import TandemWire
 
 extension FrameChannel: TurnParticipant {
     func startFilter() {
         filtering { filter throws(StreamFilterError) in try filter.start() }
-        scheduleFilterFlush()
+        sendOutput()
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer, through filter: any StreamFilter) {
-        filtering { filter throws(StreamFilterError) in try filter.receive(bytes) }
-        scheduleFilterFlush()
-        if phase == .opening, filter.isEstablished { opened() }
-        guard phase == .open else { return }
-        var plaintext: [UInt8] = []
-        filtering { filter throws(StreamFilterError) in plaintext = try filter.takePlaintext() }
-        guard phase == .open, !plaintext.isEmpty else { return }
-        plaintext.withUnsafeBytes { accept($0) }
+        filter.withInput(bytes) {
+            while phase == .opening || phase == .open, readOnce() {}
+        }
+    }
+
+    /// One step of reading; whether another may bring more.
+    private func readOnce() -> Bool {
+        var progress = StreamFilterProgress.needsMore
+        filtering { filter throws(StreamFilterError) in progress = try filter.read() }
+        // Before anyone else is called, whose filter may share the memory that this is in.
+        sendOutput()
+        switch progress {
+        case .needsMore: return false
+        case .established: filterOpened()
+        case .plaintext(let bytes): accept(bytes)
+        case .ended:
+            peerEnded()
+            return false
+        }
+        return true
+    }
+
+    private func filterOpened() {
+        if !unfiltered.isEmpty { scheduleFilterFlush() }
+        opened()
+    }
+
+    /// Nothing more will come and nobody is left to read: no waiting for the stream to say the same. Who has paused
+    /// gets first what is here already, and the stream's own end after that.
+    private func peerEnded() {
+        guard !isReadingPaused else { return }
+        finishFilter()
+        guard phase != .closed else { return }
+        phase = .closed
+        stream.closeAfterFlush(ended())
+    }
+
+    /// How the stream's end is told: cut off inside TLS, inside a frame, or between two of them.
+    func ended() -> CloseReason {
+        do throws(StreamFilterError) {
+            try filter?.receiveEnd()
+        } catch {
+            return .filterFailed(error.description)
+        }
+        return decoder.bufferedCount > 0 ? .truncatedFrame : .closedByPeer
     }
 
     func scheduleFilterFlush() {
@@ -38,23 +77,25 @@ extension FrameChannel: TurnParticipant {
         guard let filter else { return }
         flushFilter()
         filter.finish()
-        sendOutput(of: filter)
+        sendOutput()
     }
 
     private func flushFilter() {
-        guard let filter else { return }
-        if filter.isEstablished, !unfiltered.isEmpty {
-            let plaintext = unfiltered.flatMap { $0.copied() }
-            unfiltered = []
-            unfilteredBytes = 0
-            filtering { filter throws(StreamFilterError) in try filter.write(plaintext) }
-        }
-        if phase != .closed { sendOutput(of: filter) }
+        guard filter?.isEstablished == true, !unfiltered.isEmpty else { return }
+        let frames = unfiltered
+        unfiltered.removeAll(keepingCapacity: frames.count <= Self.slotsKept)
+        unfilteredBytes = 0
+        filtering { filter throws(StreamFilterError) in try filter.write(frames) }
+        sendOutput()
     }
 
-    private func sendOutput(of filter: any StreamFilter) {
-        let output = filter.takeOutput()
-        if !output.isEmpty { stream.send(output) }
+    /// Kept for the next turn's frames; more would be memory for idle channels.
+    private static var slotsKept: Int { 8 }
+
+    /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
+    private func sendOutput() {
+        let isBehind = stream.queuedBytes > 0
+        filter?.takeOutput { stream.send(isBehind ? ByteSlice(copying: $0.copied()) : $0) }
     }
 
     private func filtering(_ step: (any StreamFilter) throws(StreamFilterError) -> Void) {
@@ -62,7 +103,7 @@ extension FrameChannel: TurnParticipant {
         do throws(StreamFilterError) {
             try step(filter)
         } catch {
-            sendOutput(of: filter)
+            sendOutput()
             phase = .closed
             stream.closeAfterFlush(.filterFailed(error.description))
         }

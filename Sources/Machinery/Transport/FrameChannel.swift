@@ -178,9 +178,8 @@ extension FrameChannel: ByteStreamDelegate {
     package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
         phase = .closed
         for timer in [paceTimer, firstFrameTimer] { if let timer { scheduler.cancel(timer) } }
-        let isTruncated = reason == .closedByPeer && decoder.bufferedCount > 0
         let delegate = delegate
         self.delegate = nil
-        delegate?.channel(self, didCloseWith: isTruncated ? .truncatedFrame : reason)
+        delegate?.channel(self, didCloseWith: reason == .closedByPeer ? ended() : reason)
     }
 }

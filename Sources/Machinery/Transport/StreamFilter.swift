@@ -1,11 +1,26 @@
 // What may stand between a stream and its frames: TLS, as bytes in and bytes out. Transport knows no cryptography; the
-// room that joins the two hands a filter in.
+// room that joins the two hands a filter in. Bytes are lent both ways, so that a filter needs no buffers of its own; what
+// it has to say to the peer is taken after each call, because filters may share the memory that they write it into.
+
+package import TandemBytes
 
 /// Why a filter refused: text for logs, never sent to the peer.
 package struct StreamFilterError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
+}
+
+/// What one step of reading through a filter came to.
+package enum StreamFilterProgress {
+    /// The handshake is over; there may be more to read.
+    case established
+    /// Plain bytes, lent until the filter's next step; there may be more to read.
+    case plaintext(UnsafeRawBufferPointer)
+    /// All input is taken.
+    case needsMore
+    /// The peer has said that nothing more will come.
+    case ended
 }
 
 /// Turns the stream's bytes into plain bytes and back; confined to the channel's thread.
@@ -16,17 +31,21 @@ package protocol StreamFilter: AnyObject {
     /// Begins; a client's first bytes are in the output then.
     func start() throws(StreamFilterError)
 
-    /// Takes bytes from the stream.
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(StreamFilterError)
+    /// Lends bytes from the stream to the steps that the body takes, until one needs more.
+    func withInput(_ bytes: UnsafeRawBufferPointer, _ body: () -> Void)
 
-    /// The plain bytes that have come since the last call; empty if none.
-    func takePlaintext() throws(StreamFilterError) -> [UInt8]
+    /// One step of reading.
+    func read() throws(StreamFilterError) -> StreamFilterProgress
 
-    /// Takes plain bytes for the peer.
-    func write(_ plaintext: [UInt8]) throws(StreamFilterError)
+    /// The stream has ended.
+    /// - Throws: if the peer had not said so through the filter: the last bytes may be missing.
+    func receiveEnd() throws(StreamFilterError)
 
-    /// The bytes for the stream since the last call; empty if none.
-    func takeOutput() -> [UInt8]
+    /// Takes frames for the peer: all that a turn has queued.
+    func write(_ frames: [ByteSlice]) throws(StreamFilterError)
+
+    /// Gives out the bytes for the stream since the last call, if there are any.
+    func takeOutput(_ body: (ByteSlice) -> Void)
 
     /// Puts the closing message into the output.
     func finish()

@@ -50,6 +50,8 @@ package final class LinkContext {
     package let identity: TLSIdentity
     package let device: LinkDevice
     package let log: LogHandler
+    /// What its connections share while they work.
+    let memory = LinkMemory()
     /// The ready links.
     package let links = LinkTable()
     /// Owned by whoever owns this context.

@@ -1,17 +1,28 @@
 // TLS as what stands between a stream and its frames: Crypto's session in Transport's socket. It keeps the typed error,
 // because a closed connection must be told by its cause (wrong pin, no TLS at all), not by a text.
 
+import TandemBytes
 import TandemCrypto
 import TandemTransport
+
+/// The memory that the device connections of one loop share while they work; an idle connection has none of its own.
+final class LinkMemory {
+    let workspace = TLSWorkspace()
+    let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    deinit { plaintext.deallocate() }
+}
 
 /// One connection's TLS; confined to the connection's loop.
 final class TLSFilter: StreamFilter {
     private let session: TLSSession
+    private let memory: LinkMemory
     /// Why TLS ended, if it failed.
     private(set) var error: TLSError?
 
-    init(side: TLSSession.Side, identity: TLSIdentity, peer: TLSPeerRule) throws(TLSError) {
-        session = try TLSSession(side: side, identity: identity, peer: peer)
+    init(side: TLSSession.Side, identity: TLSIdentity, peer: TLSPeerRule, memory: LinkMemory) throws(TLSError) {
+        session = try TLSSession(side: side, identity: identity, peer: peer, workspace: memory.workspace)
+        self.memory = memory
     }
 
     var isEstablished: Bool { session.isEstablished }
@@ -26,26 +37,37 @@ final class TLSFilter: StreamFilter {
         try named { () throws(TLSError) in try session.start() }
     }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(StreamFilterError) {
-        try named { () throws(TLSError) in try session.receive(bytes) }
-    }
+    func withInput(_ bytes: UnsafeRawBufferPointer, _ body: () -> Void) { session.withInput(bytes, body) }
 
-    func takePlaintext() -> [UInt8] { session.takePlaintext() }
-
-    func write(_ plaintext: [UInt8]) throws(StreamFilterError) {
-        let result = plaintext.withUnsafeBytes { bytes in
-            Result { () throws(TLSError) in try session.write(bytes) }
+    func read() throws(StreamFilterError) -> StreamFilterProgress {
+        let progress = try named { () throws(TLSError) in try session.read(into: memory.plaintext) }
+        return switch progress {
+        case .established: .established
+        case .plaintext(let count): .plaintext(UnsafeRawBufferPointer(rebasing: memory.plaintext.prefix(count)))
+        case .needsMore: .needsMore
+        case .ended: .ended
         }
-        try named { () throws(TLSError) in try result.get() }
     }
 
-    func takeOutput() -> [UInt8] { session.takeOutput() }
+    func receiveEnd() throws(StreamFilterError) {
+        guard session.isEstablished else { return }
+        try named { () throws(TLSError) in try session.receiveEnd() }
+    }
+
+    func write(_ frames: [ByteSlice]) throws(StreamFilterError) {
+        try named { () throws(TLSError) in
+            for frame in frames { try session.write(frame.unsafeBytes) }
+            try session.flush()
+        }
+    }
+
+    func takeOutput(_ body: (ByteSlice) -> Void) { session.takeOutput(body) }
 
     func finish() { session.close() }
 
-    private func named(_ body: () throws(TLSError) -> Void) throws(StreamFilterError) {
+    private func named<Result>(_ body: () throws(TLSError) -> Result) throws(StreamFilterError) -> Result {
         do throws(TLSError) {
-            try body()
+            return try body()
         } catch {
             self.error = self.error ?? error
             throw StreamFilterError("\(error.name): \(error)")
