@@ -47,6 +47,41 @@ import Testing
         #expect(try PropertyListReader.read(RawPropertyList([[0xD1, 1, 1], [0x51, 0x61]]).bytes) == ["a": "a"])
     }
 
+    /// A key as an object: of ASCII characters, or of UTF-16 code units.
+    private static func object(_ key: String) -> [UInt8] {
+        let isASCII = key.utf8.allSatisfy { $0 < 0x80 }
+        let content = isASCII ? Array(key.utf8) : key.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        return [isASCII ? 0x5F : 0x6F, 0x10, UInt8(isASCII ? content.count : content.count / 2)] + content
+    }
+
+    @Test func anyKeysInAnyOrderAreUniqueAndSortedOrRefused() throws {
+        var generator = SeededGenerator(seed: 20_261_121)
+        let pieces = ["a", "b", "aaaa", "aaaaaaaa", "\u{7F}", "\u{e9}", "\u{FFFD}", "\u{1F600}"]
+        var refused = 0
+        for _ in 0..<4000 {
+            let keys = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
+                (0...Int.random(in: 0...4, using: &generator)).map { _ in pieces.randomElement(using: &generator) ?? ""
+                }
+                .joined()
+            }
+            let numbers = keys.indices.map { UInt8($0 + 1) }
+            let list = RawPropertyList(
+                [[0xD0 | UInt8(keys.count)] + numbers + keys.map { _ in UInt8(keys.count + 1) }]
+                    + keys.map(Self.object) + [[0x09]]
+            ).with { $0.offsetSize = 2 }
+            let sorted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            if zip(sorted, sorted.dropFirst()).contains(where: { $0.utf8.elementsEqual($1.utf8) }) {
+                #expect(refusal(of: list.bytes) == .duplicateKey, "\(keys)")
+                refused += 1
+            } else {
+                #expect(try PropertyListReader.readDictionary(list.bytes).keys == sorted, "\(keys)")
+                let view = try PropertyListView(list.bytes)
+                #expect(keys.allSatisfy { view[$0]?.booleanValue == true }, "\(keys)")
+            }
+        }
+        #expect((100..<3900).contains(refused))
+    }
+
     @Test func settingAndRemovingKeepsTheOrder() {
         var dictionary = PropertyListDictionary()
         dictionary["b"] = 1

@@ -14,40 +14,25 @@ package struct FlatDictionary: Sendable {
         case container
     }
 
-    private let bytes: ByteView
-    private let table: ObjectTable
-    private let root: Container
+    private let root: PropertyListView
 
     /// - Throws: ``PropertyListError``, also if the root is not a dictionary.
     package init(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) throws(PropertyListError) {
-        self.bytes = ByteView(bytes)
-        let validation = try PropertyListValidation(self.bytes, limits: limits)
-        table = validation.table
-        guard let root = validation.containers.first, root.object == table.top, root.isDictionary else {
-            throw PropertyListError(.rootNotDictionary, at: .byte(0))
-        }
-        self.root = root
+        root = try PropertyListView(bytes, limits: limits)
+        guard root.isDictionary else { throw PropertyListError(.rootNotDictionary, at: .byte(0)) }
     }
 
     /// Number of pairs.
     package var count: Int { root.count }
 
     /// The key at a position below ``count``, in the order of the bytes.
-    package func key(at position: Int) throws(PropertyListError) -> String { try header(position).string(in: bytes) }
+    package func key(at position: Int) throws(PropertyListError) -> String { root.key(at: position) ?? "" }
 
     /// The value at a position below ``count``. Text is made anew by each call.
     package func value(at position: Int) throws(PropertyListError) -> Value {
-        value(try header(root.count + position))
-    }
-
-    private func header(_ reference: Int) throws(PropertyListError) -> ObjectHeader {
-        let object = root.reference(reference, in: bytes, table: table)
-        return try ObjectHeader(object: object, in: bytes, table: table)
-    }
-
-    private func value(_ header: ObjectHeader) -> Value {
-        if header.kind == .data { return .data(bytes[header.content..<header.end]) }
-        return switch header.scalar(in: bytes) {
+        guard let value = root[position] else { return .container }
+        if let data = value.dataBytes { return .data(data) }
+        return switch value.scalar {
         case .boolean(let value): .boolean(value)
         case .integer(let value): .integer(value)
         case .string(let value): .string(value)

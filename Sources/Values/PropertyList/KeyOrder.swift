@@ -1,114 +1,108 @@
 // The order of dictionary keys (FRM-6 j): that of their Unicode scalars, which is that of their UTF-8 bytes, read from
 // the stored bytes without making strings. A dictionary written in that order is proved unique by looking at
-// neighbours. If one is not, or if dictionaries share their keys, each key object of the whole property list gets a
-// rank, sorted once: then any number of dictionaries with long keys costs comparisons of integers.
+// neighbours. If one is not, each key object of the whole property list gets a rank, sorted once: then any number of
+// dictionaries that share long keys costs comparisons of integers.
 
-struct KeyOrder: Sendable {
+struct KeyOrder {
     /// For each object its place among the keys, equal texts sharing one; empty if neighbours told enough.
     private(set) var ranks: [Int] = []
 
-    /// Checks keys and marks the dictionaries that are out of order.
-    init(_ containers: inout [Container], in bytes: ByteView, table: ObjectTable) throws(PropertyListError) {
-        let references = containers.reduce(0) { $0 + ($1.isDictionary ? $1.count : 0) }
-        let keys = try Self.keys(containers, in: bytes, table: table)
-        // Keys that several dictionaries share are cheaper to rank once than to compare each time.
-        var isRanked = references > 2 * keys.count
-        if !isRanked {
-            for index in containers.indices where containers[index].isDictionary {
-                containers[index].isSorted = try Self.isSorted(containers[index], in: bytes, table: table)
-                if !containers[index].isSorted { isRanked = true }
+    private enum Finding {
+        case ascending, unsorted
+        case unfit(object: Int)
+    }
+
+    /// Checks keys and marks the dictionaries that are in order.
+    init(
+        _ entries: inout MutableSpan<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable
+    ) throws(PropertyListError) {
+        var isRanked = false
+        for object in entries.indices where entries[object].kind == .dictionary {
+            switch Self.finding(entries[object], entries.span, bytes, table) {
+            case .ascending: entries[object].isFit = true
+            case .unsorted: isRanked = true
+            case .unfit(let key):
+                let place = PropertyListError.Place.object(key, byte: table.offset(of: key, in: bytes))
+                throw PropertyListError(entries[key].keyFault(in: bytes), at: place)
             }
         }
-        guard isRanked else { return }
-        ranks = Self.ranks(keys, in: bytes, table: table)
-        for index in containers.indices where containers[index].isDictionary {
-            containers[index].isSorted = try isSortedByRank(containers[index], in: bytes, table: table)
+        if isRanked { try rank(entries.span, bytes, table) }
+    }
+
+    @inline(__always)
+    private static func finding(
+        _ dictionary: ObjectEntry, _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable
+    ) -> Finding {
+        let keys = bytes.extracting(dictionary.content..<dictionary.content + dictionary.count * table.referenceSize)
+        switch table.referenceSize {
+        case 1: return finding(keys, size: 1, entries, bytes)
+        case 2: return finding(keys, size: 2, entries, bytes)
+        default: return finding(keys, size: table.referenceSize, entries, bytes)
         }
     }
 
-    /// Each key object once, checked.
-    private static func keys(
-        _ containers: [Container], in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) -> [(object: Int, header: ObjectHeader)] {
-        var isKnown = Array(repeating: false, count: table.count)
-        var keys: [(object: Int, header: ObjectHeader)] = []
-        for container in containers where container.isDictionary {
-            for index in 0..<container.count {
-                let object = container.reference(index, in: bytes, table: table)
-                guard !isKnown[object] else { continue }
-                isKnown[object] = true
-                let header = try ObjectHeader(object: object, in: bytes, table: table)
-                if let fault = header.keyFault(in: bytes) {
-                    throw PropertyListError(fault, at: .object(object, byte: table.offset(of: object, in: bytes)))
-                }
-                keys.append((object, header))
+    @inline(__always)
+    private static func finding(
+        _ keys: RawSpan, size: Int, _ entries: Span<ObjectEntry>, _ bytes: RawSpan
+    ) -> Finding {
+        var isAscending = true
+        var (last, lastStart, offset) = (0, 0 as UInt64, 0)
+        while offset < keys.byteCount {
+            let key = Int(truncatingIfNeeded: keys.reference(at: offset, size: size))
+            // Mostly the first characters decide. They are no 0, so that a shorter key is before what it begins.
+            let start = entries[key].start
+            if start <= lastStart {
+                guard entries[key].isKey else { return .unfit(object: key) }
+                isAscending = isAscending && (offset == 0 || entries[last].compare(entries[key], in: bytes) < 0)
+            }
+            (last, lastStart) = (key, start == 0 ? .max : start)
+            offset &+= size
+        }
+        return isAscending ? .ascending : .unsorted
+    }
+
+    /// Ranks all keys and finds the dictionary that has one twice.
+    private mutating func rank(
+        _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable
+    ) throws(PropertyListError) {
+        rankKeys(entries, bytes, table)
+        var places: [Int] = []
+        for object in entries.indices where entries[object].kind == .dictionary && !entries[object].isFit {
+            places.removeAll(keepingCapacity: true)
+            for place in 0..<entries[object].count {
+                places.append(ranks[table.reference(place, of: entries[object], in: bytes)])
+            }
+            places.sort()
+            for place in places.indices.dropFirst() where places[place] == places[place - 1] {
+                throw PropertyListError(
+                    .duplicateKey, at: .object(object, byte: table.offset(of: object, in: bytes)))
             }
         }
-        return keys
     }
 
-    private static func isSorted(
-        _ container: Container, in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) -> Bool {
-        guard container.count > 1 else { return true }
-        func key(_ index: Int) throws(PropertyListError) -> ObjectHeader {
-            try ObjectHeader(object: container.reference(index, in: bytes, table: table), in: bytes, table: table)
+    private mutating func rankKeys(_ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable) {
+        ranks = Array(repeating: -1, count: entries.count)
+        var keys: [(weight: UInt64, object: Int)] = []
+        for object in entries.indices where entries[object].kind == .dictionary {
+            for place in 0..<entries[object].count {
+                let key = table.reference(place, of: entries[object], in: bytes)
+                guard ranks[key] < 0 else { continue }
+                ranks[key] = 0
+                keys.append((entries[key].weight(in: bytes), key))
+            }
         }
-        var last = try key(0)
-        for index in 1..<container.count {
-            let next = try key(index)
-            guard compare(last, next, in: bytes) < 0 else { return false }
-            last = next
+        keys.sort { left, right in
+            left.weight != right.weight
+                ? left.weight < right.weight
+                : entries[left.object].compare(entries[right.object], in: bytes) < 0
         }
-        return true
-    }
-
-    private func isSortedByRank(
-        _ container: Container, in bytes: ByteView, table: ObjectTable
-    ) throws(PropertyListError) -> Bool {
-        let places = (0..<container.count).map { ranks[container.reference($0, in: bytes, table: table)] }
-        if Self.isAscending(places) { return true }
-        guard Self.isAscending(places.sorted()) else {
-            throw PropertyListError(.duplicateKey, at: .object(container.object, byte: container.offset))
-        }
-        return false
-    }
-
-    private static func isAscending(_ places: [Int]) -> Bool {
-        zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
-    }
-
-    private static func ranks(
-        _ keys: [(object: Int, header: ObjectHeader)], in bytes: ByteView, table: ObjectTable
-    ) -> [Int] {
-        let sorted = keys.sorted { compare($0.header, $1.header, in: bytes) < 0 }
-        var ranks = Array(repeating: 0, count: table.count)
         var rank = 0
-        for (index, key) in sorted.enumerated() {
-            if index > 0, compare(sorted[index - 1].header, key.header, in: bytes) != 0 { rank += 1 }
+        for index in keys.indices.dropFirst() {
+            let (last, key) = (keys[index - 1], keys[index])
+            let isEqual =
+                last.weight == key.weight && entries[last.object].compare(entries[key.object], in: bytes) == 0
+            if !isEqual { rank += 1 }
             ranks[key.object] = rank
         }
-        return ranks
-    }
-
-    /// Negative, zero or positive as `left` is before, equal to or after `right`.
-    private static func compare(_ left: ObjectHeader, _ right: ObjectHeader, in bytes: ByteView) -> Int {
-        for index in 0..<min(left.count, right.count) {
-            let (first, second) = (left.codeUnit(index, in: bytes), right.codeUnit(index, in: bytes))
-            if first != second { return scalarWeight(first) < scalarWeight(second) ? -1 : 1 }
-        }
-        return left.count - right.count
-    }
-
-    /// Code units in the order of scalars: surrogates stand for scalars above all others.
-    private static func scalarWeight(_ unit: UInt16) -> UInt32 {
-        UTF16.isSurrogate(unit) ? UInt32(unit) + 0x1_0000 : UInt32(unit)
-    }
-}
-
-extension ObjectHeader {
-    /// A character of a string as a UTF-16 code unit.
-    fileprivate func codeUnit(_ index: Int, in bytes: ByteView) -> UInt16 {
-        kind == .ascii ? UInt16(bytes[content + index]) : bytes.codeUnit(at: content + 2 * index)
     }
 }

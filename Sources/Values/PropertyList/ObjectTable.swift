@@ -4,6 +4,8 @@
 /// The checked trailer of a property list.
 struct ObjectTable: Sendable {
     static let magic = Array("bplist00".utf8)
+    /// Offset of the first object.
+    static let firstObject = 8
     static let trailerCount = 32
     /// Magic, one object of one byte, its offset, trailer.
     static let minimumCount = 8 + 1 + 1 + 32
@@ -11,46 +13,66 @@ struct ObjectTable: Sendable {
     let offsetSize: Int
     let referenceSize: Int
     let count: Int
-    let top: Int
+    var top: Int
     /// Where the offset table begins, and so where the objects end.
     let start: Int
 
-    init(_ bytes: ByteView, limits: PropertyListLimits) throws(PropertyListError) {
+    init(_ bytes: RawSpan, limits: PropertyListLimits) throws(PropertyListError) {
         try Self.checkMagic(bytes)
-        let trailer = bytes.count - Self.trailerCount
-        for index in trailer..<trailer + 6 where bytes[index] != 0 {
-            throw PropertyListError(.reservedTrailerByte(bytes[index]), at: .byte(index))
-        }
-        let number = { (place: Int) in bytes.bigEndian(at: trailer + place, size: 8) }
-        offsetSize = Int(bytes[trailer + 6])
-        referenceSize = Int(bytes[trailer + 7])
-        (count, top) = try Self.checkedCount(number(8), top: number(16), at: trailer, limits: limits)
-        try Self.checkSizes(bytes[trailer + 6], bytes[trailer + 7], at: trailer)
+        let trailer = bytes.byteCount - Self.trailerCount
+        let sizes = bytes.word(at: trailer)
+        guard sizes <= 0xFFFF else { throw Self.reservedByte(sizes, at: trailer) }
+        (offsetSize, referenceSize) = (Int(sizes >> 8), Int(sizes & 0xFF))
+        (count, top) = try Self.checkedCount(
+            bytes.word(at: trailer + 8), top: bytes.word(at: trailer + 16), at: trailer, limits: limits)
+        try Self.checkSizes(UInt8(sizes >> 8), UInt8(sizes & 0xFF), at: trailer)
         // count is at most the objects limit, or the bytes available: no overflow.
         start = trailer - min(count, trailer) * offsetSize
-        guard start > Self.magic.count, number(24) == UInt64(start) else {
-            throw PropertyListError(.offsetTableMisplaced(number(24)), at: .byte(trailer + 24))
+        let claimed = bytes.word(at: trailer + 24)
+        guard start > Self.firstObject, claimed == UInt64(start) else {
+            throw PropertyListError(.offsetTableMisplaced(claimed), at: .byte(trailer + 24))
         }
         try checkFit(at: trailer)
     }
 
     /// The offset that the table gives for an object, unchecked.
-    func claimedOffset(of object: Int, in bytes: ByteView) -> UInt64 {
-        bytes.bigEndian(at: start + object * offsetSize, size: offsetSize)
+    @inline(__always)
+    func claimedOffset(of object: Int, in bytes: RawSpan) -> UInt64 {
+        bytes.bigEndian(at: start &+ object &* offsetSize, size: offsetSize)
     }
 
     /// The offset of an object whose place was checked.
-    func offset(of object: Int, in bytes: ByteView) -> Int {
+    func offset(of object: Int, in bytes: RawSpan) -> Int {
         Int(truncatingIfNeeded: claimedOffset(of: object, in: bytes))
     }
 
-    private static func checkMagic(_ bytes: ByteView) throws(PropertyListError) {
-        guard bytes.count >= magic.count, magic.indices.allSatisfy({ bytes[$0] == magic[$0] }) else {
+    /// The object that a reference of a container names, unchecked.
+    @inline(__always)
+    func claimedReference(_ index: Int, of container: ObjectEntry, in bytes: RawSpan) -> UInt64 {
+        bytes.bigEndian(at: container.content &+ index &* referenceSize, size: referenceSize)
+    }
+
+    /// The object that a checked reference names.
+    @inline(__always)
+    func reference(_ index: Int, of container: ObjectEntry, in bytes: RawSpan) -> Int {
+        Int(truncatingIfNeeded: claimedReference(index, of: container, in: bytes))
+    }
+
+    private static func checkMagic(_ bytes: RawSpan) throws(PropertyListError) {
+        guard bytes.byteCount >= firstObject, bytes.word(at: 0) == 0x6270_6C69_7374_3030 else {
             throw PropertyListError(.notBinaryPropertyList, at: .byte(0))
         }
-        guard bytes.count >= minimumCount else {
-            throw PropertyListError(.tooShort(count: bytes.count), at: .byte(bytes.count))
+        guard bytes.byteCount >= minimumCount else {
+            throw PropertyListError(.tooShort(count: bytes.byteCount), at: .byte(bytes.byteCount))
         }
+    }
+
+    /// The first of six bytes that is not zero.
+    private static func reservedByte(_ sizes: UInt64, at trailer: Int) -> PropertyListError {
+        let index = sizes.leadingZeroBitCount / 8
+        return PropertyListError(
+            .reservedTrailerByte(UInt8(truncatingIfNeeded: sizes >> UInt64(56 - 8 * index))), at: .byte(trailer + index)
+        )
     }
 
     private static func checkedCount(

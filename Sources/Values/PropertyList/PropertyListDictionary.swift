@@ -1,4 +1,4 @@
-// A dictionary as pairs in one array, sorted by the UTF-8 bytes of the keys. Not a Swift Dictionary: that one compares
+// A dictionary as pairs in one allocation, sorted by the UTF-8 bytes of the keys. Not a Swift Dictionary: that one compares
 // keys by canonical equivalence, so two keys that a peer sent as different would become one; it would have to be sorted
 // at each writing; and it costs twice the time to build.
 
@@ -6,54 +6,69 @@
 public struct PropertyListDictionary: Sendable {
     public typealias Element = (key: String, value: PropertyListValue)
 
-    private var pairs: [Element]
+    private let pairs: SortedPairs
 
     /// An empty dictionary.
-    public init() { pairs = [] }
+    public init() { pairs = SortedPairs(capacity: 0) { _ in } }
 
     /// The dictionary of these pairs; two equal keys are a programming error.
     public init(uniqueKeysWithValues elements: some Sequence<(String, PropertyListValue)>) {
-        pairs = elements.map { (key: $0.0, value: $0.1) }
-        pairs.sort { Self.precedes($0.key, $1.key) }
+        let pairs = elements.map { (key: $0.0, value: $0.1) }.sorted { Self.precedes($0.key, $1.key) }
         for index in pairs.indices.dropFirst() {
             precondition(Self.precedes(pairs[index - 1].key, pairs[index].key), "duplicate key in a dictionary")
         }
+        self.init(sortedPairs: pairs)
     }
 
     /// Pairs that the caller knows to be sorted and unique.
-    init(sortedPairs: [Element]) { pairs = sortedPairs }
+    init(sortedPairs pairs: [Element]) {
+        self.init(capacity: pairs.count) { room in
+            for pair in pairs { room.append(pair) }
+        }
+    }
+
+    /// At most `capacity` pairs, which `fill` appends sorted and unique.
+    @inline(__always)
+    init(capacity: Int, _ fill: (inout OutputSpan<Element>) -> Void) {
+        pairs = SortedPairs(capacity: capacity, fill)
+    }
 
     /// The value of a key, compared by Unicode scalars; nil if there is none. Setting nil removes the pair.
     public subscript(key: String) -> PropertyListValue? {
         get {
             let place = position(of: key)
-            return isKey(key, at: place) ? pairs[place].value : nil
+            return isKey(key, at: place) ? self[place].value : nil
         }
         set {
             let place = position(of: key)
-            let isPresent = isKey(key, at: place)
-            switch newValue {
-            case .some(let value) where isPresent: pairs[place].value = value
-            case .some(let value): pairs.insert((key: key, value: value), at: place)
-            case .none: if isPresent { pairs.remove(at: place) }
-            }
+            var pairs = Array(self)
+            if isKey(key, at: place) { pairs.remove(at: place) }
+            if let newValue { pairs.insert((key: key, value: newValue), at: place) }
+            self = PropertyListDictionary(sortedPairs: pairs)
         }
     }
 
+    /// Lends the pairs in their order, without a copy.
+    package func withPairs<Result, Failure>(
+        _ body: (Span<Element>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try pairs.withSpan(body)
+    }
+
     /// The keys in their order.
-    public var keys: [String] { pairs.map(\.key) }
+    public var keys: [String] { map(\.key) }
 
     private func isKey(_ key: String, at place: Int) -> Bool {
-        place < pairs.count && pairs[place].key.utf8.elementsEqual(key.utf8)
+        place < count && self[place].key.utf8.elementsEqual(key.utf8)
     }
 
     /// The place of the first pair whose key is not before `key`.
     private func position(of key: String) -> Int {
         var low = 0
-        var high = pairs.count
+        var high = count
         while low < high {
             let middle = (low + high) / 2
-            if Self.precedes(pairs[middle].key, key) { low = middle + 1 } else { high = middle }
+            if Self.precedes(self[middle].key, key) { low = middle + 1 } else { high = middle }
         }
         return low
     }
@@ -64,17 +79,14 @@ public struct PropertyListDictionary: Sendable {
 }
 
 extension PropertyListDictionary: RandomAccessCollection {
-    public var startIndex: Int { pairs.startIndex }
-    public var endIndex: Int { pairs.endIndex }
-    public subscript(position: Int) -> Element { pairs[position] }
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { withPairs { $0.count } }
+    public subscript(position: Int) -> Element { withPairs { $0[position] } }
 }
 
 extension PropertyListDictionary: Equatable {
     public static func == (left: Self, right: Self) -> Bool {
-        left.pairs.count == right.pairs.count
-            && zip(left.pairs, right.pairs).allSatisfy {
-                $0.key.utf8.elementsEqual($1.key.utf8) && $0.value == $1.value
-            }
+        left.elementsEqual(right) { $0.key.utf8.elementsEqual($1.key.utf8) && $0.value == $1.value }
     }
 }
 

@@ -8,27 +8,39 @@ public enum PropertyListReader {
     public static func read(
         _ bytes: [UInt8], limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListValue {
-        try read(bytes[...], limits: limits)
+        // Any UInt8 is a byte.
+        try read(unsafe bytes.span.bytes, limits: limits)
     }
 
     public static func read(
         _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListValue {
-        let view = ByteView(bytes)
-        return try TreeBuilder.value(PropertyListValidation(view, limits: limits), in: view)
+        // Any UInt8 is a byte.
+        try read(unsafe bytes.span.bytes, limits: limits)
+    }
+
+    package static func read(
+        _ bytes: RawSpan, limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> PropertyListValue {
+        var builder = TreeBuilder(try PropertyListValidation(bytes, limits: limits))
+        return builder.build(bytes)
     }
 
     /// The dictionary of a property list whose root must be one.
     public static func readDictionary(
         _ bytes: [UInt8], limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListDictionary {
-        try readDictionary(bytes[...], limits: limits)
+        try dictionary(read(bytes, limits: limits))
     }
 
     public static func readDictionary(
         _ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard
     ) throws(PropertyListError) -> PropertyListDictionary {
-        guard case .dictionary(let dictionary) = try read(bytes, limits: limits) else {
+        try dictionary(read(bytes, limits: limits))
+    }
+
+    private static func dictionary(_ value: PropertyListValue) throws(PropertyListError) -> PropertyListDictionary {
+        guard case .dictionary(let dictionary) = value else {
             throw PropertyListError(.rootNotDictionary, at: .byte(0))
         }
         return dictionary

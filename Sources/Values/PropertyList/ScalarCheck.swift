@@ -1,73 +1,76 @@
-// The content of scalars (FRM-6 f, g, i) and what makes a string fit to be a key (FRM-6 j). Nothing is decoded here:
-// the checks run over the bytes and allocate nothing.
+// The content of scalars (FRM-6 f, g, i) and whether a string may be a key (FRM-6 j). Nothing is decoded here: one
+// sweep over the bytes finds what is not ASCII and what is NUL, eight bytes at a time.
 
-extension ObjectHeader {
-    /// Checks a scalar's content; containers pass.
-    func checkContent(in bytes: ByteView) throws(PropertyListError.Reason) {
+private let eachByte: UInt64 = 0x0101_0101_0101_0101
+private let eachHighBit: UInt64 = 0x8080_8080_8080_8080
+
+extension ObjectScan {
+    /// Checks an ASCII string, and whether it is fit to be a key.
+    @inline(__always)
+    mutating func ascii(_ entry: inout ObjectEntry, _ bytes: RawSpan) -> Bool {
+        let (content, count) = (entry.content, entry.count)
+        // Bytes behind the end count as 1, which is neither NUL nor beyond ASCII. The trailer is behind it all.
+        let (first, second) = (bytes.word(at: content), bytes.word(at: content &+ 8))
+        let firstRest = UInt64.max >> UInt64(8 &* count)
+        let secondRest = UInt64.max >> UInt64(8 &* (max(8, count) &- 8))
+        let (start, next) = (first & ~firstRest | eachByte & firstRest, second & ~secondRest | eachByte & secondRest)
+        // In ASCII, subtracting 1 from each byte sets a high bit only from a NUL on.
+        var (union, borrows) = (start | next, start &- eachByte | next &- eachByte)
+        var offset = content &+ 16
+        while offset < content &+ count {
+            // The last word overlaps the one before.
+            let word = bytes.word(at: min(offset, content &+ count &- 8))
+            (union, borrows) = (union | word, borrows | word &- eachByte)
+            offset &+= 8
+        }
+        guard union & eachHighBit == 0 else { return refuse(.invalidASCII) }
+        let isFit = borrows & eachHighBit == 0 && 1...PropertyListLimits.maximumKeyLength ~= count
+        (entry.isFit, entry.start) = (isFit, isFit ? first & ~firstRest : 0)
+        return true
+    }
+}
+
+extension ObjectEntry {
+    /// What is wrong with the content of a scalar other than ASCII; finds out whether UTF-16 is fit to be a key.
+    @inline(__always)
+    mutating func contentFault(in bytes: RawSpan) -> PropertyListError.Reason? {
         switch kind {
-        case .boolean, .data, .array, .dictionary: break
-        case .integer:
-            guard count < 16 || bytes.bigEndian(at: content, size: 8) == 0 else { throw .integerOutOfRange }
-        case .real:
-            guard realValue(in: bytes).isFinite else { throw .notFinite }
-        case .date:
-            let seconds = realValue(in: bytes)
-            guard seconds.isFinite else { throw .notFinite }
-            guard PropertyListDate(secondsSinceReferenceDate: seconds) != nil else { throw .dateOutOfRange }
-        case .ascii: try checkASCII(in: bytes)
-        case .utf16: try checkUTF16(in: bytes)
+        case .integer: count < 16 || bytes.word(at: content) == 0 ? nil : .integerOutOfRange
+        case .real: realValue(in: bytes).isFinite ? nil : .notFinite
+        case .date: dateFault(in: bytes)
+        case .utf16: utf16Fault(in: bytes)
+        default: nil
         }
     }
 
-    /// The number of a real or date.
-    func realValue(in bytes: ByteView) -> Double {
-        let pattern = bytes.bigEndian(at: content, size: count)
-        return count == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: pattern))) : Double(bitPattern: pattern)
-    }
-
-    private func checkASCII(in bytes: ByteView) throws(PropertyListError.Reason) {
-        var union: UInt8 = 0
-        for index in content..<end { union |= bytes[index] }
-        guard union < 0x80 else { throw .invalidASCII }
+    private func dateFault(in bytes: RawSpan) -> PropertyListError.Reason? {
+        guard realValue(in: bytes).isFinite else { return .notFinite }
+        return date(in: bytes) == nil ? .dateOutOfRange : nil
     }
 
     /// Surrogates come in pairs, high before low; some character is not ASCII.
-    private func checkUTF16(in bytes: ByteView) throws(PropertyListError.Reason) {
+    private mutating func utf16Fault(in bytes: RawSpan) -> PropertyListError.Reason? {
         var union: UInt16 = 0
-        var expectsLow = false
-        for offset in stride(from: content, to: end, by: 2) {
+        var (expectsLow, hasNull) = (false, false)
+        for offset in stride(from: content, to: content + 2 * count, by: 2) {
             let unit = bytes.codeUnit(at: offset)
             union |= unit
-            guard UTF16.isTrailSurrogate(unit) == expectsLow else { throw .invalidUTF16 }
+            if unit == 0 { hasNull = true }
+            guard UTF16.isTrailSurrogate(unit) == expectsLow else { return .invalidUTF16 }
             expectsLow = UTF16.isLeadSurrogate(unit)
         }
-        guard !expectsLow else { throw .invalidUTF16 }
-        guard union >= 0x80 else { throw .needlessUTF16 }
+        guard !expectsLow else { return .invalidUTF16 }
+        guard union >= 0x80 else { return .needlessUTF16 }
+        isFit =
+            !hasNull && count <= PropertyListLimits.maximumKeyLength
+            && utf8Length(in: bytes) <= PropertyListLimits.maximumKeyLength
+        return nil
     }
 
-    /// What keeps this object from being a dictionary key; nil if nothing does.
-    func keyFault(in bytes: ByteView) -> PropertyListError.Reason? {
-        let (length, hasNull): (Int, Bool)
-        switch kind {
-        case .ascii: (length, hasNull) = (count, (content..<end).contains { bytes[$0] == 0 })
-        case .utf16: (length, hasNull) = utf8Length(in: bytes)
-        default: return .keyNotString
-        }
-        guard (1...PropertyListLimits.maximumKeyLength).contains(length) else { return .invalidKeyLength(length) }
-        return hasNull ? .keyContainsNull : nil
-    }
-
-    private func utf8Length(in bytes: ByteView) -> (Int, Bool) {
-        var length = 0
-        var hasNull = false
-        for offset in stride(from: content, to: end, by: 2) {
-            switch bytes.codeUnit(at: offset) {
-            case 0: (length, hasNull) = (length + 1, true)
-            case ..<0x80: length += 1
-            case ..<0x800, 0xD800...0xDFFF: length += 2
-            default: length += 3
-            }
-        }
-        return (length, hasNull)
+    /// What keeps an object that is not fit to be a key from being one.
+    func keyFault(in bytes: RawSpan) -> PropertyListError.Reason {
+        guard kind == .ascii || kind == .utf16 else { return .keyNotString }
+        let length = utf8Length(in: bytes)
+        return (1...PropertyListLimits.maximumKeyLength).contains(length) ? .keyContainsNull : .invalidKeyLength(length)
     }
 }
