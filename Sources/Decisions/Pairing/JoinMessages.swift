@@ -85,6 +85,8 @@ package struct JoinAnswer: Sendable, Equatable {
         let fields = BodyFields(body)
         try fields.refuseKeys(otherThan: ["pairing", "epoch", "name", "reportKey", "proof"])
         pairing = try fields.identifier("pairing")
+        // It would mean every pairing of this device (SES-30).
+        guard pairing != .zero else { throw .invalidValue(key: "pairing", expected: "data of 16 bytes, not all zero") }
         epoch = try fields.epoch("epoch")
         claim = try fields.claim()
         proof = body["proof"] == nil ? nil : try fields.proof("proof")

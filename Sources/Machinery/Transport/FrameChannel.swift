@@ -84,11 +84,28 @@ package final class FrameChannel {
 
     /// Queues a frame; it leaves at the end of the turn. A peer with more than the quota waiting is closed.
     package func send(_ frame: Frame) {
-        guard phase == .opening || phase == .open else { return }
-        guard queuedBytes + frame.count <= options.queueQuota else { return close(.slowConsumer) }
-        guard filter != nil else { return stream.send(frame.bytes) }
-        unfiltered.append(frame.bytes)
-        unfilteredBytes += frame.count
+        if takes(frame.count) { put(frame.bytes) }
+    }
+
+    /// The same for one receiver's frame of a broadcast, in its parts.
+    package func send(_ frame: AddressedFrame) {
+        guard takes(frame.count) else { return }
+        put(frame.before)
+        put(frame.pairing)
+        put(frame.after)
+    }
+
+    private func takes(_ count: Int) -> Bool {
+        guard phase == .opening || phase == .open else { return false }
+        guard queuedBytes + count > options.queueQuota else { return true }
+        close(.slowConsumer)
+        return false
+    }
+
+    private func put(_ bytes: ByteSlice) {
+        guard filter != nil else { return stream.send(bytes) }
+        unfiltered.append(bytes)
+        unfilteredBytes += bytes.count
         scheduleFilterFlush()
     }
 

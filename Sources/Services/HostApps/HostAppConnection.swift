@@ -101,6 +101,11 @@ extension HostAppConnection: RelayEndpoint {
         channel.send(frame)
     }
 
+    func send(_ frame: AddressedFrame) {
+        acceptedBytes += UInt64(frame.count)
+        channel.send(frame)
+    }
+
     /// It does not read: a refusal would only wait behind all the rest.
     func overflowed() { channel.close(.slowConsumer) }
 

@@ -32,6 +32,11 @@ final class LinkEndpoint: RelayEndpoint {
         link.send(frame)
     }
 
+    func send(_ frame: AddressedFrame) {
+        acceptedBytes += UInt64(frame.count)
+        link.send(frame)
+    }
+
     func overflowed() {
         // The link's own quota closes it as a slow consumer; the relay has told the sender.
     }

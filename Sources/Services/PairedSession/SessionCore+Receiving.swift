@@ -23,7 +23,7 @@ extension SessionCore {
         case .message, .messageData, .configuration: try messageArrived(envelope)
         case .reply, .failure: try answerArrived(envelope)
         case .ping: send(Envelope(.pong, id: envelope.id))
-        case .pong: break
+        case .pong: pongArrived(envelope.id)
         case .bye: lost()
         case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .join, .joined:
             refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
@@ -103,6 +103,9 @@ extension SessionCore {
 
     private func answerArrived(_ envelope: Envelope) throws(WireError) {
         guard let pairing = envelope.pairing, let id = envelope.id else { return }
+        if envelope.kind == .failure, broadcasts[id] != nil {
+            return broadcastFailed(id, pairing, try SessionError(failure: envelope))
+        }
         if envelope.kind == .failure, let note = notes.answered(id, from: pairing) {
             return note(.failure(try SessionError(failure: envelope)))
         }

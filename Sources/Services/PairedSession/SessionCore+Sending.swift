@@ -113,7 +113,7 @@ extension SessionCore {
 
     // MARK: the outbox
 
-    private func put(_ outgoing: Outgoing) {
+    func put(_ outgoing: Outgoing) {
         guard let channel, !channel.isCongested, outbox.isEmpty else { return outbox.append(outgoing) }
         give(outgoing)
     }
@@ -138,15 +138,21 @@ extension SessionCore {
         let lostReplies = pairing.map { replies.closed(pairing: $0) } ?? replies.closedAll()
         let error = SessionError(loss, messageID: nil)
         let ungiven = pairing == nil ? outbox.compactMap(\.given) : []
-        if pairing == nil { outbox = [] }
+        if pairing == nil {
+            outbox = []
+            failBroadcasts(error)
+        }
         for waiter in lostReplies + lostNotes + ungiven { waiter(.failure(error)) }
     }
 
     /// Completes what has reached its deadline.
     func expire() {
         _ = notes.expired(now: scheduler.now)
+        expireBroadcasts()
         let late = replies.expired(now: scheduler.now)
-        if let next = [replies.nextDeadline, notes.nextDeadline].compactMap(\.self).min() { watch(deadline: next) }
+        if let next = [replies.nextDeadline, notes.nextDeadline, nextBroadcastDeadline].compactMap(\.self).min() {
+            watch(deadline: next)
+        }
         for waiter in late { waiter(.failure(.timedOut(nil))) }
     }
 }

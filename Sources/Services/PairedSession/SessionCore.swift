@@ -18,6 +18,7 @@ package final class SessionCore {
     var replies = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
     /// Messages without reply whose failure can still be told.
     var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+    var broadcasts: [UniqueIdentifier: OpenBroadcast] = [:]
     var inbox = Inbox()
     var outbox: [Outgoing] = []
     var channel: FrameChannel?

@@ -13,7 +13,9 @@ extension Relay {
         guard let app = envelope.app, let pairing = envelope.pairing, let id = envelope.id else { return .envelope }
         guard port.mayName(app, pairing) else { return .notYours }
         guard let request = ledger.answered(id, by: port.number, isReply: envelope.kind == .reply) else {
-            counts.stray.add()
+            let message = Message(app: app, pairing: pairing, id: id)
+            let isKnown = envelope.kind == .failure && broadcastFailed(frame, message, by: port)
+            if !isKnown { counts.stray.add() }
             return nil
         }
         if let failure = fault(of: envelope, to: request) {
@@ -36,6 +38,7 @@ extension Relay {
     /// The connection is gone: what it should have answered fails, oldest first.
     func failOpenRequests(of port: RelayPort) {
         let lost = ledger.closed(port.number).sorted { $0.endOffset < $1.endOffset }
+        failBroadcasts(to: port)
         let departed = port.endpoint.departedBytes
         for request in lost {
             switch port.source {
@@ -91,8 +94,9 @@ extension Relay {
     private func sweep() {
         isSweepScheduled = false
         counts.expired.add(UInt64(ledger.expire(now: scheduler.now)))
+        broadcasts.expire(now: scheduler.now)
         checkIdle()
-        if ledger.count > 0 { scheduleSweep() }
+        if ledger.count > 0 || broadcasts.count > 0 { scheduleSweep() }
     }
 }
 

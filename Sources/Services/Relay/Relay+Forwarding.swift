@@ -15,7 +15,12 @@ extension Relay {
         case .application(let application):
             guard application.app == app else { return .notYours }
             guard let route = application.routes[pairing] else {
-                fail(message, .notPaired, to: origin)
+                // No pairing has this identifier, so that the look for a broadcast costs other messages nothing.
+                if pairing == .zero, !envelope.wantsReply {
+                    broadcast(frame, envelope, message, from: origin)
+                } else {
+                    fail(message, .notPaired, to: origin)
+                }
                 return nil
             }
             pass(frame, envelope, message, from: origin, to: route.port, orFail: route)

@@ -16,6 +16,7 @@ package final class Relay {
     let log: LogHandler
     let counts: RelayCounts
     var ledger = RequestLedger(capacity: Limits.openRequests)
+    var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
     /// Everyone that an answer may have to go to.
     var ports: [ConnectionNumber: RelayPort] = [:]
     var changes = RelayChanges()

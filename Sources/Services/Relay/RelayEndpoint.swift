@@ -25,6 +25,9 @@ package protocol RelayEndpoint: AnyObject {
     /// Queues the frame as the bytes it is; they leave with the others of this turn. Nothing after a close.
     func send(_ frame: Frame)
 
+    /// Queues a frame of a broadcast, whose parts are shared with other receivers; otherwise as ``send(_:)``.
+    func send(_ frame: AddressedFrame)
+
     /// A frame did not fit the quota (LIM-6) and was not sent. The end closes itself as `slow-consumer` if it should;
     /// it does not call back into the relay before the end of the turn.
     func overflowed()
@@ -36,6 +39,8 @@ package protocol RelayEndpoint: AnyObject {
 }
 
 extension RelayEndpoint {
+    package func send(_ frame: AddressedFrame) { send(frame.joined) }
+
     /// Whether a frame of this many bytes fits the quota (LIM-6).
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
 }

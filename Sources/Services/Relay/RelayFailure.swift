@@ -14,6 +14,8 @@ package enum RelayFailure: Sendable, Equatable {
     case tooLarge(actual: Int, limit: Int)
     case replyTooLarge(actual: Int, limit: Int)
     case duplicateIdentifier
+    /// In a broadcast another value lies in the bytes of `pairing`, which differ for each receiver.
+    case sharedPairing
     case tooManyRequests
     case slowConsumer
     /// The counterpart, or its device, did not agree to get this kind of message (SES-3).
@@ -37,7 +39,7 @@ package enum RelayFailure: Sendable, Equatable {
         case .notInstalled(let role): role == .secondary ? .watchAppNotInstalled : .companionAppNotInstalled
         case .notReachable: .notReachable
         case .tooLarge: .payloadTooLarge
-        case .duplicateIdentifier: .invalidParameter
+        case .duplicateIdentifier, .sharedPairing: .invalidParameter
         case .tooManyRequests: .genericError
         case .slowConsumer, .linkLost, .unsupportedKind: .deliveryFailed
         case .counterpartGone, .replyTooLarge, .mismatchedAnswer: .messageReplyFailed
@@ -52,6 +54,7 @@ package enum RelayFailure: Sendable, Equatable {
         case .tooLarge: "too-large"
         case .replyTooLarge: "reply-too-large"
         case .duplicateIdentifier: "duplicate-id"
+        case .sharedPairing: "shared-pairing"
         case .tooManyRequests: "too-many-requests"
         case .slowConsumer: "slow-consumer"
         case .unsupportedKind: "unsupported-kind"
@@ -69,6 +72,7 @@ package enum RelayFailure: Sendable, Equatable {
         case .tooLarge: "the message is larger than a message may be"
         case .replyTooLarge: "the counterpart's reply is larger than a reply may be"
         case .duplicateIdentifier: "a request with this identifier is still open"
+        case .sharedPairing: "another value of the envelope shares the bytes of 'pairing'; write it apart"
         case .tooManyRequests: "too many requests wait for replies; wait for some of them"
         case .slowConsumer: "the way to the counterpart is full; it does not read fast enough"
         case .unsupportedKind: "the counterpart does not take this kind of message"
@@ -89,8 +93,8 @@ package enum RelayFailure: Sendable, Equatable {
     private var isRetryable: Bool {
         switch self {
         case .notReachable, .tooManyRequests, .slowConsumer, .counterpartGone: true
-        case .notPaired, .notInstalled, .tooLarge, .replyTooLarge, .duplicateIdentifier, .unsupportedKind, .linkLost,
-            .mismatchedAnswer:
+        case .notPaired, .notInstalled, .tooLarge, .replyTooLarge, .duplicateIdentifier, .sharedPairing,
+            .unsupportedKind, .linkLost, .mismatchedAnswer:
             false
         }
     }

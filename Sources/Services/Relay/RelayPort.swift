@@ -40,6 +40,8 @@ package final class RelayPort {
 
     var number: ConnectionNumber { endpoint.number }
 
+    var isLink: Bool { if case .link = source { true } else { false } }
+
     /// Whether the other end agreed to get this kind of message (SES-3).
     func takes(_ kind: FrameKind) -> Bool { kind == .messageData ? takesData : takesMessages }
 

@@ -11,6 +11,9 @@ public struct UniqueIdentifier: Sendable {
         self.low = low
     }
 
+    /// Sixteen zero bytes: nobody's identifier. As the pairing of a message it means every pairing.
+    package static let zero = UniqueIdentifier(high: 0, low: 0)
+
     /// The identifier with exactly these 16 bytes; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }

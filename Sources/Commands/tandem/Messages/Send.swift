@@ -2,6 +2,7 @@
 // never silence.
 
 import PairedSession
+import TandemIdentity
 import TandemPropertyList
 import TandemPropertyListText
 
@@ -15,6 +16,7 @@ extension Subcommand {
         options: [
             .device, .application.required, .valued("timeout", "TIME", "how long to wait for the reply (default 30s)"),
             .flag("no-reply", "do not wait for a reply"),
+            .flag("all", "send to the counterparts on all paired devices, without replies; one line for each device"),
         ],
         notes: """
             JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
@@ -23,18 +25,39 @@ extension Subcommand {
         examples: [
             "send --app org.example.lamp '{\"on\":true}'",
             "send --app org.example.lamp --device secondary --timeout 5s '{\"on\":true}'",
+            "send --app org.example.lamp --all '{\"on\":false}'",
         ]
     ) { arguments, console in
         let message = try MessageText.dictionary(arguments.operands[0])
         let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: patience)
-        if arguments.has("no-reply") {
+        if arguments.has("all") {
+            try await broadcast(message, session, console)
+        } else if arguments.has("no-reply") {
             try await session.sendMessageWithoutReply(message)
         } else {
             console.print(json: .dictionary(try await session.sendMessage(message, timeout: timeout)))
         }
         await session.end()
+    }
+
+    /// Fails only if it left for nobody: a device that is away is said so on its line.
+    private static func broadcast(
+        _ message: PropertyListDictionary, _ session: PairedSession, _ console: Console
+    ) async throws {
+        let outcomes = try await session.broadcast(message)
+        let names = [UniqueIdentifier: String](
+            session.pairedDevices.map { ($0.pairing, $0.name) }, uniquingKeysWith: { first, _ in first })
+        for outcome in outcomes {
+            var line: PropertyListDictionary = ["sent": .boolean(outcome.failure == nil)]
+            line["device"] = .string(names[outcome.pairing] ?? "\(outcome.pairing)")
+            if let failure = outcome.failure { line["error"] = .string("\(failure)") }
+            console.print(json: .dictionary(line))
+        }
+        if outcomes.allSatisfy({ $0.failure != nil }) {
+            throw CommandFailure.refused("the message left for none of \(outcomes.count) paired devices")
+        }
     }
 }
 

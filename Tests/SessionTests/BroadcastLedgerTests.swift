@@ -1,0 +1,81 @@
+// Whose failures of a broadcast count (SES-30, SES-10, SES-11, LIM-21).
+
+import TandemIdentity
+import TandemSession
+import Testing
+
+struct BroadcastLedgerTests {
+    private let sender = ConnectionNumber(1)
+    private let pairings = [UniqueIdentifier.random(), .random(), .random()]
+    private let now = MonotonicTime(nanoseconds: 0)
+    private let app: ApplicationIdentifier
+
+    init() throws { app = try ApplicationIdentifier("com.example.app") }
+
+    /// A broadcast to connections 10, 11 and 12, each with 100 more bytes.
+    @discardableResult
+    private func record(
+        _ id: UniqueIdentifier = .random(), in ledger: inout BroadcastLedger, from origin: ConnectionNumber? = nil,
+        seconds: Int = 30, endOffset: UInt64? = 100
+    ) -> UniqueIdentifier {
+        let deliveries = pairings.enumerated().map { index, pairing in
+            BroadcastLedger.Delivery(
+                pairing: pairing, destination: ConnectionNumber(UInt64(10 + index)), endOffset: endOffset)
+        }
+        ledger.record(
+            id, app: app, origin: origin ?? sender, deadline: now + .seconds(seconds), deliveries: deliveries)
+        return id
+    }
+
+    @Test("SES-30 SES-10: a failure counts once, and only from who got the message, naming its app and pairing")
+    func onlyReceiversFail() throws {
+        var ledger = BroadcastLedger(capacity: 100)
+        let id = record(in: &ledger)
+        let receiver = ConnectionNumber(11)
+        let other = try ApplicationIdentifier("com.example.other")
+        #expect(ledger.failed(id, app: app, pairing: pairings[1], by: ConnectionNumber(13)) == nil)
+        #expect(ledger.failed(id, app: app, pairing: pairings[0], by: receiver) == nil)
+        #expect(ledger.failed(id, app: other, pairing: pairings[1], by: receiver) == nil)
+        #expect(ledger.failed(.random(), app: app, pairing: pairings[1], by: receiver) == nil)
+        let failure = ledger.failed(id, app: app, pairing: pairings[1], by: receiver)
+        #expect(failure?.origin == sender && failure?.pairing == pairings[1])
+        #expect(ledger.failed(id, app: app, pairing: pairings[1], by: receiver) == nil)
+        #expect(ledger.failed(id, app: app, pairing: pairings[2], by: ConnectionNumber(12)) != nil)
+    }
+
+    @Test("SES-11: of a lost connection those deliveries are returned that did not leave, and its own are forgotten")
+    func lostConnection() {
+        var ledger = BroadcastLedger(capacity: 100)
+        let first = record(in: &ledger, endOffset: 100)
+        let second = record(in: &ledger, endOffset: 200)
+        #expect(ledger.closed(ConnectionNumber(10), departed: 199).map(\.id) == [second])
+        #expect(ledger.closed(ConnectionNumber(11), departed: 0).map(\.id) == [first, second])
+        #expect(ledger.closed(ConnectionNumber(12), departed: nil).isEmpty)
+        #expect(ledger.closed(sender, departed: nil).isEmpty && ledger.count == 0)
+    }
+
+    @Test("a broadcast is remembered until its deadline, and its identifier is free again then")
+    func deadline() {
+        var ledger = BroadcastLedger(capacity: 100)
+        let id = record(in: &ledger, seconds: 2)
+        ledger.expire(now: now + .seconds(1))
+        #expect(ledger.contains(id))
+        ledger.expire(now: now + .seconds(2))
+        #expect(!ledger.contains(id))
+        record(id, in: &ledger)
+        #expect(ledger.contains(id))
+    }
+
+    @Test("LIM-21: beyond its capacity the oldest are forgotten, the newest never")
+    func capacity() {
+        var ledger = BroadcastLedger(capacity: 9)
+        let first = record(in: &ledger)
+        for _ in 0..<2 { record(in: &ledger) }
+        #expect(ledger.contains(first) && ledger.count == 3)
+        let last = record(in: &ledger)
+        #expect(!ledger.contains(first) && ledger.contains(last) && ledger.count == 1)
+        var small = BroadcastLedger(capacity: 1)
+        let only = record(in: &small)
+        #expect(small.contains(only))
+    }
+}

@@ -1,0 +1,51 @@
+// The shipped simulator with several secondaries (SES-22), and one message to all of them (SES-30).
+
+import Glibc
+import Testing
+
+@Suite struct ManyDevicesTests {
+    /// Runs a test beside a simulator with these arguments, which must then stop in order.
+    static func withSimulator(_ arguments: String..., body: (Workspace) async throws -> Void) async throws {
+        let workspace = try Workspace()
+        let simulator = try Program(
+            "tandem", ["simulate", "--local", workspace.path] + arguments, named: "simulator", in: workspace)
+        try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
+        try await body(workspace)
+        simulator.signal(SIGTERM)
+        #expect(try await simulator.ending().status == 0)
+    }
+
+    @Test func oneMessageReachesAllThatAreThereAndNamesTheOthers() async throws {
+        try await Self.withSimulator("--secondaries", "3") { workspace in
+            let receivers = try ["secondary.sock", "secondary-3.sock"].map { socket in
+                try Program(
+                    "tandem", ["receive", "--app", "a.b", "--device", workspace[socket]], named: "receiver-\(socket)",
+                    in: workspace)
+            }
+            var sent = try await broadcast(in: workspace)
+            for _ in 0..<100 where sent.reached < 2 { sent = try await broadcast(in: workspace) }
+            #expect(sent.reached == 2 && sent.ending.status == 0, "\(sent.ending)")
+            #expect(sent.ending.output.contains("watchAppNotInstalled"), "\(sent.ending)")
+            for receiver in receivers {
+                let hasArrived = try await holds(within: .seconds(10)) { receiver.output.contains(#"{"to":"all"}"#) }
+                #expect(hasArrived, "\(receiver.output) \(receiver.errors)")
+                receiver.signal(SIGTERM)
+            }
+        }
+    }
+
+    private func broadcast(in workspace: Workspace) async throws -> (ending: Program.Ending, reached: Int) {
+        let ending = try await tandem(
+            "send", "--app", "a.b", "--all", "--device", workspace["primary.sock"], #"{"to":"all"}"#, in: workspace)
+        return (ending, ending.output.split(separator: "\n").count { $0.contains(#""sent":true"#) })
+    }
+
+    @Test func moreSecondariesThanOneFrameCanTellOfAreAWrongCall() async throws {
+        let workspace = try Workspace()
+        for count in ["0", "2049", "many"] {
+            let ending = try await tandem(
+                "simulate", "--local", workspace.path, "--secondaries", count, in: workspace)
+            #expect(ending.status == 2 && ending.errors.contains("--secondaries"), "\(ending)")
+        }
+    }
+}
