@@ -148,6 +148,10 @@ measure_verify() { table_of verify; }
 measure_tls() { table_of tls; }
 
 table_of() {
-    TANDEM=$bin/tandem RUNS=$rounds "$root/Scripts/lib/bench/$1.sh" --json >"$logs/table" || return
-    sed 's/^/{"row": /; s/$/}/' "$logs/table" >>"$runs"
+    local script=$root/Scripts/lib/bench/$1.sh
+    if TANDEM=$bin/tandem RUNS=$rounds "$script" --json >"$logs/table" 2>"$logs/$1.log"; then
+        sed 's/^/{"row": /; s/$/}/' "$logs/table" >>"$runs"
+    else
+        echo "$1: $(tail -n 1 "$logs/$1.log")" >&2
+    fi
 }

@@ -1,110 +1,115 @@
-"""The figures that single runs add up to, and the targets they are held to: ratios to the floor over the same transport
-unless the target is a plain number. A ratio is the median of the rounds' ratios, so that what slowed a whole round cancels.
+"""The figures that single runs add up to, and the targets they are held to: ratios to the floor over the same transport,
+or plain values. A ratio is the median of the rounds' ratios, so that what slowed a whole round cancels. A figure is a
+dictionary as ratios.py describes it; here also `reference_value`, `peers` (their ratios, by name) and `strict`: a bound
+for forwarding alone, where the target allows for the session's rules, which the shipped command always keeps.
 """
 import statistics
 
 SIZES = {300: "300 B", 4096: "4 KiB"}
-# case, what it is called, metric, unit, targets at 300 B and 4 KiB
+# case, what it is called, metric, targets at 300 B and at 4 KiB, and the strict ones
 BESIDE_FLOOR = [
-    ("one-in-flight", "one in flight, one core, p50", "p50", "us", (1.2, 1.2)),
-    ("1x64", "1 pair x 64, CPU", "cpu", "us", (1.3, 1.5)),
-    ("64x4", "64 pairs x 4, CPU", "cpu", "us", (1.3, 1.5)),
-    ("fan-out-100", "fan-out to 100, CPU a delivery", "cpu", "us", (1.3, 1.4)),
-    ("fan-out-1000", "fan-out to 1,000, CPU a delivery", "cpu", "us", (1.3, 1.4)),
-    ("fan-out-100", "fan-out to 100, time to last", "last", "us", (None, None)),
-    ("fan-out-1000", "fan-out to 1,000, time to last", "last", "us", (None, None)),
+    ("one-in-flight", "one in flight, one core, p50", "p50", (1.2, 1.2), (None, None)),
+    ("1x64", "1 pair x 64, CPU", "cpu", (1.6, 1.6), (1.3, 1.5)),
+    ("64x4", "64 pairs x 4, CPU", "cpu", (1.6, 1.6), (1.3, 1.5)),
+    ("fan-out-100", "fan-out to 100, CPU a delivery", "cpu", (1.3, 1.4), (None, None)),
+    ("fan-out-1000", "fan-out to 1,000, CPU a delivery", "cpu", (1.3, 1.4), (None, None)),
+    ("fan-out-100", "fan-out to 100, time to last", "last", (None, None), (None, None)),
+    ("fan-out-1000", "fan-out to 1,000, time to last", "last", (None, None), (None, None)),
 ]
+COUNTED = [("counted-one-in-flight", "one in flight", 6.5), ("counted-1x64", "1 pair x 64", 1.3),
+           ("counted-64x4", "64 pairs x 4", 1.3)]
+CROWDS = [("beside-idle", "beside-nobody", "p99 beside idle connections"),
+          ("beside-slow", "beside-none", "p99 beside 1,000 slow peers")]
 FLOOR_OF = {"nats-server": "floor-tcp"}
 NO_PEERS = {"floor", "floor-tcp", "tandem"}
 
 
-def spread(values):
+def figure(table, case, unit, values, **more):
     middle = statistics.median(values)
-    return (max(values) - min(values)) / middle if middle and len(values) > 1 else None
+    spread = (max(values) - min(values)) / middle if middle and len(values) > 1 else None
+    return {"table": table, "case": case, "unit": unit, "value": middle, "spread": spread, **more}
 
 
-def row(table, case, unit, values, references=None, target=None, judged="ratio", **more):
-    """One figure. `judged` says whether the target bounds the ratio or the value itself."""
-    ratio = reference = met = None
-    if references:
-        reference = statistics.median(references)
-        pairs = [value / other for value, other in zip(values, references) if other]
-        ratio = statistics.median(pairs) if pairs else None
-    value = statistics.median(values)
-    bounded = ratio if judged == "ratio" else value
-    if target is not None and bounded is not None:
-        met = round(bounded, 3) <= target
-    return {"table": table, "case": case, "unit": unit, "value": value, "spread": spread(values), "reference": reference,
-            "ratio": ratio, "target": target, "met": met, **more}
+def ratio_of(values, references):
+    ratios = [value / other for value, other in zip(values, references) if other]
+    return statistics.median(ratios) if ratios else None
+
+
+def judged(row, name, target):
+    """The row with its target for the figure of this name."""
+    return row if target is None else {**row, "target": target, "met": round(row[name], 3) <= target}
+
+
+def beside(row, values, references, reference, target):
+    compared = {"reference": reference, "reference_value": statistics.median(references),
+                "ratio": ratio_of(values, references)}
+    return judged({**row, **compared}, "ratio", target)
 
 
 def column(runs, case, size, relay, metric):
     return [result[metric] for result in runs.get((case, size, relay), []) if metric in result]
 
 
+def pair(runs, case, size, metric, relays=("tandem", "floor")):
+    """The values of two relays, if both were measured."""
+    found = [column(runs, case, size, relay, metric) for relay in relays]
+    return found if all(found) else None
+
+
 def peers_of(runs, case, size, metric):
-    """Each peer's ratio to the floor over its own transport."""
-    ratios = {}
-    for other, bytes_, relay in runs:
-        if (other, bytes_) != (case, size) or relay in NO_PEERS:
-            continue
-        mine = column(runs, case, size, relay, metric)
-        floor = column(runs, case, size, FLOOR_OF.get(relay, "floor"), metric)
-        if mine and floor:
-            ratios[relay] = row("", "", "", mine, floor)["ratio"]
-    return ratios
+    names = dict.fromkeys(relay for other, bytes_, relay in runs if (other, bytes_) == (case, size))
+    found = {name: pair(runs, case, size, metric, (name, FLOOR_OF.get(name, "floor"))) for name in names}
+    return {name: ratio_of(*values) for name, values in found.items() if values and name not in NO_PEERS}
 
 
 def relay_rows(runs):
-    for case, name, metric, unit, targets in BESIDE_FLOOR:
-        for (size, size_name), target in zip(SIZES.items(), targets):
-            mine, floor = (column(runs, case, size, relay, metric) for relay in ("tandem", "floor"))
-            if mine and floor:
-                yield row("Relay beside the floor", f"{name}, {size_name}", unit, mine, floor, target,
-                          peers=peers_of(runs, case, size, metric))
+    for case, name, metric, targets, strict in BESIDE_FLOOR:
+        for place, (size, size_name) in enumerate(SIZES.items()):
+            if values := pair(runs, case, size, metric):
+                row = figure("Relay beside the floor", f"{name}, {size_name}", "us", values[0])
+                row = beside(row, *values, "floor", targets[place])
+                yield {**row, "strict": strict[place], "peers": peers_of(runs, case, size, metric)}
 
 
 def counted_rows(runs):
-    for case, name, target in [("counted-one-in-flight", "one in flight", 6.5), ("counted-1x64", "1 pair x 64", 2),
-                               ("counted-64x4", "64 pairs x 4", 2)]:
+    for case, name, target in COUNTED:
         for metric, what, bound in [("calls", "system calls", target), ("allocations", "allocations", 0.05)]:
-            mine, floor = (column(runs, case, 300, relay, metric) for relay in ("tandem", "floor"))
-            if mine and floor:
-                yield row("Counted for a round trip", f"{name}, {what}", "", mine, floor, bound, judged="value")
+            if values := pair(runs, case, 300, metric):
+                row = figure("Counted for a round trip", f"{name}, {what}", "", values[0], reference="floor",
+                             reference_value=statistics.median(values[1]))
+                yield judged(row, "value", bound)
 
 
 def loop_rows(runs):
     for size, size_name in SIZES.items():
-        one, two = (column(runs, "loops", size, relay, "cpu") for relay in ("one-loop", "two-loops"))
-        if one and two:
-            yield row("Two loops beside one", f"64 pairs x 4, CPU, {size_name}", "us", two, one, 1.2)
+        if values := pair(runs, "loops", size, "cpu", ("two-loops", "one-loop")):
+            row = figure("Two loops", f"64 pairs x 4, CPU, {size_name}", "us", values[0])
+            yield beside(row, *values, "one loop", 1.2)
 
 
 def idle_rows(runs):
-    for case, _, relay in runs:
-        if case.startswith("idle-") and relay == "tandem":
-            mine, floor = (column(runs, case, 0, name, "bytes") for name in ("tandem", "floor"))
-            peers = {name: column(runs, case, 0, name, "bytes")[0]
-                     for other, _, name in runs if other == case and name not in NO_PEERS}
-            name = f"bytes a connection, {int(case[5:]):,} idle"
-            yield row("At rest", name, "B", mine, floor or None, 512, judged="value", bytes_of_peers=peers)
-
-
-def crowd_rows(runs):
-    for case, alone, name in [("beside-idle", "beside-nobody", "p99 beside idle connections"),
-                              ("beside-slow", "beside-none", "p99 beside 1,000 slow peers")]:
-        mine, reference = (column(runs, which, 300, "tandem", "p99") for which in (case, alone))
-        if mine and reference:
-            yield row("A busy pair in a crowd", name, "us", mine, reference, 1.2)
+    cases = dict.fromkeys(case for case, _, _ in runs if case.startswith("idle-"))
+    for case in cases:
+        for relay in dict.fromkeys(relay for other, _, relay in runs if other == case):
+            name = f"{'' if relay == 'tandem' else relay + ': '}a connection, {int(case[5:]):,} idle"
+            row = figure("At rest", name, "B", column(runs, case, 0, relay, "bytes"))
+            yield judged(row, "value", 512 if relay == "tandem" else None)
 
 
 def start_rows(runs):
-    for relay, name, bounds in [("daemon", "daemon", (12, 13)), ("simulator", "simulator", (None, None))]:
-        for (metric, what, unit), bound in zip([("served", "cold start to first served", "ms"),
-                                                ("resident", "memory at rest", "MiB")], bounds):
-            mine = column(runs, "start", 0, relay, metric)
-            if mine:
-                yield row("At rest", f"{name}, {what}", unit, mine, target=bound, judged="value")
+    for relay, bounds in [("daemon", (12, 13)), ("simulator", (None, None))]:
+        metrics = [("served", "cold start to first served", "ms"), ("resident", "memory at rest", "MiB")]
+        for (metric, what, unit), bound in zip(metrics, bounds):
+            if values := column(runs, "start", 0, relay, metric):
+                yield judged(figure("At rest", f"{relay}, {what}", unit, values), "value", bound)
+
+
+def crowd_rows(runs):
+    for case, alone, name in CROWDS:
+        mine, reference = (column(runs, which, 300, "tandem", "p99") for which in (case, alone))
+        if mine and reference:
+            row = figure("A busy pair in a crowd", name, "us", mine)
+            yield beside(row, mine, reference, "alone", 1.2)
 
 
 def rows_of(runs):

@@ -5,7 +5,7 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 here=$root/Scripts/lib/bench
 made=$root/.build/bench
-runs=5
+runs=${RUNS:-5}
 export SWIFT_BACKTRACE=enable=no
 
 need_swift

@@ -45,7 +45,7 @@ def case(row, y):
     start, end = sorted((across(1), across(row["ratio"])))
     yield text(LEFT - 12, middle + 4, row["case"], "end")
     yield f'<rect x="{start:.1f}" y="{y + 6}" width="{max(end - start, 2):.1f}" height="{ROW - 12}" fill="{OURS}"/>'
-    if row["target"] is not None:
+    if "target" in row:
         yield line(across(row["target"]), y + 3, y + ROW - 3, TARGET, 3)
     for name, ratio in row["peers"].items():
         yield (f'<circle cx="{across(ratio):.1f}" cy="{middle}" r="4" fill="{COLOURS.get(name, QUIET)}">'

@@ -10,7 +10,6 @@ import collections
 import json
 import os
 import platform
-import statistics
 import sys
 from pathlib import Path
 
@@ -40,28 +39,40 @@ def read(path):
 
 
 def show(value, unit=""):
+    """Three digits, with a larger unit where nanoseconds or bytes grow long."""
     if value is None:
         return "-"
+    if unit == "ns" and abs(value) >= 1000:
+        value, unit = value / 1000, "us"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f}" + (f" {unit}" if unit else "")
+    return f"{value:.{digits}f} {unit}".rstrip()
+
+
+def target_of(row):
+    if row.get("target") is None:
+        return ""
+    unit = "" if "ratio" in row else row["unit"]
+    return f"{row.get('sense', 'at most')} {show(row['target'], unit)}"
 
 
 def verdict(row):
-    return {True: "met", False: "NOT MET", None: ""}[row.get("met")]
+    strict = row.get("strict") and row["ratio"] <= row["strict"]
+    return {True: "met", False: "NOT MET", None: ""}[row.get("met")] + (f", and {show(row['strict'])}" if strict else "")
+
+
+def line_of(row):
+    spread = "" if row.get("spread") is None else f"{row['spread'] * 100:.0f} %"
+    reference = f"{row.get('reference', '')} {show(row['reference_value'], row['unit']) if 'reference_value' in row else ''}"
+    return (f"  {row['case']:<52} {show(row['value'], row['unit']):>10} {spread:>6}  {reference.strip():>16} "
+            f"{show(row.get('ratio')):>7}  {target_of(row):<15} {verdict(row)}").rstrip()
 
 
 def lines_of(rows):
     """One text table for each name in `table`, in order of appearance."""
     for table in dict.fromkeys(row["table"] for row in rows):
-        mine = [row for row in rows if row["table"] == table]
         yield ""
-        yield f"{table:<44} {'value':>12} {'spread':>7} {'reference':>12} {'ratio':>7} {'target':>9}"
-        for row in mine:
-            spread = "-" if row.get("spread") is None else f"{row['spread'] * 100:.0f} %"
-            yield (f"  {row['case']:<42} {show(row['value'], row['unit']):>12} {spread:>7} "
-                   f"{show(row.get('reference'), row['unit']):>12} {show(row.get('ratio')):>7} "
-                   f"{row.get('bound', '<= ') + show(row['target']) if row.get('target') is not None else '-':>9} "
-                   f"{verdict(row)}").rstrip()
+        yield f"{table:<54} {'value':>10} {'spread':>6}  {'beside':>16} {'ratio':>7}  target"
+        yield from (line_of(row) for row in rows if row["table"] == table)
 
 
 def peer_lines(rows):
@@ -70,7 +81,7 @@ def peer_lines(rows):
     if not names:
         return
     yield ""
-    yield f"{'ratio to the floor':<44}" + "".join(f"{name:>13}" for name in ["Tandem", *names])
+    yield f"{'Ratio to the floor':<44}" + "".join(f"{name:>13}" for name in ["Tandem", *names])
     for row in rows:
         if row.get("peers"):
             shown = [row.get("ratio"), *(row["peers"].get(name) for name in names)]

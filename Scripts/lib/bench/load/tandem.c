@@ -145,13 +145,14 @@ static void takePairing(struct value state) {
     if (options.receivers == 0) memcpy(pairing, id, PAIRING);
 }
 
+// Whether all receivers of a fan-out, or the one counterpart, can be reached.
 static bool isReachable(struct value state) {
     struct value pairings = plistFind(state, "pairings");
-    for (size_t i = 0;; i++) {
+    for (unsigned i = 0; i < (options.receivers ? options.receivers : 1); i++) {
         struct value entry = plistElement(pairings, i);
-        if (!entry.list) return i > 0;
-        if (!plistIs(plistFind(entry, "level"), "immediate")) return false;
+        if (!entry.list || !plistIs(plistFind(entry, "level"), "immediate")) return false;
     }
+    return true;
 }
 
 static void greet(struct connection *it) {
