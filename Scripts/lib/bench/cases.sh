@@ -8,7 +8,7 @@ note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "round": %d, "result
 load() {
     local core=$1 kind=$2 relay=$3
     shift 3
-    taskset -c "$core" "$tools/load" "$kind" "${protocol[$relay]}" --at "${at[$relay]}" \
+    taskset -c "$core" "$made/load" "$kind" "${protocol[$relay]}" --at "${at[$relay]}" \
         --counterpart "${counterpart[$relay]}" --relay "${started[$relay]}" "$@"
 }
 
@@ -61,8 +61,8 @@ measure_fanout() {
 # System calls and allocations, counted by the relay's own process. No other tables are measured with the counters in.
 measure_calls() {
     local relay
-    COUNTS=$place/floor.counts LD_PRELOAD=$tools/counts.so floor_up
-    COUNTS=$place/tandem.counts LD_PRELOAD=$tools/counts.so tandem_up tandem
+    COUNTS=$place/floor.counts LD_PRELOAD=$made/counts.so floor_up
+    COUNTS=$place/tandem.counts LD_PRELOAD=$made/counts.so tandem_up tandem
     for relay in floor tandem; do
         measure counted-one-in-flight 1 trips "$relay" 300 1 --counts "$place/$relay.counts"
         measure counted-1x64 1 trips "$relay" 300 1 --window 64 --counts "$place/$relay.counts"
@@ -82,7 +82,7 @@ crowd_in() {
     local relay=$1 name=$2
     shift 2
     rm -f "$logs/$name.log"
-    start "$name" taskset -c 1 "$tools/load" crowd "${protocol[$relay]}" --at "${at[$relay]}" \
+    start "$name" taskset -c 1 "$made/load" crowd "${protocol[$relay]}" --at "${at[$relay]}" \
         --counterpart "${counterpart[$relay]}" --relay "${started[$relay]}" "$@"
     wait_for 60 grep -q '}' "$logs/$name.log"
 }
@@ -126,7 +126,7 @@ measure_crowd() {
 served() {
     local name=$1 protocol=$2 socket=$3 result
     shift 3
-    result=$(taskset -c 0,1 "$tools/load" start "$protocol" --at "$socket" -- "$@" 2>"$logs/start") || {
+    result=$(taskset -c 0,1 "$made/load" start "$protocol" --at "$socket" -- "$@" 2>"$logs/start") || {
         echo "start: $name: $(tail -n 1 "$logs/start")" >&2
         return 0
     }
@@ -137,8 +137,8 @@ measure_start() {
     local round socket=$place/start.sock
     for ((round = 1; round <= rounds; round++)); do
         # The state is there from the first round on: a daemon starts anew more often than for the first time.
-        served daemon tandem "$socket" "$bin/tandem" primary --state "$place/state" --local "$socket" --log error
-        served simulator tandem "$place/start/primary.sock" "$bin/tandem" simulate --local "$place/start" --log error
+        served daemon tandem "$socket" "$tandem" primary --state "$place/state" --local "$socket" --log error
+        served simulator tandem "$place/start/primary.sock" "$tandem" simulate --local "$place/start" --log error
     done
 }
 
@@ -147,9 +147,20 @@ measure_codec() { table_of codec; }
 measure_verify() { table_of verify; }
 measure_tls() { table_of tls; }
 
+# What reading or refusing costs at worst.
+measure_hostile() {
+    local round name size result
+    python3 "$here/hostile.py" "$place/hostile" >"$place/hostile.names"
+    for ((round = 1; round <= rounds; round++)); do
+        "$tandem" bench hostile --json --payloads "$place/hostile" >"$logs/hostile"
+        while IFS=$'\t' read -r name size result; do note hostile "$name" "$size" "$round" "$result"; done \
+            < <(paste "$place/hostile.names" "$logs/hostile")
+    done
+}
+
 table_of() {
-    local script=$root/Scripts/lib/bench/$1.sh
-    if TANDEM=$bin/tandem RUNS=$rounds "$script" --json >"$logs/table" 2>"$logs/$1.log"; then
+    local script=$here/$1.sh
+    if TANDEM=$tandem RUNS=$rounds "$script" --json >"$logs/table" 2>"$logs/$1.log"; then
         sed 's/^/{"row": /; s/$/}/' "$logs/table" >>"$runs"
     else
         echo "$1: $(tail -n 1 "$logs/$1.log")" >&2

@@ -112,6 +112,14 @@ def crowd_rows(runs):
             yield beside(row, mine, reference, "alone", 1.2)
 
 
+def hostile_rows(runs):
+    for case, size, name in runs:
+        if case == "hostile":
+            results = runs[case, size, name]
+            row = figure("Hostile payloads", f"{results[0]['operation']}: {name}", "ns", [it["value"] for it in results])
+            yield judged(row, "value", 1_000_000 if size < 1000 else 20_000_000)
+
+
 def rows_of(runs):
-    for part in (relay_rows, counted_rows, loop_rows, idle_rows, start_rows, crowd_rows):
+    for part in (relay_rows, counted_rows, loop_rows, idle_rows, start_rows, crowd_rows, hostile_rows):
         yield from part(runs)

@@ -16,8 +16,9 @@ tandem_binary() {
         echo "$TANDEM"
         return
     fi
-    swift build --package-path "$root" -c release --product tandem >&2
-    echo "$(swift build --package-path "$root" -c release --show-bin-path)/tandem"
+    local release=(--package-path "$root" -c release --static-swift-stdlib)
+    swift build "${release[@]}" --product tandem >&2
+    echo "$(swift build "${release[@]}" --show-bin-path)/tandem"
 }
 
 need_libraries() {

@@ -24,12 +24,12 @@ up() {
     return 1
 }
 
-floor_up() { up floor bare "$place/a.sock" "$place/b.sock" "$tools/floor" "$@" "$place/a.sock" "$place/b.sock"; }
+floor_up() { up floor bare "$place/a.sock" "$place/b.sock" "$made/floor" "$@" "$place/a.sock" "$place/b.sock"; }
 
 floor_tcp_up() {
     local a b
     a=$(free_port) b=$(free_port)
-    up floor-tcp bare "$a" "$b" "$tools/floor" "$@" "$a" "$b"
+    up floor-tcp bare "$a" "$b" "$made/floor" "$@" "$a" "$b"
 }
 
 # tandem_up NAME OPTION...: the secondary asks, the primary answers and publishes.
@@ -37,7 +37,7 @@ tandem_up() {
     local name=$1 directory=$place/$1
     shift
     up "$name" tandem "$directory/primary.sock" "$directory/secondary.sock" \
-        "$bin/tandem" simulate --local "$directory" --log error "$@"
+        "$tandem" simulate --local "$directory" --log error "$@"
 }
 
 # Peers, if they are installed. No state outlives $place.
@@ -78,7 +78,7 @@ XML
 
 broker_up() {
     up dbus-broker dbus "$place/broker.sock" "$place/broker.sock" \
-        python3 "$root/Scripts/lib/bench/broker.py" "$place/broker.sock"
+        python3 "$here/broker.py" "$place/broker.sock"
 }
 
 # Each peer's command, which is also its name, the function that starts it, and the package that has it.

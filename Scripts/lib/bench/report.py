@@ -42,7 +42,9 @@ def show(value, unit=""):
     """Three digits, with a larger unit where nanoseconds or bytes grow long."""
     if value is None:
         return "-"
-    if unit == "ns" and abs(value) >= 1000:
+    if unit == "ns" and abs(value) >= 10_000_000:
+        value, unit = value / 1_000_000, "ms"
+    elif unit == "ns" and abs(value) >= 1000:
         value, unit = value / 1000, "us"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:.{digits}f} {unit}".rstrip()

@@ -7,7 +7,7 @@ extension Subcommand {
             send, receive,
             pair, join, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
-            benchCodec, benchVerify,
+            benchCodec, benchHostile, benchVerify,
         ]
     }
 }
