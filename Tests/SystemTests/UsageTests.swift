@@ -26,6 +26,7 @@ import Testing
         ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
         ("simulate", "--local DIR is missing"), ("bench", "'bench' needs one of"),
         ("bench codec", "--frames FILE is missing"), ("bench codec --payloads k --rounds 0", "--rounds '0'"),
+        ("bench hostile", "--payloads FILE is missing"),
         ("trust-device --role primary ABCD", "--address is missing"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
     ])

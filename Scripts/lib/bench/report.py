@@ -42,7 +42,7 @@ def show(value, unit=""):
     """Three digits, with a larger unit where nanoseconds or bytes grow long."""
     if value is None:
         return "-"
-    if unit == "ns" and abs(value) >= 10_000_000:
+    if unit == "ns" and abs(value) >= 1_000_000:
         value, unit = value / 1_000_000, "ms"
     elif unit == "ns" and abs(value) >= 1000:
         value, unit = value / 1000, "us"
