@@ -46,13 +46,15 @@ struct UnitWidths {
     private let widths: UInt64
 
     init(referenceSize: Int) {
-        var widths: UInt64 = 0
-        for (kind, width) in [
-            (ObjectKind.data, 1), (.ascii, 1), (.utf16, 2), (.array, referenceSize), (.dictionary, 2 * referenceSize),
-            (.integer, 1), (.real, 1), (.date, 1), (.boolean, 0),
-        ] { widths |= UInt64(width) << UInt64(6 * kind.rawValue) }
-        self.widths = widths
+        let size = UInt64(truncatingIfNeeded: referenceSize)
+        widths =
+            Self.bits(1, .integer) | Self.bits(1, .real) | Self.bits(1, .date) | Self.bits(1, .data)
+            | Self.bits(1, .ascii)
+            | Self.bits(2, .utf16) | Self.bits(size, .array) | Self.bits(2 * size, .dictionary)
     }
+
+    @inline(__always)
+    private static func bits(_ width: UInt64, _ kind: ObjectKind) -> UInt64 { width << UInt64(6 * kind.rawValue) }
 
     @inline(__always)
     subscript(kind: ObjectKind) -> Int { Int(widths &>> UInt64(6 &* kind.rawValue) & 0x3F) }

@@ -23,13 +23,13 @@ public struct PropertyListDictionary: Sendable {
     /// Pairs that the caller knows to be sorted and unique.
     init(sortedPairs pairs: [Element]) {
         self.init(capacity: pairs.count) { room in
-            for pair in pairs { room.append(pair) }
+            for pair in pairs { room.append(PropertyListPair(key: pair.key, value: pair.value)) }
         }
     }
 
     /// At most `capacity` pairs, which `fill` appends sorted and unique.
     @inline(__always)
-    init(capacity: Int, _ fill: (inout OutputSpan<Element>) -> Void) {
+    init(capacity: Int, _ fill: (inout OutputSpan<PropertyListPair>) -> Void) {
         pairs = SortedPairs(capacity: capacity, fill)
     }
 
@@ -50,7 +50,7 @@ public struct PropertyListDictionary: Sendable {
 
     /// Lends the pairs in their order, without a copy.
     package func withPairs<Result, Failure>(
-        _ body: (Span<Element>) throws(Failure) -> Result
+        _ body: (Span<PropertyListPair>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try pairs.withSpan(body)
     }
@@ -81,7 +81,7 @@ public struct PropertyListDictionary: Sendable {
 extension PropertyListDictionary: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { withPairs { $0.count } }
-    public subscript(position: Int) -> Element { withPairs { $0[position] } }
+    public subscript(position: Int) -> Element { withPairs { (key: $0[position].key, value: $0[position].value) } }
 }
 
 extension PropertyListDictionary: Equatable {

@@ -18,7 +18,9 @@ extension RawSpan {
 
     /// The unsigned integer of `size` bytes (1-8) at `offset`, at least eight bytes before the end.
     @inline(__always)
-    func bigEndian(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
+    func bigEndian(at offset: Int, size: Int) -> UInt64 {
+        word(at: offset) &>> UInt64(truncatingIfNeeded: 64 &- 8 &* size)
+    }
 
     /// The same without the bytes behind it; fast where the size is a constant.
     @inline(__always)

@@ -10,13 +10,12 @@ extension ObjectScan {
     mutating func ascii(_ entry: inout ObjectEntry, _ bytes: RawSpan) -> Bool {
         let (content, count) = (entry.content, entry.count)
         // Bytes behind the end count as 1, which is neither NUL nor beyond ASCII. The trailer is behind it all.
-        let (first, second) = (bytes.word(at: content), bytes.word(at: content &+ 8))
-        let firstRest = UInt64.max >> UInt64(8 &* count)
-        let secondRest = UInt64.max >> UInt64(8 &* (max(8, count) &- 8))
-        let (start, next) = (first & ~firstRest | eachByte & firstRest, second & ~secondRest | eachByte & secondRest)
+        let first = bytes.word(at: content)
+        let rest = UInt64.max >> UInt64(truncatingIfNeeded: 8 &* count)
+        var union = first & ~rest | eachByte & rest
         // In ASCII, subtracting 1 from each byte sets a high bit only from a NUL on.
-        var (union, borrows) = (start | next, start &- eachByte | next &- eachByte)
-        var offset = content &+ 16
+        var borrows = union &- eachByte
+        var offset = content &+ 8
         while offset < content &+ count {
             // The last word overlaps the one before.
             let word = bytes.word(at: min(offset, content &+ count &- 8))
@@ -25,7 +24,7 @@ extension ObjectScan {
         }
         guard union & eachHighBit == 0 else { return refuse(.invalidASCII) }
         let isFit = borrows & eachHighBit == 0 && 1...PropertyListLimits.maximumKeyLength ~= count
-        (entry.isFit, entry.start) = (isFit, isFit ? first & ~firstRest : 0)
+        (entry.isFit, entry.start) = (isFit, isFit ? first & ~rest : 0)
         return true
     }
 }
@@ -34,8 +33,10 @@ extension ObjectEntry {
     /// What is wrong with the content of a scalar other than ASCII; finds out whether UTF-16 is fit to be a key.
     @inline(__always)
     mutating func contentFault(in bytes: RawSpan) -> PropertyListError.Reason? {
-        switch kind {
-        case .integer: count < 16 || bytes.word(at: content) == 0 ? nil : .integerOutOfRange
+        if kind.rawValue <= ObjectKind.integer.rawValue {
+            return count != 16 || bytes.word(at: content) == 0 ? nil : .integerOutOfRange
+        }
+        return switch kind {
         case .real: realValue(in: bytes).isFinite ? nil : .notFinite
         case .date: dateFault(in: bytes)
         case .utf16: utf16Fault(in: bytes)
@@ -43,7 +44,10 @@ extension ObjectEntry {
         }
     }
 
+    @inline(__always)
     private func dateFault(in bytes: RawSpan) -> PropertyListError.Reason? {
+        // A second within the range there is nothing to round.
+        if abs(realValue(in: bytes)) < 63_113_903_999 { return nil }
         guard realValue(in: bytes).isFinite else { return .notFinite }
         return date(in: bytes) == nil ? .dateOutOfRange : nil
     }

@@ -51,7 +51,7 @@ struct TreeBuilder {
                     let place = places?[index] ?? index
                     let key = validation.table.reference(place, of: entry, in: bytes)
                     let value = validation.table.reference(entry.count + place, of: entry, in: bytes)
-                    pairs.append((text(key, bytes), take(value, bytes)))
+                    pairs.append(PropertyListPair(key: text(key, bytes), value: take(value, bytes)))
                 }
             })
     }
