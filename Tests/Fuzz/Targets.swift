@@ -1,0 +1,25 @@
+// The fuzz targets (Scripts/fuzz): any bytes, held against everything that must be true of them. One executable for all
+// three, told by its environment which it is, so that there is one thing to build.
+
+import Glibc
+
+private let target = getenv("TANDEM_FUZZ_TARGET").map { String(cString: $0) } ?? "reader"
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = Array(UnsafeBufferPointer(start: start, count: count))
+    let fault: String? =
+        switch target {
+        case "envelope": EnvelopeOracle.fault(in: input)
+        case "frames": FrameOracle.fault(in: input)
+        default: ReaderOracle.fault(in: input)
+        }
+    // Dying is what makes the fuzzer keep the input.
+    if let fault { fatalError("\(target): \(fault)") }
+    return 0
+}
+
+@_cdecl("LLVMFuzzerCustomMutator")
+public func mutate(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ room: Int, _ seed: CUnsignedInt) -> Int {
+    target == "frames" ? standardMutation(start, count, room) : TableRepair.mutate(start, count, room, seed)
+}

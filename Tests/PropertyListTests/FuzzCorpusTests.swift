@@ -1,0 +1,26 @@
+// The inputs that the fuzzer kept, given to the same oracle again (Scripts/fuzz finds new ones): cheap, and in every run.
+
+import TandemPropertyList
+import TandemTestSupport
+import Testing
+
+@Suite struct FuzzCorpusTests {
+    @Test func theCorpusIsThere() { #expect(FuzzCorpus.inputs("reader").count >= 100) }
+
+    @Test func everyInputThatTheFuzzerKeptIsAnsweredByTheProtocol() {
+        for (line, input) in FuzzCorpus.inputs("reader").enumerated() {
+            #expect(ReaderOracle.fault(in: input) == nil, "line \(line + 1)")
+        }
+    }
+
+    /// The oracle is a reader of its own; the vectors prove that it knows the profile, too.
+    @Test(arguments: VectorTests.files)
+    func theReferenceReaderAnswersAsTheVectorsSay(file: String) throws {
+        for vector in VectorTests.cases(file) {
+            let bytes = try #require(vector.bytes)
+            #expect((ReferenceReader.value(bytes) == nil) == (vector.error != nil), "\(vector)")
+            guard let notation = vector.pairs["value"] else { continue }
+            #expect(ReferenceReader.value(bytes) == TypedNotation.value(notation), "\(vector)")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// What must hold for any payload that is given to the envelope check (FRM-5, FRM-8 to FRM-10): it accepts exactly what the
+// text allows, says `malformed` exactly for what is no property list, and loses nothing on the way.
+
+import TandemBytes
+import TandemPropertyList
+import TandemWire
+
+/// Every way of checking one envelope, held against each other.
+package enum EnvelopeOracle {
+    /// What does not hold; nil if all is well.
+    package static func fault(in payload: [UInt8]) -> String? {
+        guard (1...Limits.frame).contains(payload.count) else { return nil }
+        let reference = ReferenceEnvelope.pairs(payload)
+        do throws(WireError) {
+            let envelope = try Envelope(payload: payload[...])
+            guard let reference else { return "accepted, though the protocol forbids it" }
+            return try meaning(of: envelope, reference)
+        } catch {
+            if reference != nil { return "refused, though the protocol allows it: \(error)" }
+            return refusal(of: payload, error)
+        }
+    }
+
+    private static func meaning(of envelope: Envelope, _ reference: PropertyListDictionary) throws(WireError) -> String?
+    {
+        // A canonical writing may be longer than what came in, so its length is not the question here.
+        let written = try envelope.frame(limit: .max)
+        guard try Body.dictionary(written.payload.copied()[...]) == reference else {
+            return "says \(envelope) in place of \(reference)"
+        }
+        guard try Envelope(reading: written) == envelope else { return "another envelope after one writing" }
+        guard try Envelope(reading: written).frame(limit: .max) == written else {
+            return "other bytes after two writings"
+        }
+        return nil
+    }
+
+    private static func refusal(of payload: [UInt8], _ error: WireError) -> String? {
+        let isDictionary = ReferenceReader.value(payload)?.dictionaryValue != nil
+        if case .malformed(let fault) = error {
+            return isDictionary ? "malformed, though it is a dictionary: \(fault)" : nil
+        }
+        return isDictionary ? nil : "\(error), though it is no dictionary"
+    }
+}
