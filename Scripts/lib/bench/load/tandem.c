@@ -11,13 +11,13 @@ enum { HEADER = 4, PAIRING = 16, FRAME = 512 * 1024 };
 
 static const char appFormat[] = "org.example.bench.%04u";
 
-// Frames of one kind: the same in every byte but identifier and application.
+// Frames of one kind: the same in every byte but identifier, application and pairing. A connection's pairing is in its
+// `name`; to the publisher and to the floor it is sixteen zero bytes, which mean every pairing (SES-30).
 struct template {
     uint8_t *bytes[VARIANTS];
-    size_t count, id, app;
+    size_t count, id, app, pairing;
 };
 static struct template templates[PUBLICATION + 1];
-static uint8_t pairing[PAIRING];
 
 // Each pair is an app of its own; all ends of a fan-out are one app on many devices.
 static void nameOf(const struct connection *it, char name[NAME]) {
@@ -43,15 +43,16 @@ static void prepare(enum kind kind) {
         plistString(&envelope, "app", app);
         plistData(&envelope, "body", bodyOf(variant), options.bytes);
         if (kind == REQUEST) plistInteger(&envelope, "deadline", 30000);
-        plistData(&envelope, "id", pairing, ID);
+        plistData(&envelope, "id", first.name, ID);
         plistString(&envelope, "kind", kind == ANSWER ? "reply" : "message");
-        plistData(&envelope, "pairing", pairing, PAIRING);
+        plistData(&envelope, "pairing", first.name, PAIRING);
         if (kind == REQUEST) plistBoolean(&envelope, "reply", true);
         appendFrame(&frame, &envelope);
         it->bytes[variant] = frame.at;
         it->count = frame.count;
         it->id = HEADER + plistPosition(&envelope, "id");
         it->app = HEADER + plistPosition(&envelope, "app");
+        it->pairing = HEADER + plistPosition(&envelope, "pairing");
     }
 }
 
@@ -64,6 +65,7 @@ static const uint8_t *frameFor(const struct connection *it, enum kind kind, cons
     nameOf(it, app);
     memcpy(frame + template->id, id, ID);
     memcpy(frame + template->app, app, strlen(app));
+    memcpy(frame + template->pairing, it->name, PAIRING);
     return frame;
 }
 
@@ -101,7 +103,8 @@ static enum kind readOther(struct connection *it, const uint8_t *frame, size_t c
     die("unexpected frame: %.*s %.*s", (int)kindCount, text, (int)nameCount, name);
 }
 
-// Which kinds can arrive follows from the part; the frame must then be the one that was sent, byte for byte (FRM-12).
+// Which kind can arrive follows from the part. The frame must be the one that was sent, byte for byte (FRM-12); a receiver's
+// has its own pairing (SES-30).
 static enum kind readFrame(struct connection *it, uint8_t *frame, size_t count, uint8_t **id) {
     enum kind kind = it->part == REQUESTER ? ANSWER : it->part == RESPONDER ? REQUEST : PUBLICATION;
     return isExpected(it, kind, frame, count, id) ? kind : readOther(it, frame, count);
@@ -137,12 +140,10 @@ static struct value hear(struct connection *it, const char *kind) {
     }
 }
 
-static void takePairing(struct value state) {
+static void takePairing(struct connection *it, struct value state) {
     size_t count;
-    struct value first = plistElement(plistFind(state, "pairings"), 0);
-    const uint8_t *id = plistContent(plistFind(first, "pairing"), &count);
-    // Sixteen zero bytes mean every pairing of the side.
-    if (options.receivers == 0) memcpy(pairing, id, PAIRING);
+    const uint8_t *id = plistContent(plistFind(plistElement(plistFind(state, "pairings"), 0), "pairing"), &count);
+    if (it->part != PUBLISHER) memcpy(it->name, id, PAIRING);
 }
 
 // Whether all receivers of a fan-out, or the one counterpart, can be reached.
@@ -172,7 +173,7 @@ static void greet(struct connection *it) {
     say(it, app, "register", &body);
     struct value state = hear(it, "registered");
     if (it->part == IDLER) return;
-    takePairing(state);
+    takePairing(it, state);
     it->serial = isReachable(state);
 }
 
