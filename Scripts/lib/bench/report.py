@@ -42,10 +42,9 @@ def show(value, unit=""):
     """Three digits, with a larger unit where nanoseconds or bytes grow long."""
     if value is None:
         return "-"
-    if unit == "ns" and abs(value) >= 1_000_000:
-        value, unit = value / 1_000_000, "ms"
-    elif unit == "ns" and abs(value) >= 1000:
-        value, unit = value / 1000, "us"
+    units = ["ns", "us", "ms", "s"]
+    while unit in units[:-1] and abs(value) >= 1000:
+        value, unit = value / 1000, units[units.index(unit) + 1]
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:.{digits}f} {unit}".rstrip()
 
