@@ -43,7 +43,8 @@ def made():
     add("an integer as a key", "FRM-6 j", "key-not-string", plist(b"\xd1\x01\x02", b"\x10\x01", b"\x08"))
     add("null as a value", "FRM-6 e", "unsupported-type", plist(b"\xd1\x01\x02", b"\x51a", b"\0"))
     for version in ("01", "15"):
-        add(f"version {version}", "FRM-6 a", "not-binary-property-list", plist(b"\x08", magic=b"bplist" + version.encode()))
+        add(f"version {version}", "FRM-6 a", "not-binary-property-list",
+            plist(b"\x08", magic=b"bplist" + version.encode()))
     add("bytes between table and trailer", "FRM-6 c", "offset-table-misplaced", plist(b"\x08", after_table=b"\0"))
     add("an unreferenced object", "FRM-6 d", "unreferenced-object", plist(b"\xa0", b"\x08"))
     add("overlapping objects", "FRM-6 c", "object-misplaced",

@@ -4,7 +4,7 @@ from .values import Date, Many, canonical
 
 
 def made():
-    cases = Cases("Arrays and dictionaries (FRM-6 j to n, FRM-7): every size, keys, depth, and what sharing may amount to.")
+    cases = Cases("Arrays and dictionaries (FRM-6 j to n, FRM-7): every size, keys, depth, what sharing may amount to.")
     for part in (arrays, dictionaries, canonical_forms, keys, wrong_keys, depth, budget_of_objects, budget_of_values,
                  budget_of_bytes, bombs):
         part(cases)
@@ -64,12 +64,14 @@ def keys(cases):
                 {"A": True, "a": True})
     cases.reads("key of 256 bytes", "FRM-6 j", plist(b"\xd1\x01\x02", [b"\x5f\x11\x01\x00", Run(b"k", 256)], b"\x08",
                                                      offset_size=2), {"k" * 256: False})
-    for name, text in (("two-byte", "\u00e9" * 128), ("three-byte", "\u20ac" * 85 + "a"), ("four-byte", "\U0001f600" * 64)):
+    texts = {"two-byte": "\u00e9" * 128, "three-byte": "\u20ac" * 85 + "a", "four-byte": "\U0001f600" * 64}
+    for name, text in texts.items():
         units = text.encode("utf-16-be")
         head = b"\x6f\x11" + (len(units) // 2).to_bytes(2, "big")
         head = b"\x6f\x10" + bytes([len(units) // 2]) if len(units) < 512 else head
         cases.reads(f"key of 256 bytes in {name} characters", "FRM-6 j",
-                    plist(b"\xd1\x01\x02", head + units, b"\x08", offset_size=1 if len(units) < 200 else 2), {text: False})
+                    plist(b"\xd1\x01\x02", head + units, b"\x08", offset_size=1 if len(units) < 200 else 2),
+                    {text: False})
         units += "\u00e9".encode("utf-16-be")
         head = b"\x6f\x11" + (len(units) // 2).to_bytes(2, "big")
         cases.refuses(f"key of 258 bytes in {name} characters", "FRM-6 j", "invalid-key-length",
@@ -85,8 +87,8 @@ def wrong_keys(cases):
     pair(b"\x53a\0b", "key with NUL", "key-contains-null")
     pair(b"\x52a\0", "key that ends in NUL", "key-contains-null")
     pair(b"\x62\x00\x00\x00\xe9", "key with NUL in UTF-16", "key-contains-null")
-    for name, key in (("boolean", b"\x09"), ("integer", b"\x10\x01"), ("real", b"\x22\x3f\x80\x00\x00"), ("data", b"\x41a"),
-                      ("date", b"\x33" + bytes(8)), ("empty array", b"\xa0"), ("empty dictionary", b"\xd0")):
+    for name, key in (("boolean", b"\x09"), ("integer", b"\x10\x01"), ("real", b"\x22\x3f\x80\x00\x00"),
+                      ("data", b"\x41a"), ("date", b"\x33" + bytes(8)), ("empty array", b"\xa0"), ("empty dictionary", b"\xd0")):
         pair(key, f"{name} as a key", "key-not-string")
     twice = {"next to each other": (b"\x51a", b"\x51a"), "in UTF-16": (b"\x61\x00\xe9", b"\x61\x00\xe9"),
              "of 20 bytes": (b"\x5f\x10\x14" + b"k" * 20, b"\x5f\x10\x14" + b"k" * 20),
@@ -94,7 +96,8 @@ def wrong_keys(cases):
     for name, (one, other) in twice.items():
         cases.refuses(f"duplicate key {name}", "FRM-6 j", "duplicate-key",
                       plist(b"\xd2\x01\x02\x03\x04", one, other, b"\x08", b"\x09"))
-    cases.refuses("duplicate key, the same object", "FRM-6 j", "duplicate-key", plist(b"\xd2\x01\x01\x02\x02", b"\x51a", b"\x08"))
+    cases.refuses("duplicate key, the same object", "FRM-6 j", "duplicate-key",
+                  plist(b"\xd2\x01\x01\x02\x02", b"\x51a", b"\x08"))
     cases.refuses("duplicate key apart, in order", "FRM-6 j", "duplicate-key",
                   plist(b"\xd3\x01\x02\x03\x04\x04\x04", b"\x51a", b"\x51b", b"\x51a", b"\x08"))
     cases.refuses("duplicate key in the second of two dictionaries", "FRM-6 j", "duplicate-key",

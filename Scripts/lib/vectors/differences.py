@@ -1,8 +1,8 @@
 """Where plistlib (CPython 3.11) and libplist (2.2) answer otherwise than the strict profile asks, and why. Whatever is
 not listed here they answer as we do; Scripts/check-vectors proves both directions.
 
-They differ by whole faults: a reader that follows offsets wherever they lead accepts all that only a check of the layout
-would refuse. So the table is by fault, with the cases of that fault that a reader does refuse, or the only ones that it
+They differ by whole faults: a reader that follows offsets wherever they lead accepts all that only a check of the
+layout would refuse. So the table is by fault, with the cases of that fault that a reader does refuse, or the only ones that it
 does not.
 """
 from fnmatch import fnmatchcase
@@ -34,7 +34,8 @@ BY_FAULT = {
     "invalid-count": "counts", "object-too-long": "counts",
     "key-not-string": "keys", "invalid-key-length": "keys", "key-contains-null": "keys", "duplicate-key": "keys",
     "cycle": "cycles",
-    "too-deep": "budgets", "too-many-objects": "budgets", "too-many-values": "budgets", "too-many-repeated-bytes": "budgets",
+    "too-deep": "budgets", "too-many-objects": "budgets", "too-many-values": "budgets",
+    "too-many-repeated-bytes": "budgets",
 }
 
 

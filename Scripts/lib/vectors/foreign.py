@@ -1,4 +1,4 @@
-"""The readers and writers of others: CPython's plistlib in this process, libplist in one of its own, because it may die.
+"""The readers and writers of others: CPython's plistlib in this process, libplist in its own, because it may die.
 
 libplist writes again what it has read as a binary property list, which plistlib then reads: its XML would cut reals and
 dates.

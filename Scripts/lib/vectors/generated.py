@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Generated values, each written by plistlib, by libplist where it is installed, by hand in the canonical form and by hand
-in a form that only just keeps the profile. A vector file like the kept ones, made anew for each run.
+"""Generated values, each written by plistlib, by libplist where it is installed, by hand in the canonical form and by
+hand in a form that only just keeps the profile. A vector file like the kept ones, made anew for each run.
 
     generated.py COUNT SEED FILE
 """
@@ -60,7 +60,7 @@ class Values:
 
 
 class Loose:
-    """A writer that keeps the profile and does nothing that it need not: wide numbers, children first, little shared."""
+    """A writer that keeps the profile and does nothing that it need not: wide numbers, children first, none shared."""
 
     def __init__(self, source):
         self.random, self.objects, self.width = source, [], source.randint(3, 8)
@@ -126,8 +126,9 @@ def main(count, seed, path):
         if libplist.is_present():
             forms["libplist"] = libplist.rewritten(forms["plistlib"])
         noted = values.notation(value)
-        cases += [{"name": f"{number} by {name}", "hex": data.hex(), "value": noted, "canonical": data == forms["canonical"]}
-                  for name, data in forms.items()]
+        for name, data in forms.items():
+            cases.append({"name": f"{number} by {name}", "hex": data.hex(), "value": noted,
+                          "canonical": data == forms["canonical"]})
     libplist.close()
     Path(path).write_text(json.dumps({"cases": cases}))
     print(f"{len(cases)} cases")

@@ -1,4 +1,4 @@
-"""Cases of single values: every type at every size, and every way in which a scalar's content is wrong (FRM-6 e to i)."""
+"""Cases of single values: every type at every size, and every way in which a scalar is wrong (FRM-6 e to i)."""
 import struct
 
 from .raw import Cases, Run, plist
@@ -105,7 +105,8 @@ def ascii_text(cases):
     cases.reads("every ASCII character but NUL", "FRM-6 i", plist(b"\x5f\x10\x7f" + every), every.decode())
     cases.reads("$null is only text", "FRM-6 e", plist(b"\x55$null"), "$null")
     for byte in (0x80, 0xA0, 0xC3, 0xE9, 0xFE, 0xFF):
-        cases.refuses(f"ASCII with the byte {byte:02x}", "FRM-6 i", "invalid-ascii", plist(b"\x53a" + bytes([byte]) + b"b"))
+        cases.refuses(f"ASCII with the byte {byte:02x}", "FRM-6 i", "invalid-ascii",
+                      plist(b"\x53a" + bytes([byte]) + b"b"))
     for count in (15, 16, 31, 33, 64, 100):
         text = b"x" * (count - 1) + b"\x80"
         cases.refuses(f"ASCII of {count} with 80 as its last byte", "FRM-6 i", "invalid-ascii",
@@ -119,7 +120,8 @@ def utf16_text(cases):
     for name, text in (
             ("U+0080", "\x80"), ("U+07FF", "\u07ff"), ("U+0800", "\u0800"), ("U+D7FF", "\ud7ff"), ("U+E000", "\ue000"),
             ("U+FEFF, which is no byte-order mark", "\ufeff"), ("U+FFFE", "\ufffe"), ("U+FFFF", "\uffff"),
-            ("U+10000", "\U00010000"), ("U+1F600", "\U0001f600"), ("U+10FFFF", "\U0010ffff"), ("caf\u00e9", "caf\u00e9"),
+            ("U+10000", "\U00010000"), ("U+1F600", "\U0001f600"), ("U+10FFFF", "\U0010ffff"),
+            ("caf\u00e9", "caf\u00e9"),
             ("surrogate pairs among others", "a\U0001f600b\u00e9\U00010000\U0010ffffz"),
             ("a combining accent", "e\u0301"), ("eight surrogate pairs", "\U0001f600" * 8)):
         units = text.encode("utf-16-be")
@@ -133,7 +135,8 @@ def utf16_text(cases):
             ("high surrogate before a letter", "d8000061"), ("high surrogate at the end", "00e90061d83d"),
             ("low surrogate after a pair", "d83dde00de00"), ("half a pair before a pair", "d83dd83dde00")):
         count = len(units) // 4
-        cases.refuses(f"UTF-16: {name}", "FRM-6 i", "invalid-utf16", plist(bytes([0x60 | count]) + bytes.fromhex(units)))
+        cases.refuses(f"UTF-16: {name}", "FRM-6 i", "invalid-utf16",
+                      plist(bytes([0x60 | count]) + bytes.fromhex(units)))
     for name, units in (("none", ""), ("ASCII only", "00610062"), ("U+007F", "007f"), ("NUL", "0000")):
         cases.refuses(f"needless UTF-16: {name}", "FRM-6 i", "needless-utf16",
                       plist(bytes([0x60 | len(units) // 4]) + bytes.fromhex(units)))
@@ -148,8 +151,10 @@ def counts(cases):
                         plist(b"\x4f" + number + b"\xee" * count), b"\xee" * count)
         number = bytes([0x10 | exponent]) + (1).to_bytes(1 << exponent, "big")
         cases.reads(f"one character, count of {1 << exponent}", "FRM-6 h", plist(b"\x5f" + number + b"a"), "a")
-        cases.reads(f"one code unit, count of {1 << exponent}", "FRM-6 h", plist(b"\x6f" + number + b"\x00\xe9"), "\u00e9")
-        cases.reads(f"one element, count of {1 << exponent}", "FRM-6 h", plist(b"\xaf" + number + b"\x01", b"\x09"), [True])
+        cases.reads(f"one code unit, count of {1 << exponent}", "FRM-6 h",
+                    plist(b"\x6f" + number + b"\x00\xe9"), "\u00e9")
+        cases.reads(f"one element, count of {1 << exponent}", "FRM-6 h",
+                    plist(b"\xaf" + number + b"\x01", b"\x09"), [True])
         cases.reads(f"one pair, count of {1 << exponent}", "FRM-6 h",
                     plist(b"\xdf" + number + b"\x01\x02", b"\x51a", b"\x09"), {"a": True})
 
@@ -160,10 +165,12 @@ def wrong_counts(cases):
     for kind, name in kinds.items():
         marker = bytes([kind | 15])
         for text, count in overflowing.items():
-            cases.refuses(f"{name} of {text}", "FRM-6 h", "object-too-long", plist(marker + b"\x13" + struct.pack(">Q", count)))
+            cases.refuses(f"{name} of {text}", "FRM-6 h", "object-too-long",
+                          plist(marker + b"\x13" + struct.pack(">Q", count)))
         cases.refuses(f"{name} of 2^32-1", "FRM-6 h", "object-too-long", plist(marker + b"\x12" + b"\xff" * 4))
         for text, count in (("-1", 2**64 - 1), ("-2^63", 2**63)):
-            cases.refuses(f"{name} of {text}", "FRM-6 h", "invalid-count", plist(marker + b"\x13" + struct.pack(">Q", count)))
+            cases.refuses(f"{name} of {text}", "FRM-6 h", "invalid-count",
+                          plist(marker + b"\x13" + struct.pack(">Q", count)))
         cases.refuses(f"{name}, count missing", "FRM-6 h", "object-too-long", plist(marker))
         cases.refuses(f"{name}, count cut off", "FRM-6 h", "object-too-long", plist(marker + b"\x11\x00"))
         for text, count in (("of 16 bytes", b"\x14" + bytes(16)), ("of 32 bytes", b"\x15" + bytes(32)),
@@ -179,9 +186,11 @@ def wrong_counts(cases):
 def markers(cases):
     """Every marker that is no object here, as the one element of an array."""
     names = {0x00: "null", 0x0C: "URL", 0x0D: "base URL", 0x0E: "UUID", 0x0F: "fill"}
-    known = {0x08, 0x09, *range(0x10, 0x15), 0x22, 0x23, 0x33, *range(0x40, 0x70), *range(0xA0, 0xB0), *range(0xD0, 0xE0)}
+    known = {0x08, 0x09, *range(0x10, 0x15), 0x22, 0x23, 0x33,
+             *range(0x40, 0x70), *range(0xA0, 0xB0), *range(0xD0, 0xE0)}
     elsewhere = {0x00, *range(0x0C, 0x10), *range(0x70, 0x90), *range(0xB0, 0xD0)}
     for marker in sorted({*range(256)} - known - {*range(0x15, 0x20)}):
         fault = "unsupported-type" if marker in elsewhere else "unknown-marker"
-        kind = names.get(marker) or {7: "UTF-8 text", 8: "UID", 0xB: "ordered set", 0xC: "set"}.get(marker >> 4, "unknown")
+        kinds = {7: "UTF-8 text", 8: "UID", 0xB: "ordered set", 0xC: "set"}
+        kind = names.get(marker) or kinds.get(marker >> 4, "unknown")
         cases.refuses(f"marker {marker:02x}: {kind}", "FRM-6 e", fault, plist(b"\xa1\x01", bytes([marker]) + bytes(32)))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Between the kept corpus of a fuzz target (Tests/Fuzz/TARGET.corpus: one input in each line, hexadecimal) and the folder of
-files that libFuzzer works in.
+"""Between the kept corpus of a fuzz target (Tests/Fuzz/TARGET.corpus: one input in each line, hexadecimal) and the
+folder of files that libFuzzer works in.
 
     seeds.py unpack TARGET FOLDER    the kept inputs, and those that the vectors give
     seeds.py pack TARGET FOLDER      the files of a folder become the kept corpus, smallest first

@@ -6,7 +6,7 @@ ROOT, LEAF = b"\xa1\x01", b"\x10\x2a"
 
 
 def made():
-    cases = Cases("What holds the objects together (FRM-6 a to d): magic, trailer, offset table, references of every width.")
+    cases = Cases("What holds objects together (FRM-6 a to d): magic, trailer, offset table, references of every width.")
     for part in (magic, truncated, trailers, widths, narrow_widths, tables, objects_out_of_place, references, cycles):
         part(cases)
     return cases
@@ -16,7 +16,8 @@ def magic(cases):
     for text in ("bplist01", "bplist0?", "bplist10", "bplist15", "bplist16", "bplist17", "BPLIST00", "cplist00"):
         cases.refuses(f"magic {text}", "FRM-6 a", "not-binary-property-list", plist(ROOT, LEAF, magic=text.encode()))
     xml = b'<?xml version="1.0"?><plist version="1.0"><dict/></plist>'
-    for name, data in (("XML", xml), ("text form", b"{a=1;}"), ("JSON", b'{"a":1}'), ("empty", b""), ("zeros", bytes(64))):
+    others = {"XML": xml, "text form": b"{a=1;}", "JSON": b'{"a":1}', "empty": b"", "zeros": bytes(64)}
+    for name, data in others.items():
         cases.refuses(name, "FRM-6 a", "not-binary-property-list", data)
 
 
@@ -66,7 +67,8 @@ def narrow_widths(cases):
     cases.accepts("offset size just large enough", "FRM-6 b", plist([b"\x4f\x10\xf4", Run(b"\0", 244)]))
     for count, fault in ((255, None), (256, "reference-size-too-small")):
         numbers = bytes(range(1, count))
-        data = plist(b"\xaf\x10" + bytes([count - 1]) + numbers, *[bytes([0x10, n]) for n in range(count - 1)], offset_size=2)
+        leaves = [bytes([0x10, number]) for number in range(count - 1)]
+        data = plist(b"\xaf\x10" + bytes([count - 1]) + numbers, *leaves, offset_size=2)
         if fault:
             cases.refuses(f"references of 1 byte, {count} objects", "FRM-6 b", fault, data)
         else:
@@ -112,7 +114,8 @@ def references(cases):
     for number in (2, 2**32 + 1, 2**63 + 1, 2**64 - 1):
         cases.refuses(f"reference to {number} in 8 bytes", "FRM-6 d", "reference-out-of-range",
                       plist(b"\xa1" + number.to_bytes(8, "big"), LEAF, reference_size=8))
-    cases.refuses("key reference out of range", "FRM-6 d", "reference-out-of-range", plist(b"\xd1\x03\x01", LEAF, b"\x51a"))
+    cases.refuses("key reference out of range", "FRM-6 d", "reference-out-of-range",
+                  plist(b"\xd1\x03\x01", LEAF, b"\x51a"))
     cases.refuses("value reference out of range", "FRM-6 d", "reference-out-of-range", plist(b"\xd1\x01\x09", b"\x51a"))
     cases.refuses("an object that nothing refers to", "FRM-6 d", "unreferenced-object", plist(b"\xa0", b"\x08"))
     cases.refuses("an object beside a scalar root", "FRM-6 d", "unreferenced-object", plist(b"\x08", b"\x09"))
@@ -142,4 +145,5 @@ def cycles(cases):
     for name, objects in found.items():
         cases.refuses(f"cycle: {name}", "FRM-6 d", "cycle", plist(*objects))
     cases.refuses("cycle: beside the root", "FRM-6 d", "cycle", plist(b"\xa0", b"\xa1\x02", b"\xa1\x01"))
-    cases.refuses("cycle: behind a root with contents", "FRM-6 d", "cycle", plist(b"\xa1\x01", b"\x09", b"\xa1\x03", b"\xa1\x02"))
+    cases.refuses("cycle: behind a root with contents", "FRM-6 d", "cycle",
+                  plist(b"\xa1\x01", b"\x09", b"\xa1\x03", b"\xa1\x02"))

@@ -1,7 +1,7 @@
 """Property-list values in the typed notation of Protocol/Vectors/README.md, and the canonical writing (FRM-7) of them.
 
-Python's own types stand for values; dates are whole milliseconds, because that is what they mean on the wire. The writer
-is made from the text of the protocol and shares nothing with the implementation that it tests.
+Python's own types stand for values; dates are whole milliseconds, because that is what they mean on the wire. The
+writer is made from the text of the protocol and shares nothing with the implementation that it tests.
 """
 import datetime
 import struct

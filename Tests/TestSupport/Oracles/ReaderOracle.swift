@@ -37,11 +37,12 @@ package enum ReaderOracle {
         }
         let validation = try PropertyListValidation(bytes)
         guard validation.expandedValues == count(value) else { return "\(validation.expandedValues) values counted" }
-        return try flat(value, bytes)
+        if let found = try flat(value, bytes) { return found }
+        return try ViewOracle.fault(in: bytes, value)
     }
 
     private static func refusal(of bytes: [UInt8], _ error: PropertyListError) -> String? {
-        let others = [validating(bytes), readingElsewhere(bytes), readingFlat(bytes)]
+        let others = [validating(bytes), readingElsewhere(bytes), readingFlat(bytes), ViewOracle.refusal(of: bytes)]
         for (way, other) in others.enumerated() where other != error {
             return "way \(way) says \(other.map(\.description) ?? "nothing") in place of \(error)"
         }

@@ -1,0 +1,132 @@
+// As much as a frame can hold, of whatever costs a reader most: no input of up to 512 KiB crashes it, and the work for
+// each is bounded by its length (FRM-6 d, k to n). Work is counted in references looked at, not in time.
+
+import TandemPropertyList
+import TandemTestSupport
+import Testing
+
+@Suite struct HostileInputTests {
+    struct Input: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let bytes: [UInt8]
+
+        init(_ name: String, _ bytes: [UInt8]) { (testDescription, self.bytes) = (name, bytes) }
+
+        /// A list with offsets and references that are wide enough for it.
+        init(_ name: String, _ objects: [[UInt8]], top: Int = 0) {
+            let list = RawPropertyList(objects).with { list in
+                (list.offsetSize, list.referenceSize, list.top) = (3, 2, UInt64(top))
+            }
+            self.init(name, list.bytes)
+        }
+    }
+
+    static let most = 512 * 1024
+    static let leaf: [UInt8] = [0x09]
+
+    static func reference(_ number: Int) -> [UInt8] { RawPropertyList.bigEndian(UInt64(number), size: 2) }
+    static func head(_ kind: UInt8, _ count: Int) -> [UInt8] {
+        [kind | 0x0F, 0x12] + RawPropertyList.bigEndian(UInt64(count), size: 4)
+    }
+    static func array(_ references: [Int]) -> [UInt8] { head(0xA0, references.count) + references.flatMap(reference) }
+    static func dictionary(_ keys: [Int], _ values: [Int]) -> [UInt8] {
+        head(0xD0, keys.count) + (keys + values).flatMap(reference)
+    }
+    static func text(_ text: String) -> [UInt8] { head(0x50, text.utf8.count) + Array(text.utf8) }
+
+    /// One byte over and over between magic and trailer, with trailers that promise much.
+    static let fillings: [Input] = [
+        0x00, 0x08, 0x0F, 0x10, 0x14, 0x40, 0x4F, 0x5F, 0x6F, 0x80, 0xA1, 0xAF, 0xC1, 0xD1, 0xDF, 0xFF,
+    ]
+    .flatMap { (byte: UInt8) in
+        [(16_384, 8), (16_384, 1), (1, 2)].map { (count: UInt64, size: UInt8) in
+            let table = UInt64(most - 32) - count * UInt64(size)
+            let trailer = RawPropertyList.trailer(size, size, count, 0, table)
+            let filling = [UInt8](repeating: byte, count: most - 8 - trailer.count)
+            return Input("\(byte) with \(count) objects", Array("bplist00".utf8) + filling + trailer)
+        }
+    }
+
+    static let widest: [Input] = [
+        Input("16,383 elements", [array(Array(1...16_383))] + Array(repeating: leaf, count: 16_383)),
+        Input("65,535 references to one object", [array(Array(repeating: 1, count: 65_535)), leaf]),
+        Input("200,000 references", [array(Array(repeating: 1, count: 200_000)), leaf]),
+        Input("half a megabyte of data", [head(0x40, most - 100) + [UInt8](repeating: 7, count: most - 100)]),
+        Input("half a megabyte of text", [head(0x50, most - 100) + [UInt8](repeating: 0x61, count: most - 100)]),
+        Input("a quarter of a million code units", [head(0x60, 262_000) + [UInt8](repeating: 0xD7, count: 524_000)]),
+        Input("surrogates that never pair", [head(0x60, 262_000) + [UInt8](repeating: 0xD8, count: 524_000)]),
+        Input(
+            "a large text a thousand times",
+            [array(Array(repeating: 1, count: 1000)), text(String(repeating: "x", count: 400_000))]),
+        Input("a large text as a key", [dictionary([1], [1]), text(String(repeating: "x", count: 500_000))]),
+    ]
+
+    static let keyed: [Input] = {
+        let prefix = String(repeating: "k", count: 250)
+        let long = (0..<1900).map { text(prefix + String(100_000 + $0).suffix(6)) }
+        let short = (0..<8000).map { text(String(10_000 + $0)) }
+        func both(_ name: String, _ keys: [[UInt8]]) -> [Input] {
+            let places = Array(1...keys.count)
+            let values = Array(repeating: keys.count + 1, count: keys.count)
+            return [
+                ("in order", places), ("backwards", places.reversed()), ("the last twice", places.dropLast() + [1]),
+            ]
+            .map { Input("\(name), \($0.0)", [dictionary($0.1, values)] + keys + [leaf]) }
+        }
+        let shared = (0..<60).map { row in
+            dictionary((0..<500).map { 61 + ($0 + row) % 500 }, Array(repeating: 561, count: 500))
+        }
+        return both("8,000 keys", short) + both("1,900 keys that differ at their end", long) + [
+            Input("60 dictionaries of the same 500 keys", [array(Array(1...60))] + shared + short.prefix(500) + [leaf])
+        ]
+    }()
+
+    static let nested: [Input] = {
+        let down = (1..<16_000).map { array([$0]) } + [leaf]
+        let up = [leaf] + (0..<15_999).map { array([$0]) }
+        let fans = (0..<14).map { level in array(Array(repeating: level + 1, count: 1000)) } + [leaf]
+        let ladder = (0..<8000).map { array([min($0 + 1, 8000), min($0 + 2, 8000)]) } + [leaf]
+        return [
+            Input("16,000 levels", down), Input("16,000 levels, numbered backwards", up, top: 15_999),
+            Input("a ring of 16,000", down.dropLast() + [array([0])]), Input("1,000 to the 14th values", fans),
+            Input("ways without number", ladder), Input("every array holds itself", (0..<16_000).map { array([$0]) }),
+            Input("backwards without number", [leaf] + (0..<8000).map { array([$0, $0]) }, top: 8000),
+            Input(
+                "63 levels of 1,000",
+                (1..<63).map { array([$0] + Array(repeating: 63, count: 1000)) } + [array([63]), leaf]),
+        ]
+    }()
+
+    static let all = fillings + widest + keyed + nested
+
+    @Test func thereAreFiftyOfThem() {
+        #expect(Self.all.count >= 50)
+        #expect(Self.all.allSatisfy { $0.bytes.count <= Self.most })
+        #expect(Self.all.contains { $0.bytes.count == Self.most })
+    }
+
+    /// Each is read or refused, by every way of reading alike; work and size stay within the budgets.
+    @Test(arguments: all)
+    func noInputOfAFramesSizeCrashesOrCostsMoreThanItsLength(input: Input) throws {
+        let fault = refusal(of: input.bytes)
+        #expect(Self.viewFault(of: input.bytes) == fault)
+        guard fault == nil else { return }
+        let validation = try PropertyListValidation(input.bytes)
+        #expect(validation.visits <= 4 * input.bytes.count)
+        #expect(validation.expandedValues <= 65_536)
+        #expect(try PropertyListView(input.bytes).value == PropertyListReader.read(input.bytes))
+    }
+
+    private static func viewFault(of bytes: [UInt8]) -> PropertyListError.Reason? {
+        do { _ = try PropertyListView(bytes) } catch { return error.reason }
+        return nil
+    }
+
+    /// Without budgets the counts say what the work would be: still no more than the references that are there.
+    @Test(arguments: keyed + nested)
+    func workIsBoundedByLengthEvenWithoutBudgets(input: Input) {
+        let unlimited = PropertyListLimits(depth: .max, objects: .max, values: .max, repeatedBytes: .max)
+        guard let validation = try? PropertyListValidation(input.bytes, limits: unlimited) else { return }
+        #expect(validation.visits <= 4 * input.bytes.count)
+    }
+}
