@@ -1,11 +1,11 @@
 """Cases of arrays and dictionaries: sizes, keys and their order, depth and budgets (FRM-6 j to n, FRM-7)."""
 from .raw import Cases, Run, Sequence, plist
-from .values import Date, Many, canonical
+from .values import Date, Many, canonical, head
 
 
 def made():
     cases = Cases("Arrays and dictionaries (FRM-6 j to n, FRM-7): every size, keys, depth, what sharing may amount to.")
-    for part in (arrays, dictionaries, canonical_forms, keys, wrong_keys, depth, budget_of_objects, budget_of_values,
+    for part in (arrays, dictionaries, canonical_forms, keys, long_keys, wrong_keys, depth, budget_of_objects, budget_of_values,
                  budget_of_bytes, bombs):
         part(cases)
     return cases
@@ -17,9 +17,9 @@ def arrays(cases):
         value = list(range(count))
         cases.reads(f"{count} elements", "FRM-6 h", canonical(value), value)
     for count in (255, 256, 65_534, 65_535):
-        head = b"\xaf\x10" + bytes([count]) if count < 256 else b"\xaf\x11" + count.to_bytes(2, "big")
-        length = 8 + len(head) + count + 1
-        data = plist([head, Run(b"\x01", count)], b"\x09", offset_size=2 if length < 65_536 else 4)
+        start = head(0xA0, count)
+        length = 8 + len(start) + count + 1
+        data = plist([start, Run(b"\x01", count)], b"\x09", offset_size=2 if length < 65_536 else 4)
         cases.reads(f"{count} references to one object", "FRM-6 h", data, Many([True], count))
 
 
@@ -67,15 +67,35 @@ def keys(cases):
     texts = {"two-byte": "\u00e9" * 128, "three-byte": "\u20ac" * 85 + "a", "four-byte": "\U0001f600" * 64}
     for name, text in texts.items():
         units = text.encode("utf-16-be")
-        head = b"\x6f\x11" + (len(units) // 2).to_bytes(2, "big")
-        head = b"\x6f\x10" + bytes([len(units) // 2]) if len(units) < 512 else head
         cases.reads(f"key of 256 bytes in {name} characters", "FRM-6 j",
-                    plist(b"\xd1\x01\x02", head + units, b"\x08", offset_size=1 if len(units) < 200 else 2),
-                    {text: False})
+                    plist(b"\xd1\x01\x02", head(0x60, len(units) // 2) + units, b"\x08",
+                          offset_size=1 if len(units) < 200 else 2), {text: False})
         units += "\u00e9".encode("utf-16-be")
-        head = b"\x6f\x11" + (len(units) // 2).to_bytes(2, "big")
         cases.refuses(f"key of 258 bytes in {name} characters", "FRM-6 j", "invalid-key-length",
-                      plist(b"\xd1\x01\x02", head + units, b"\x08", offset_size=2))
+                      plist(b"\xd1\x01\x02", head(0x60, len(units) // 2) + units, b"\x08", offset_size=2))
+
+
+# In every part of a text that a reader takes eight, sixteen or more bytes at a time of.
+LENGTHS = (8, 9, 15, 16, 17, 24, 31, 32, 33, 64, 65, 100, 256)
+
+
+def places(count):
+    return sorted({place for place in (0, 7, 8, 9, count // 2, count - 9, count - 8, count - 1) if 0 <= place < count})
+
+
+def long_keys(cases):
+    """Keys that differ in one byte, in both orders, and keys that do not differ."""
+    for count in LENGTHS:
+        same = head(0x50, count) + b"k" * count
+        cases.refuses(f"duplicate key of {count} bytes", "FRM-6 j", "duplicate-key",
+                      plist(b"\xd2\x01\x02\x03\x03", same, same, b"\x08", offset_size=2))
+        for place in places(count):
+            other = b"k" * place + b"m" + b"k" * (count - place - 1)
+            objects = [same, head(0x50, count) + other]
+            value = {"k" * count: False, other.decode(): False}
+            for order, keys in (("in order", objects), ("out of order", objects[::-1])):
+                cases.reads(f"keys of {count} bytes that differ at {place}, {order}", "FRM-6 j",
+                            plist(b"\xd2\x01\x02\x03\x03", *keys, b"\x08", offset_size=2), value)
 
 
 def wrong_keys(cases):
@@ -87,8 +107,17 @@ def wrong_keys(cases):
     pair(b"\x53a\0b", "key with NUL", "key-contains-null")
     pair(b"\x52a\0", "key that ends in NUL", "key-contains-null")
     pair(b"\x62\x00\x00\x00\xe9", "key with NUL in UTF-16", "key-contains-null")
+    for count in LENGTHS:
+        for place in places(count):
+            text = b"k" * place + b"\0" + b"k" * (count - place - 1)
+            pair(head(0x50, count) + text, f"key of {count} bytes with NUL at {place}", "key-contains-null")
+    for count in (4, 8, 9, 16, 17, 128):
+        for place in sorted({0, 1, count // 2, count - 2}):
+            text = ("k" * place + "\0" + "k" * (count - place - 2) + "\u00e9").encode("utf-16-be")
+            pair(head(0x60, count) + text, f"key of {count} code units with NUL at {place}", "key-contains-null")
     for name, key in (("boolean", b"\x09"), ("integer", b"\x10\x01"), ("real", b"\x22\x3f\x80\x00\x00"),
-                      ("data", b"\x41a"), ("date", b"\x33" + bytes(8)), ("empty array", b"\xa0"), ("empty dictionary", b"\xd0")):
+                      ("data", b"\x41a"), ("date", b"\x33" + bytes(8)), ("empty array", b"\xa0"),
+                      ("empty dictionary", b"\xd0")):
         pair(key, f"{name} as a key", "key-not-string")
     twice = {"next to each other": (b"\x51a", b"\x51a"), "in UTF-16": (b"\x61\x00\xe9", b"\x61\x00\xe9"),
              "of 20 bytes": (b"\x5f\x10\x14" + b"k" * 20, b"\x5f\x10\x14" + b"k" * 20),
@@ -137,11 +166,11 @@ def depth(cases):
 def budget_of_objects(cases):
     """Integers of 3 bytes, each its own object."""
     for count, fault in ((16_384, None), (16_385, "too-many-objects")):
-        head = b"\xaf\x11" + (count - 1).to_bytes(2, "big")
-        first = 8 + len(head) + 2 * (count - 1)
+        start = head(0xA0, count - 1)
+        first = 8 + len(start) + 2 * (count - 1)
         # The numbers 0x110000 and on: three bytes each, the marker 11 and a number of two bytes.
         leaves = Sequence(0x11_0000, 1, count - 1, 3)
-        data = plist([head, Sequence(1, 1, count - 1, 2), leaves], offset_size=4, reference_size=2, count=count,
+        data = plist([start, Sequence(1, 1, count - 1, 2), leaves], offset_size=4, reference_size=2, count=count,
                      pieces_of_offsets=[(8).to_bytes(4, "big"), Sequence(first, 3, count - 1, 4)])
         if fault:
             cases.refuses(f"{count} objects", "FRM-6 l", fault, data)

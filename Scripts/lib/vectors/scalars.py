@@ -1,6 +1,7 @@
 """Cases of single values: every type at every size, and every way in which a scalar is wrong (FRM-6 e to i)."""
 import struct
 
+from . import values
 from .raw import Cases, Run, plist
 from .values import REFERENCE_DATE, Date, Many
 
@@ -107,10 +108,12 @@ def ascii_text(cases):
     for byte in (0x80, 0xA0, 0xC3, 0xE9, 0xFE, 0xFF):
         cases.refuses(f"ASCII with the byte {byte:02x}", "FRM-6 i", "invalid-ascii",
                       plist(b"\x53a" + bytes([byte]) + b"b"))
-    for count in (15, 16, 31, 33, 64, 100):
-        text = b"x" * (count - 1) + b"\x80"
-        cases.refuses(f"ASCII of {count} with 80 as its last byte", "FRM-6 i", "invalid-ascii",
-                      plist(b"\x5f\x10" + bytes([count]) + text))
+    # In every part of a text that a reader takes eight, sixteen or more bytes at a time of.
+    for count in (8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 200):
+        for place in sorted({0, 7, 8, count // 2, count - 9, count - 8, count - 1} & {*range(count)}):
+            text = b"x" * place + b"\x80" + b"x" * (count - place - 1)
+            cases.refuses(f"ASCII of {count} with 80 at {place}", "FRM-6 i", "invalid-ascii",
+                          plist(values.head(0x50, count) + text))
 
 
 def utf16_text(cases):

@@ -19,7 +19,8 @@ extension ObjectScan {
         while offset < content &+ count {
             // The last word overlaps the one before.
             let word = bytes.word(at: min(offset, content &+ count &- 8))
-            (union, borrows) = (union | word, borrows | word &- eachByte)
+            // In Swift `|` and `&-` bind alike.
+            (union, borrows) = (union | word, borrows | (word &- eachByte))
             offset &+= 8
         }
         guard union & eachHighBit == 0 else { return refuse(.invalidASCII) }

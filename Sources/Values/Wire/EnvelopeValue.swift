@@ -69,6 +69,7 @@ extension FlatDictionary.Value {
         case .integer(let value): return .integer(value)
         case .string(let value): return .string(value)
         case .data(let value): return .data(Array(value))
+        case .other(.unsigned(let value)): return .unsigned(value)
         case .other, .container: throw .invalidValue(key: word, expected: "a boolean, integer, string or data")
         }
     }
