@@ -40,7 +40,8 @@ struct meter readMeter(void) {
     return (struct meter){
         .time = now(),
         .load = processorSeconds(0),
-        .relay = options.relay ? processorSeconds(options.relay) : 0,
+        .relay = (options.relay ? processorSeconds(options.relay) : 0)
+            + (options.also ? processorSeconds(options.also) : 0),
         .calls = counters()[0],
         .allocations = counters()[1],
     };

@@ -23,7 +23,7 @@ struct options options = {.pairs = 1, .window = 1, .burst = 16, .bytes = 300, .s
 static const struct option names[] = {
     {"at", 1, 0, 'a'}, {"counterpart", 1, 0, 'c'}, {"pairs", 1, 0, 'p'}, {"window", 1, 0, 'w'},
     {"receivers", 1, 0, 'r'}, {"burst", 1, 0, 'u'}, {"connections", 1, 0, 'n'}, {"bytes", 1, 0, 'b'},
-    {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"counts", 1, 0, 'f'}, {"slow", 0, 0, 'o'}, {0},
+    {"seconds", 1, 0, 's'}, {"relay", 1, 0, 'i'}, {"also", 1, 0, 'l'}, {"counts", 1, 0, 'f'}, {"slow", 0, 0, 'o'}, {0},
 };
 
 static void set(int name, const char *value) {
@@ -39,6 +39,7 @@ static void set(int name, const char *value) {
     case 'b': options.bytes = number; break;
     case 's': options.seconds = atof(value); break;
     case 'i': options.relay = (int)number; break;
+    case 'l': options.also = (int)number; break;
     case 'f': options.counts = value; break;
     case 'o': options.slow = true; break;
     default: exit(2);

@@ -23,6 +23,7 @@ struct options {
     unsigned bytes;                // of the application's dictionary
     double seconds;
     int relay;                     // its process id, for its clock and its memory
+    int also;                      // a second process whose clock counts, too
     const char *counts;            // the file of counts.c
     bool slow;                     // the crowd is half-open or sends one byte a second
 };
