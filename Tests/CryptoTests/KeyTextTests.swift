@@ -28,6 +28,16 @@ import Testing
         #expect(try PublicKey(subjectPublicKeyInfo: key.publicKey.subjectPublicKeyInfo) == key.publicKey)
     }
 
+    @Test func whatOnlyLooksLikeAnEd25519KeyIsRefused() {
+        let der = TestKeys.key(.ed25519).publicKey.subjectPublicKeyInfo
+        for index in 0..<12 {
+            var changed = der
+            changed[index] ^= 1
+            #expect(throws: KeyError.self) { try PublicKey(subjectPublicKeyInfo: changed) }
+        }
+        #expect(throws: KeyError.self) { try PublicKey(subjectPublicKeyInfo: der + [0]) }
+    }
+
     @Test func spaceAroundABlockAndWindowsLineEndsAreAccepted() {
         let pem = TestKeys.key(.ed25519).publicKey.pem
         #expect(error("\n \n" + pem + "\n\n") == nil)

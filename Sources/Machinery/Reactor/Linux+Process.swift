@@ -17,6 +17,9 @@ extension Linux {
     /// creates without a mode of its own is for its user alone.
     package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }
 
+    /// Gives back what only the start of a process needs: free heap, and mapped code that does not run any more.
+    package static func giveBackStartMemory() { tandem_memory_give_back() }
+
     /// Sets the soft limit of open descriptors, at most to the hard one.
     package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {
         try check(tandem_descriptor_limit_set(limit), "setrlimit")

@@ -47,7 +47,8 @@ extension LinkDevice {
 /// The surroundings of device connections; confined to the scheduler's thread.
 package final class LinkContext {
     package let scheduler: any Scheduler
-    package let identity: TLSIdentity
+    private let makeIdentity: () throws(TLSError) -> TLSIdentity
+    private var madeIdentity: TLSIdentity?
     package let device: LinkDevice
     package let log: LogHandler
     /// What its connections share while they work.
@@ -59,14 +60,24 @@ package final class LinkContext {
     package private(set) weak var delegate: (any LinkDelegate)?
 
     package init(
-        scheduler: any Scheduler, identity: TLSIdentity, device: LinkDevice, authority: any LinkAuthority,
-        delegate: any LinkDelegate, log: @escaping LogHandler = { _ in }
+        scheduler: any Scheduler, identity: @autoclosure @escaping () throws(TLSError) -> TLSIdentity,
+        device: LinkDevice, authority: any LinkAuthority, delegate: any LinkDelegate,
+        log: @escaping LogHandler = { _ in }
     ) {
         self.scheduler = scheduler
-        self.identity = identity
+        makeIdentity = identity
         self.device = device
         self.authority = authority
         self.delegate = delegate
         self.log = log
+    }
+
+    /// What this device brings to TLS. Made for the first connection: a daemon that starts serves its host apps first.
+    /// - Throws: if OpenSSL refuses the settings, at each connection.
+    func identity() throws(TLSError) -> TLSIdentity {
+        if let madeIdentity { return madeIdentity }
+        let identity = try makeIdentity()
+        madeIdentity = identity
+        return identity
     }
 }

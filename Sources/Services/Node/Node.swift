@@ -110,10 +110,10 @@ package final class Node {
     private func prepare(_ software: String) throws(NodeError) {
         let link = LinkDevice(
             vendorIdentifier: device.keys.vendorIdentifier, name: options.name, software: software, instance: instance)
-        let identity: TLSIdentity
-        do throws(TLSError) { identity = try TLSIdentity(key: device.keys.device) } catch { throw .tls(error) }
+        let key = device.keys.device
         let context = LinkContext(
-            scheduler: loop, identity: identity, device: link, authority: self, delegate: self, log: log)
+            scheduler: loop, identity: try TLSIdentity(key: key), device: link, authority: self, delegate: self,
+            log: log)
         links = (context, LinkAcceptor(context: context))
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
         relay.delegate = self

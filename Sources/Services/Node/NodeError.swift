@@ -15,7 +15,6 @@ package enum NodeError: Error {
     case keyMissing(path: String)
     case row(path: String, reason: String)
     case listen(ListenError)
-    case tls(TLSError)
     case system(SystemError)
     /// Listening on every address says nothing about which one a peer should dial.
     case needsAdvertise(SocketAddress)
@@ -33,7 +32,6 @@ extension NodeError: CustomStringConvertible {
         case .row(let path, let reason):
             "store \(path) holds a row that this version cannot read (\(reason)); restore it from a backup"
         case .listen(let error): error.description
-        case .tls(let error): "TLS could not be set up: \(error)"
         case .system(let error): error.description
         case .needsAdvertise(let address):
             "listening on \(address) needs --advertise HOST:PORT, the address that other devices dial"

@@ -51,10 +51,24 @@ static inline int CTandemOpenSSL_library(unsigned long code) { return ERR_GET_LI
 
 static inline int CTandemOpenSSL_reason(unsigned long code) { return ERR_GET_REASON(code); }
 
+/// Loads the texts of the errors of TLS and keys. OpenSSL calls these functions deprecated because it loads all texts by
+/// itself at its start, which CTandemOpenSSL_INIT_QUIETLY keeps it from.
+static inline void CTandemOpenSSL_load_error_texts(void) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+    ERR_load_SSL_strings();
+    ERR_load_EVP_strings();
+    ERR_load_X509_strings();
+    ERR_load_ASN1_strings();
+#pragma clang diagnostic pop
+}
+
 // Constants with casts in them, which Swift does not import.
 static const uint64_t CTandemOpenSSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t CTandemOpenSSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
 static const uint64_t CTandemOpenSSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
+static const uint64_t CTandemOpenSSL_INIT_QUIETLY =
+    OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_LOAD_SSL_STRINGS;
 
 /// Adds an entry to the error queue; variadic in OpenSSL.
 static inline void CTandemOpenSSL_raise(int library, int reason) { ERR_raise(library, reason); }

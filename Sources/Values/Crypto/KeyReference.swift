@@ -18,6 +18,7 @@ import CTandemOpenSSL
 
     /// The public half as SubjectPublicKeyInfo in DER form; empty if OpenSSL cannot write it.
     func subjectPublicKeyInfo() -> [UInt8] {
+        if let known = openSSL({ unsafe Ed25519Encoding.subjectPublicKeyInfo(of: key) }).value { return known }
         var bytes: UnsafeMutablePointer<UInt8>?
         let written = openSSL { unsafe i2d_PUBKEY(key, &bytes) }.value
         defer { unsafe CTandemOpenSSL_free(bytes) }

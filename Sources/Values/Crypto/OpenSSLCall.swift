@@ -1,6 +1,8 @@
 // The one place where OpenSSL's error queue is cleared and drained. The queue belongs to the thread, not to the call:
 // an entry that one call leaves behind makes a later, innocent call look like a failure (SSL_get_error reads it). So
 // every call of this room runs through `openSSL`, which starts with an empty queue and takes all that is left in it.
+// It also prepares OpenSSL, before the first call: the machine's openssl.cnf is not read, because what a peer may send must
+// not depend on it, and the texts of errors, thousands of them, are loaded when one is to be told.
 
 import CTandemOpenSSL
 
@@ -20,13 +22,19 @@ struct OpenSSLFaults: Sendable, Equatable {
     }
 
     private static func text(of code: UInt) -> String {
+        _ = hasTexts
         guard let reason = unsafe ERR_reason_error_string(code) else { return "code \(code)" }
         return unsafe String(cString: reason)
     }
 }
 
+private let hasTexts: Void = CTandemOpenSSL_load_error_texts()
+
+private let isPrepared = OPENSSL_init_ssl(CTandemOpenSSL_INIT_QUIETLY, nil) == 1
+
 /// Runs one OpenSSL operation with an empty error queue and takes all that it left there.
 func openSSL<Value>(_ operation: () -> Value) -> (value: Value, faults: OpenSSLFaults) {
+    precondition(isPrepared, "OpenSSL starts as long as there is memory")
     // Almost always empty, and clearing an empty queue costs more than many a call.
     if ERR_peek_error() != 0 { ERR_clear_error() }
     let value = operation()

@@ -49,6 +49,9 @@ package struct PrivateKey: Sendable {
 
     private static func read(_ bytes: UnsafeRawBufferPointer) -> (reference: KeyReference?, isComplete: Bool) {
         openSSL {
+            if let known = unsafe Ed25519Encoding.privateKey(bytes) {
+                return (unsafe KeyReference(takingOwnership: known), true)
+            }
             let start = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
             var cursor = unsafe start
             let information = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, bytes.count)

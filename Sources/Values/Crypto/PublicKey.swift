@@ -51,6 +51,8 @@ package struct PublicKey: Sendable {
 
     private static func read(_ bytes: [UInt8]) -> (reference: KeyReference?, consumed: Int) {
         unsafe bytes.withUnsafeBufferPointer { buffer in
+            let known = unsafe openSSL { unsafe Ed25519Encoding.publicKey(UnsafeRawBufferPointer(buffer)) }.value
+            if let known = unsafe known { return (unsafe KeyReference(takingOwnership: known), bytes.count) }
             var cursor = buffer.baseAddress
             let key = unsafe openSSL { unsafe d2i_PUBKEY(nil, &cursor, buffer.count) }.value
             let consumed = unsafe cursor.map { unsafe $0 - (buffer.baseAddress ?? $0) } ?? 0

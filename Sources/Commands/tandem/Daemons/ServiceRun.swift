@@ -22,6 +22,9 @@ enum ServiceRun {
     /// More than any limit of connections needs; the system's own limit stays if it is lower.
     private static let descriptors: UInt64 = 16_384
 
+    /// After a time in which the first clients have come and been served.
+    private static let rest = Duration.milliseconds(200)
+
     /// Starts the service and returns when it has stopped.
     static func run(
         log level: LogLevel, on console: Console, _ start: (EventLoop, @escaping LogHandler) throws -> any Service
@@ -36,6 +39,7 @@ enum ServiceRun {
         let stopping = Stopping(service: service, loop: loop)
         let signals = try SignalSource(loop: loop) { stopping.received($0) }
         console.print(service.readiness)
+        loop.schedule(after: rest) { Linux.giveBackStartMemory() }
         loop.run()
         signals.cancel()
         if let failure = service.failure { throw failure }

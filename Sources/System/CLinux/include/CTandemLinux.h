@@ -46,6 +46,10 @@ int tandem_descriptor_limit_set(uint64_t soft);
 int tandem_process_close_to_others(void);
 int tandem_group_identifier(const char *name, uint32_t *identifier);
 
+// ---- memory (memory.c)
+
+void tandem_memory_give_back(void);
+
 // ---- bytes and descriptors (descriptors.c)
 
 ssize_t tandem_read(int descriptor, void *bytes, size_t count);
