@@ -1,4 +1,4 @@
-// The shipped simulator with several secondaries (SES-22), and one message to all of them (SES-30).
+// The shipped simulator with several secondaries (SES-22), one message to all of them (SES-30), and several loops.
 
 import Glibc
 import Testing
@@ -40,12 +40,37 @@ import Testing
         return (ending, ending.output.split(separator: "\n").count { $0.contains(#""sent":true"#) })
     }
 
-    @Test func moreSecondariesThanOneFrameCanTellOfAreAWrongCall() async throws {
+    @Test func pairsOnTwoLoopsTalkAndTheSimulatorStopsInOrder() async throws {
+        try await Self.withSimulator("--loops", "2") { workspace in
+            let apps = (0..<6).map { "org.example.app\($0)" }
+            let receivers = try apps.map { app in
+                try Program(
+                    "tandem",
+                    [
+                        "receive", "--app", app, "--device", workspace["secondary.sock"], "--reply",
+                        #"{"app":"\#(app)"}"#,
+                    ],
+                    named: "receiver-\(app)", in: workspace)
+            }
+            for (app, receiver) in zip(apps, receivers) {
+                var answered: Program.Ending?
+                for _ in 0..<100 where answered?.status != 0 {
+                    answered = try await tandem(
+                        "send", "--app", app, "--device", workspace["primary.sock"], #"{"to":"\#(app)"}"#, in: workspace
+                    )
+                }
+                #expect(answered?.output == "{\"app\":\"\(app)\"}\n", "\(String(describing: answered))")
+                receiver.signal(SIGTERM)
+            }
+        }
+    }
+
+    @Test func moreSecondariesOrLoopsThanThereMayBeAreAWrongCall() async throws {
         let workspace = try Workspace()
-        for count in ["0", "2049", "many"] {
-            let ending = try await tandem(
-                "simulate", "--local", workspace.path, "--secondaries", count, in: workspace)
-            #expect(ending.status == 2 && ending.errors.contains("--secondaries"), "\(ending)")
+        for (option, count) in [("--secondaries", "0"), ("--secondaries", "2049"), ("--loops", "0"), ("--loops", "65")]
+        {
+            let ending = try await tandem("simulate", "--local", workspace.path, option, count, in: workspace)
+            #expect(ending.status == 2 && ending.errors.contains(option), "\(ending)")
         }
     }
 }

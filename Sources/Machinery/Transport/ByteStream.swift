@@ -3,6 +3,7 @@
 // queue: it says how much does.
 
 package import TandemBytes
+package import TandemReactor
 
 /// Receives what happens on a stream; on the scheduler's thread.
 package protocol ByteStreamDelegate: AnyObject {
@@ -45,9 +46,15 @@ package protocol ByteStream: AnyObject {
 
     /// Ends the stream when the queue has been written and the peer had a moment to read it. Nothing more is received.
     func closeAfterFlush(_ reason: CloseReason)
+
+    /// Gives the socket up, for another loop to go on with: nothing more is read, written or told here.
+    /// - Returns: nil, and nothing has changed, if there is no open socket or something waits to be written.
+    func release() -> OwnedDescriptor?
 }
 
 extension ByteStream {
+    package func release() -> OwnedDescriptor? { nil }
+
     /// Queues a copy of the bytes.
     package func send(_ bytes: [UInt8]) { send(ByteSlice(copying: bytes)) }
 }

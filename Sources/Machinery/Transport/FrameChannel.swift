@@ -155,7 +155,7 @@ package final class FrameChannel {
         deliver()
     }
 
-    private func deliver() {
+    func deliver() {
         guard !isDelivering else { return }
         isDelivering = true
         defer { isDelivering = false }

@@ -21,13 +21,14 @@ extension HostAppConnection {
         if let owner = endpoint.owner(of: app), owner != credentials.user {
             return refuse(.appOwned, "\(app) belongs to another user")
         }
-        if registration.receives, endpoint.receivers[app] != nil {
-            return refuse(.alreadyReceiving, "another connection takes the messages of \(app)")
-        }
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        if registration.receives { endpoint.receivers[app] = self }
+        if let place = endpoint.spread?.otherPlace(of: app) { return move(application, to: place) }
+        if registration.receives {
+            guard endpoint.receivers[app] == nil else { return refuse(alreadyReceiving(app)) }
+            endpoint.receivers[app] = self
+        }
         phase = .registering
         channel.pauseReading()
         endpoint.claim(app, by: credentials.user) { [weak self] refusal in self?.claimed(application, refusal) }
@@ -43,7 +44,11 @@ extension HostAppConnection {
         enter(application)
     }
 
-    private func enter(_ application: ConnectedApplication) {
+    func alreadyReceiving(_ app: ApplicationIdentifier) -> Refusal {
+        Refusal(.alreadyReceiving, "another connection takes the messages of \(app)")
+    }
+
+    func enter(_ application: ConnectedApplication) {
         let (app, role) = (application.app, application.role)
         let registration = application.registration
         endpoint.relay.install(app, on: endpoint.side, identifier: registration.identifier)

@@ -34,6 +34,8 @@ final class HostAppConnection {
     var capabilities: [Capability] = []
     /// Control requests that wait for their answer.
     var openControls: Set<UniqueIdentifier> = []
+    /// It was accepted and greeted on another loop.
+    var hasMoved = false
     private(set) var acceptedBytes: UInt64 = 0
 
     init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {

@@ -48,10 +48,16 @@ package final class LocalEndpoint {
     var storing: [ApplicationIdentifier: [(Bool) -> Void]] = [:]
     /// The connection that takes, or is about to take, an app's messages.
     var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
+    /// The same socket on other loops; nil if this loop serves it alone.
+    package var spread: EndpointSpread?
+    /// Connections that were given to other loops and are not gone yet.
+    var movedCount = 0
+    /// For connections from other loops: nobody counts them here, but of those that have ended few may linger.
+    let lingering: ConnectionBudget
     private var connections: [ConnectionNumber: HostAppConnection] = [:]
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
-    private var isStopping = false
+    private(set) var isStopping = false
 
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
@@ -66,11 +72,12 @@ package final class LocalEndpoint {
         self.owners = owners
         self.log = log
         scheduler = relay.scheduler
+        lingering = ConnectionBudget(limit: options.connectionLimit + Self.refusalReserve)
         handOvers = HandOvers(scheduler: relay.scheduler)
     }
 
-    /// The connections that are open.
-    package var connectionCount: Int { connections.count }
+    /// The connections that are open, on whichever loop.
+    package var connectionCount: Int { connections.count + movedCount }
 
     /// Listens on a socket file from now on.
     package func listen(
@@ -92,17 +99,24 @@ package final class LocalEndpoint {
             options: FrameChannelOptions(firstFrameTime: Limits.firstFrameTime))
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: credentials, endpoint: self)
-        connections[connection.number] = connection
+        remember(connection)
         connection.start()
         if isStopping {
             connection.refuse(.stopping, "this daemon is stopping")
-        } else if connections.count > options.connectionLimit {
+        } else if connectionCount > options.connectionLimit {
             connection.refuse(.tooManyConnections, "\(options.connectionLimit) connections are open")
         }
     }
 
-    func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
+    func remember(_ connection: HostAppConnection) { connections[connection.number] = connection }
+
+    func forget(_ connection: HostAppConnection) {
         connections[connection.number] = nil
+        if connection.hasMoved { tellGone() }
+    }
+
+    func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
+        forget(connection)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         log(
             LogEvent(

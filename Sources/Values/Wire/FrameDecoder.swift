@@ -42,6 +42,12 @@ package struct FrameDecoder: Sendable {
         return frame
     }
 
+    /// Takes out what is buffered, for another decoder to go on with.
+    package mutating func takeBuffered() -> [UInt8] {
+        defer { (buffer, start) = ([], 0) }
+        return Array(buffer[start...])
+    }
+
     private func payloadCount() throws(WireError) -> Int? {
         guard bufferedCount >= Frame.headerCount else { return nil }
         let header = buffer[start..<start + Frame.headerCount]
