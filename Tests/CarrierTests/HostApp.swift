@@ -1,6 +1,7 @@
 // A host app without any of the library's code: it registers over the local socket, judges what it is handed as the library
 // would, and answers.
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemReactor
@@ -48,7 +49,7 @@ final class HostApp: ByteStreamDelegate {
 
     func send(_ envelope: Envelope) throws { stream?.send(try envelope.frame().bytes) }
 
-    func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
+    func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
         decoder.append(bytes)
         do {
             while let frame = try decoder.next() { try take(try Envelope(reading: frame)) }

@@ -62,9 +62,9 @@ final class RawPeer: ByteStreamDelegate {
         send(Array(bytes))
     }
 
-    func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
+    func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
         guard let tls else { return }
-        tls.withInput(bytes) { while readOnce(tls) {} }
+        tls.withInput(bytes.unsafeBytes) { while readOnce(tls) {} }
         while let frame = try? decoder.next() {
             if let envelope = try? Envelope(reading: frame) { received.append(envelope) }
         }

@@ -1,6 +1,7 @@
 // A host app (or anybody else) at the other end of a local connection, without any of the library's code: it sends what a
 // test says and remembers each frame that comes.
 
+import TandemBytes
 import TandemIdentity
 import TandemPropertyList
 import TandemReactor
@@ -23,7 +24,7 @@ final class Client: ByteStreamDelegate {
         stream.start()
     }
 
-    func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
+    func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
         decoder.append(bytes)
         do {
             while let frame = try decoder.next() {

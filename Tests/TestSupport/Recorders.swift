@@ -1,6 +1,6 @@
 // Delegates that remember what they were told, in order.
 
-import TandemBytes
+package import TandemBytes
 package import TandemTransport
 package import TandemWire
 
@@ -17,8 +17,8 @@ package final class StreamRecorder: ByteStreamDelegate {
 
     package var isClosed: Bool { !closeReasons.isEmpty }
 
-    package func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
-        self.bytes += bytes
+    package func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
+        self.bytes += bytes.copied()
         pieces += 1
         onBytes?(stream)
     }

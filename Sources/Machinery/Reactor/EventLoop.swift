@@ -7,6 +7,7 @@
 // job can keep the others from their events.
 
 internal import Synchronization
+import TandemBytes
 package import TandemIdentity
 
 /// An epoll thread.
@@ -14,10 +15,6 @@ package import TandemIdentity
 /// `@unchecked`: `mailbox`, `owner` and `isStopping` are made for many threads; all else belongs to the loop's thread,
 /// and every access checks it.
 package final class EventLoop: Scheduler, @unchecked Sendable {
-    /// The size of the buffer that all connections of a loop read into: a socket's usual receive buffer holds less than
-    /// four of these, and one fits into the second-level cache.
-    package static var readBufferSize: Int { 64 * 1024 }
-
     let mailbox: Mailbox
     let owner = Atomic<UInt64>(0)
     let isStopping = Atomic<Bool>(false)
@@ -25,19 +22,19 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     private var selector: Selector
     private var timers = TimerQueue()
     private var endings: [TurnEnding] = []
+    /// Empty, and kept so that collecting endings allocates nothing.
+    private var spareEndings: [TurnEnding] = []
     private var cachedNow: MonotonicTime?
     private var isInTurn = false
-    private let readBuffer: UnsafeMutableRawBufferPointer
+    private let blocks = ReadBlocks()
+    private let lists = SliceLists()
 
     package init() throws(SystemError) {
         mailbox = try Mailbox()
         selector = try Selector()
-        readBuffer = .allocate(byteCount: Self.readBufferSize, alignment: 16)
         owner.store(Linux.currentThread, ordering: .relaxed)
         _ = try selector.add(mailbox.descriptor, interest: .readable, target: WakeUpTarget(mailbox: mailbox))
     }
-
-    deinit { readBuffer.deallocate() }
 
     package var isCurrent: Bool { owner.load(ordering: .relaxed) == Linux.currentThread }
 
@@ -75,12 +72,27 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         _ = selector.remove(registration)
     }
 
-    /// Lends the buffer that all reads of this loop share; the bytes live until `body` returns. Not to be nested.
+    /// The memory that all reads of this loop share.
+    package var readBlocks: ReadBlocks {
+        checkThread()
+        return blocks
+    }
+
+    /// The spare arrays of this loop's queues.
+    package var sliceLists: SliceLists {
+        checkThread()
+        return lists
+    }
+
+    /// Lends the free end of that memory for a read that keeps nothing; the bytes live until `body` returns.
     package func withReadBuffer<Result, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        checkThread()
-        return try body(readBuffer)
+        let block = readBlocks.block
+        defer { withExtendedLifetime(block) {} }
+        // Aligned as a buffer of its own would be.
+        let start = (block.filled + 15) & ~15
+        return try body(UnsafeMutableRawBufferPointer(rebasing: block.bytes[start...]))
     }
 
     @discardableResult
@@ -160,9 +172,12 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     /// What is added while the turn ends still belongs to it; a second round that adds more waits for the next turn.
     private func endTurn() {
         for _ in 0..<2 where !endings.isEmpty {
-            let due = endings
-            endings.removeAll(keepingCapacity: true)
+            swap(&endings, &spareEndings)
+            var due: [TurnEnding] = []
+            swap(&due, &spareEndings)
             for ending in due { ending.run() }
+            due.removeAll(keepingCapacity: true)
+            swap(&due, &spareEndings)
         }
     }
 }

@@ -49,6 +49,21 @@ package enum Linux {
         ended(try transfer(tandem_receive(descriptor, buffer.baseAddress, buffer.count), "recv"))
     }
 
+    /// Reads from a socket: first into a place that was taken before, if there is one, then into the block's room, which
+    /// is counted up to `limit` bytes of the block.
+    package static func receive(
+        _ descriptor: CInt, into place: ByteSlice?, then block: ByteBlock, upTo limit: Int
+    ) throws(SystemError) -> Transfer {
+        // The slice and the block keep the memory alive until the call is over.
+        defer { withExtendedLifetime((place, block)) {} }
+        let room = UnsafeMutableRawBufferPointer(rebasing: block.bytes[min(block.filled, limit)..<limit])
+        guard let place else { return try receive(descriptor, into: room) }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: place.block.bytes[place.start..<place.end])
+        return ended(
+            try transfer(
+                tandem_receive_two(descriptor, bytes.baseAddress, bytes.count, room.baseAddress, room.count), "recvmsg"))
+    }
+
     private static func ended(_ transfer: Transfer) -> Transfer { transfer == .bytes(0) ? .ended : transfer }
 
     /// Writes to a pipe, a file or a device.
@@ -61,18 +76,18 @@ package enum Linux {
 
     /// Writes the first parts to a socket in one call, and without a signal when the peer is gone. The bytes are not
     /// copied.
-    package static func send(_ descriptor: CInt, _ parts: ArraySlice<ByteSlice>) throws(SystemError) -> Transfer {
-        let parts = parts.prefix(partsPerSend)
+    package static func send(_ descriptor: CInt, _ parts: [ByteSlice]) throws(SystemError) -> Transfer {
         // The parts keep their blocks alive until the call is over.
         defer { withExtendedLifetime(parts) {} }
+        let count = min(parts.count, partsPerSend)
         let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: partsPerSend) { vectors in
-            for (index, part) in parts.enumerated() {
-                let bytes = part.unsafeBytes
+            for index in 0..<count {
+                let bytes = parts[index].unsafeBytes
                 vectors.initializeElement(
                     at: index,
                     to: iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
             }
-            return tandem_send(descriptor, vectors.baseAddress, parts.count)
+            return tandem_send(descriptor, vectors.baseAddress, count)
         }
         return try transfer(result, "sendmsg")
     }

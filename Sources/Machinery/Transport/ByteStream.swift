@@ -7,8 +7,15 @@ package import TandemReactor
 
 /// Receives what happens on a stream; on the scheduler's thread.
 package protocol ByteStreamDelegate: AnyObject {
-    /// Bytes came. They are lent until the method returns.
-    func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer)
+    /// Bytes came, in a block that other connections share: who keeps them longer than this turn says so to the stream.
+    func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice)
+
+    /// Where the next bytes belong, because they end what is unfinished there; nil if anywhere, such as the end of the
+    /// block. They are told as received first, then those that went to the end of the block.
+    func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice?
+
+    /// What is kept in this block must be copied away. Nothing else may happen in this call.
+    func stream(_ stream: any ByteStream, mustLeave block: ByteBlock)
 
     /// The queue was over the high-water mark and has fallen to the low-water mark.
     func streamDidDrain(_ stream: any ByteStream)
@@ -36,6 +43,9 @@ package protocol ByteStream: AnyObject {
     /// Queues the bytes; they leave at the end of the turn, together with all others. Nothing after a close.
     func send(_ bytes: ByteSlice)
 
+    /// Bytes in this block stay needed for now; `mustLeave` may follow.
+    func keep(_ block: ByteBlock)
+
     /// Stops reading, so that the peer feels it. What has been delivered stays delivered.
     func pauseReading()
 
@@ -57,4 +67,10 @@ extension ByteStream {
 
     /// Queues a copy of the bytes.
     package func send(_ bytes: [UInt8]) { send(ByteSlice(copying: bytes)) }
+}
+
+extension ByteStreamDelegate {
+    package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? { nil }
+
+    package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) {}
 }

@@ -12,10 +12,11 @@ extension FrameChannel: TurnParticipant {
         sendOutput()
     }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, through filter: any StreamFilter) {
-        filter.withInput(bytes) {
+    func receive(_ bytes: ByteSlice, through filter: any StreamFilter) {
+        filter.withInput(bytes.unsafeBytes) {
             while phase == .opening || phase == .open, readOnce() {}
         }
+        withExtendedLifetime(bytes) {}
     }
 
     /// One step of reading; whether another may bring more.
@@ -27,7 +28,7 @@ extension FrameChannel: TurnParticipant {
         switch progress {
         case .needsMore: return false
         case .established: filterOpened()
-        case .plaintext(let bytes): accept(bytes)
+        case .plaintext(let bytes): accept(ByteSlice(copying: RawSpan(_unsafeBytes: bytes)))
         case .ended:
             peerEnded()
             return false

@@ -2,7 +2,7 @@
 // enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named reason;
 // what a frame says is for others. Frames go on as the bytes they came in.
 
-internal import TandemBytes
+package import TandemBytes
 internal import TandemIdentity
 package import TandemReactor
 package import TandemWire
@@ -149,7 +149,7 @@ package final class FrameChannel {
     }
 
     /// Takes plain bytes and gives out the frames that they complete.
-    func accept(_ bytes: UnsafeRawBufferPointer) {
+    func accept(_ bytes: ByteSlice) {
         decoder.append(bytes)
         pace.gained(bytes.count, now: scheduler.now)
         deliver()
@@ -164,7 +164,15 @@ package final class FrameChannel {
         } catch {
             refuse(Refusal(error), .invalidFrame(error))
         }
+        keepUnfinished()
         watchPace()
+    }
+
+    /// What is left in a shared block waits for the rest of its frame, or for reading to go on.
+    private func keepUnfinished() {
+        guard phase != .closed, decoder.bufferedCount > 0 else { return }
+        decoder.reserve()
+        if let block = decoder.block { stream.keep(block) }
     }
 
     /// Tells the peer why, and ends the channel (FRM-2).
@@ -183,10 +191,16 @@ package final class FrameChannel {
 }
 
 extension FrameChannel: ByteStreamDelegate {
-    package func stream(_ stream: any ByteStream, didReceive bytes: UnsafeRawBufferPointer) {
+    package func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
         guard phase != .closed else { return }
         if let filter { receive(bytes, through: filter) } else { accept(bytes) }
     }
+
+    package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? {
+        filter == nil ? decoder.place(before: block) : nil
+    }
+
+    package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) { decoder.leave(block) }
 
     package func streamDidDrain(_ stream: any ByteStream) {
         if phase == .open { delegate?.channelDidDrain(self) }

@@ -74,6 +74,8 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         endTurnLater()
     }
 
+    package func keep(_ block: ByteBlock) {}
+
     package func pauseReading() { isReadingPaused = true }
 
     package func resumeReading() {
@@ -164,7 +166,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
             case .bytes(let bytes):
                 other?.wasRead(bytes.count)
                 guard phase == .open else { continue }
-                bytes.withUnsafeBytes { delegate?.stream(self, didReceive: $0) }
+                delegate?.stream(self, didReceive: ByteSlice(copying: bytes))
             case .end: close(phase == .open ? .closedByPeer : finishReason)
             }
         }

@@ -1,61 +1,111 @@
 // What waits to be written: slices of blocks, shared with whoever else sends the same frame. Slices that follow each other
-// in a block become one, so that a burst of forwarded frames leaves as it came. Empty, it holds no memory beyond a few slots.
+// in a block become one, so that a burst of forwarded frames leaves as it came. Its array is the loop's while it is
+// empty: so it allocates nothing when it is busy and holds nothing when it is idle.
 
 import TandemBytes
 import TandemReactor
 
 struct SendQueue {
-    /// Kept for the next burst when the queue runs empty; more would be memory for idle connections.
-    private static var slotsKept: Int { 8 }
+    /// Slices that stay worth keeping apart when a block is left; smaller ones are gathered, so that what many of them
+    /// cost beyond their bytes stays small.
+    private static var leastPart: Int { 4096 }
+
+    /// The largest piece that is gathered: written pieces are freed whole.
+    private static var mostGathered: Int { 64 * 1024 }
 
     private var parts: [ByteSlice] = []
-    private var first = 0
     private(set) var byteCount = 0
+    private let lists: SliceLists
+
+    init(lists: SliceLists) { self.lists = lists }
 
     var isEmpty: Bool { byteCount == 0 }
 
     mutating func append(_ bytes: ByteSlice) {
         guard !bytes.isEmpty else { return }
         byteCount += bytes.count
-        if let last = parts.last, first < parts.count, last.isFollowed(by: bytes) {
-            parts[parts.count - 1] = ByteSlice(of: last.block, from: last.start, count: last.count + bytes.count)
+        if let last = parts.last, last.isFollowed(by: bytes) {
+            parts[parts.count - 1] = last.extended(by: bytes.count)
         } else {
+            if parts.isEmpty { parts = lists.take() }
             parts.append(bytes)
         }
     }
 
     /// The bytes that one call offers the system.
     var byteCountOfNextWrite: Int {
-        guard parts.count - first > Linux.partsPerSend else { return byteCount }
-        return parts[first..<first + Linux.partsPerSend].reduce(0) { $0 + $1.count }
+        guard parts.count > Linux.partsPerSend else { return byteCount }
+        return parts[..<Linux.partsPerSend].reduce(0) { $0 + $1.count }
     }
 
     /// Writes as much as one call takes.
     func write(to descriptor: CInt) throws(SystemError) -> Linux.Transfer {
-        try Linux.send(descriptor, parts[first...])
+        try Linux.send(descriptor, parts)
     }
 
-    /// Removes what has been written.
+    /// Removes what has been written, and lets go of its blocks.
     mutating func remove(_ count: Int) {
+        guard count < byteCount else { return removeAll() }
         byteCount -= count
         var rest = count
-        while first < parts.count, rest >= parts[first].count {
-            rest -= parts[first].count
-            first += 1
+        var written = 0
+        while rest >= parts[written].count {
+            rest -= parts[written].count
+            written += 1
         }
-        if first == parts.count { return removeAll() }
-        parts[first] = parts[first].dropFirst(rest)
-        if first > 64, first * 2 > parts.count { compact() }
+        parts[written] = parts[written].dropFirst(rest)
+        parts.removeFirst(written)
     }
 
     mutating func removeAll() {
-        parts.removeAll(keepingCapacity: parts.capacity <= Self.slotsKept)
-        first = 0
+        lists.giveBack(&parts)
         byteCount = 0
     }
 
-    private mutating func compact() {
-        parts.removeFirst(first)
-        first = 0
+    // MARK: blocks
+
+    /// Calls the body with each block that parts are in; neighbours of one block are told once.
+    func forEachBlock(_ body: (ByteBlock) -> Void) {
+        var last: ByteBlock?
+        for part in parts where part.block !== last {
+            last = part.block
+            body(part.block)
+        }
+    }
+
+    /// Copies what is in this block, and small parts beside it, to memory of exactly its size.
+    mutating func leave(_ block: ByteBlock) {
+        var left: [ByteSlice] = []
+        var run = Run()
+        for part in parts {
+            if part.block === block || part.count < Self.leastPart {
+                run.append(part)
+                if run.byteCount >= Self.mostGathered { run.gather(into: &left) }
+            } else {
+                run.gather(into: &left)
+                left.append(part)
+            }
+        }
+        run.gather(into: &left)
+        parts = left
+    }
+
+    /// Neighbours that are copied into one block.
+    private struct Run {
+        private var parts: [ByteSlice] = []
+        private(set) var byteCount = 0
+
+        mutating func append(_ part: ByteSlice) {
+            parts.append(part)
+            byteCount += part.count
+        }
+
+        mutating func gather(into left: inout [ByteSlice]) {
+            guard byteCount > 0 else { return }
+            let block = ByteBlock(capacity: byteCount)
+            for part in parts { block.append(part) }
+            left.append(block.taken)
+            self = Run()
+        }
     }
 }

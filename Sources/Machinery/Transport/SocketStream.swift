@@ -1,5 +1,5 @@
-// A stream over a connected socket. Reading: one read for each readiness, into the buffer that all streams of the loop
-// share, so that an idle connection holds none. Writing: one sendmsg at the end of the turn for all that the turn queued;
+// A stream over a connected socket. Reading: one read for each readiness, into the block that all streams of the loop
+// share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Writing: one sendmsg at the end of the turn for all that the turn queued;
 // the socket is watched for writing only while it is full. A peer that is gone may have said why: when writing fails, what
 // it sent is still read.
 
@@ -8,7 +8,7 @@ internal import TandemIdentity
 package import TandemReactor
 
 /// A connected Unix or TCP socket.
-package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
+package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, BlockTenant {
     /// How long a closing side tries to write what is queued.
     static var flushTime: Duration { .seconds(5) }
     /// How long the closed stream's socket then waits for the peer to read: closing it at once with unread input would
@@ -28,7 +28,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     private var charge: ConnectionCharge?
     private var registration: Registration?
     private var phase = Phase.idle
-    private var queue = SendQueue()
+    private var queue: SendQueue
     /// Queued once, and never to be sent: who asks what has left must not be told these.
     private var lostBytes = 0
     private var isReadingPaused = false
@@ -45,6 +45,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         self.charge = charge
         self.descriptor = consume descriptor
         self.loop = loop
+        queue = SendQueue(lists: loop.sliceLists)
         self.peer = peer
         self.marks = marks
     }
@@ -60,6 +61,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle else { return }
         queue.append(bytes)
+        if isBlocked { keep(bytes.block) }
         isCongested = isCongested || queue.byteCount > marks.high
         scheduleFlush()
     }
@@ -140,16 +142,16 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
     }
 
     private func read() {
-        loop.withReadBuffer { buffer in
-            do throws(SystemError) {
-                switch try Linux.receive(descriptor?.raw ?? -1, into: buffer) {
-                case .bytes(let count): deliver(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
-                case .wouldBlock: break
-                case .ended: peerEnded()
-                }
-            } catch {
-                close(phase == .open ? .failed(error) : finishReason)
+        let block = loop.readBlocks.block
+        let place = phase == .open ? delegate?.stream(self, placeForBytesBefore: block) : nil
+        do throws(SystemError) {
+            switch try Linux.receive(descriptor?.raw ?? -1, into: place, then: block, upTo: ReadBlocks.readSize) {
+            case .bytes(let count): deliver(count, place, block)
+            case .wouldBlock: break
+            case .ended: peerEnded()
             }
+        } catch {
+            close(phase == .open ? .failed(error) : finishReason)
         }
     }
 
@@ -162,9 +164,18 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         updateInterest()
     }
 
-    private func deliver(_ bytes: UnsafeRawBufferPointer) {
-        guard phase == .open else { return }
-        delegate?.stream(self, didReceive: bytes)
+    private func deliver(_ count: Int, _ place: ByteSlice?, _ block: ByteBlock) {
+        let placed = min(count, place?.count ?? 0)
+        let behind = block.take(count - placed)
+        if let place, phase == .open { delegate?.stream(self, didReceive: place.prefix(placed)) }
+        if !behind.isEmpty, phase == .open { delegate?.stream(self, didReceive: behind) }
+    }
+
+    package func keep(_ block: ByteBlock) { loop.readBlocks.keep(self, in: block) }
+
+    package func leave(_ block: ByteBlock) {
+        queue.leave(block)
+        delegate?.stream(self, mustLeave: block)
     }
 
     // MARK: writing
@@ -185,6 +196,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant {
         while !queue.isEmpty, !isBlocked {
             guard writeOnce() else { break }
         }
+        if isBlocked { queue.forEachBlock(keep) }
         updateInterest()
         if isCongested, queue.byteCount <= marks.low {
             isCongested = false

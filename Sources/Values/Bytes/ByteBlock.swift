@@ -36,6 +36,25 @@
         return ByteSlice(of: self, from: filled - count, count: count)
     }
 
+    /// Takes room for the bytes and copies them there.
+    @discardableResult
+    package func append(_ bytes: ByteSlice) -> ByteSlice {
+        let place = take(bytes.count)
+        copy(bytes, to: place.start)
+        return place
+    }
+
+    /// Copies the bytes to a place that was taken before and that nobody reads yet.
+    package func copy(_ bytes: ByteSlice, to start: Int) {
+        precondition(0 <= start && start <= filled - bytes.count, "bytes are copied to what was taken for them")
+        defer { withExtendedLifetime(bytes.block) {} }
+        let place = unsafe UnsafeMutableRawBufferPointer(rebasing: self.bytes[start..<start + bytes.count])
+        unsafe place.copyMemory(from: bytes.unsafeBytes)
+    }
+
+    /// All that was taken.
+    package var taken: ByteSlice { ByteSlice(of: self, from: 0, count: filled) }
+
     /// Forgets what was filled; only for who holds the sole reference.
     package func rewind() { filled = 0 }
 }

@@ -39,6 +39,11 @@ package struct ByteSlice: Sendable {
     /// What follows the first bytes of this slice.
     package func dropFirst(_ count: Int) -> ByteSlice { part(from: count, count: self.count - count) }
 
+    /// This slice and the bytes that follow it in its block.
+    package func extended(by count: Int) -> ByteSlice {
+        ByteSlice(of: block, from: start, count: self.count + count)
+    }
+
     private func part(from offset: Int, count: Int) -> ByteSlice {
         precondition(0 <= offset && 0 <= count && offset <= self.count - count, "a part lies in its slice")
         return ByteSlice(of: block, from: start + offset, count: count)
@@ -51,6 +56,13 @@ package struct ByteSlice: Sendable {
         // The initialiser has proved that the range lies in the block, which lives until the body is through.
         defer { withExtendedLifetime(block) {} }
         return try body(unsafe RawSpan(_unsafeBytes: unsafeBytes))
+    }
+
+    /// The first four bytes as a number in network order; nil if there are fewer.
+    package var leadingUInt32: UInt32? {
+        guard count >= 4 else { return nil }
+        defer { withExtendedLifetime(block) {} }
+        return unsafe UInt32(bigEndian: unsafeBytes.loadUnaligned(as: UInt32.self))
     }
 
     /// The bytes where they are, for system calls and libraries; they live as long as somebody holds the block.

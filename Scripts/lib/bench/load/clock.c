@@ -27,7 +27,7 @@ static double processorSeconds(int process) {
 
 // The counters that counts.c keeps in the relay.
 static const volatile unsigned long *counters(void) {
-    static const volatile unsigned long none[2], *shared;
+    static const volatile unsigned long none[COUNTERS], *shared;
     if (shared) return shared;
     int file = options.counts ? open(options.counts, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0) return none;
@@ -37,14 +37,14 @@ static const volatile unsigned long *counters(void) {
 }
 
 struct meter readMeter(void) {
-    return (struct meter){
+    struct meter meter = {
         .time = now(),
         .load = processorSeconds(0),
         .relay = (options.relay ? processorSeconds(options.relay) : 0)
             + (options.also ? processorSeconds(options.also) : 0),
-        .calls = counters()[0],
-        .allocations = counters()[1],
     };
+    for (int i = 0; i < COUNTERS; i++) meter.counts[i] = counters()[i];
+    return meter;
 }
 
 void printSince(struct meter begun, unsigned long units) {
@@ -52,9 +52,9 @@ void printSince(struct meter begun, unsigned long units) {
     double seconds = end.time - begun.time, each = 1 / (double)units;
     printf("\"units\": %lu, \"rate\": %.0f, \"cpu\": %.4f, \"load\": %.2f", units, (double)units / seconds,
         (end.relay - begun.relay) * each * 1e6, (end.load - begun.load) / seconds);
-    if (options.counts)
-        printf(", \"calls\": %.3f, \"allocations\": %.3f", (double)(end.calls - begun.calls) * each,
-            (double)(end.allocations - begun.allocations) * each);
+    static const char *const names[COUNTERS] = {"calls", "allocations", "reads", "writes", "copies"};
+    for (int i = 0; options.counts && i < COUNTERS; i++)
+        printf(", \"%s\": %.4f", names[i], (double)(end.counts[i] - begun.counts[i]) * each);
 }
 
 long residentBytes(int process) {

@@ -80,9 +80,10 @@ void appendPayload(struct bytes *, const uint8_t id[ID]);
 uint8_t *checkedPayload(uint8_t *, size_t);  // its identifier
 
 // clock.c: time, and what the relay has used
+enum { COUNTERS = 5 };
 struct meter {
     double time, load, relay;          // seconds: of the clock, and of the two processes' processor time
-    unsigned long calls, allocations;  // of the relay, if it was started with counts.c
+    unsigned long counts[COUNTERS];    // of the relay, if it was started with counts.c: in the order of its struct
 };
 double now(void);  // seconds, monotonic
 struct meter readMeter(void);

@@ -55,6 +55,7 @@ void tandem_memory_give_back(void);
 ssize_t tandem_read(int descriptor, void *bytes, size_t count);
 ssize_t tandem_write(int descriptor, const void *bytes, size_t count);
 ssize_t tandem_receive(int descriptor, void *bytes, size_t count);
+ssize_t tandem_receive_two(int descriptor, void *first, size_t first_count, void *second, size_t second_count);
 ssize_t tandem_send(int descriptor, const struct iovec *parts, size_t count);
 int tandem_close(int descriptor);
 int tandem_pipe(int descriptors[2]);

@@ -1,0 +1,111 @@
+# What the relay may spend on a frame, counted in the shipped executable and not timed: allocations, copies of a body,
+# system calls, and the memory of an idle connection. The counters are preloaded (bench/counts.c), the clients are the
+# bench's load. Sourced by Scripts/test, which has built nothing for it yet; needs $root.
+#
+# A round trip is two forwarded frames, the request and its answer.
+
+# The bounds of one round trip. COUNTS_BOUND_* overrides one, so that the step can prove that it refuses.
+bound() {
+    local name=COUNTS_BOUND_$1
+    echo "${!name-$2}"
+}
+
+# more FIGURE BOUND: whether the figure is over the bound.
+more() { awk -v figure="$1" -v bound="$2" 'BEGIN { exit !(figure > bound) }'; }
+
+field() { sed -nE "s/.*\"$2\": ([0-9.e+-]+).*/\1/p" <<<"$1"; }
+
+# judge CASE LINE NAME BOUND: prints one figure of a case; fails if it is over its bound.
+judge() {
+    local figure
+    figure=$(field "$2" "$3")
+    printf '%-28s %-12s %10s  at most %s\n' "$1" "$3" "$figure" "$4"
+    if [[ -z $figure ]] || more "$figure" "$4"; then
+        echo "$1: $3 is ${figure:-missing}, at most $4 is allowed" >&2
+        return 1
+    fi
+}
+
+# relay_up NAME LEAST-COPY: the simulator with the counters in it.
+relay_up() {
+    COUNTS=$place/$1.counts COUNTED_COPY=$2 LD_PRELOAD=$place/counts.so \
+        start "$1" "$bin/tandem" simulate --local "$place/$1" --log error --connections 4096
+    wait_for 20 test -S "$place/$1/secondary.sock"
+}
+
+# trips NAME BYTES PAIRS WINDOW: one line of JSON, for each round trip of the case.
+trips() {
+    timeout 60 "$place/load" trips tandem --at "$place/$1/primary.sock" --counterpart "$place/$1/secondary.sock" \
+        --relay "${started[$1]}" --counts "$place/$1.counts" --bytes "$2" --pairs "$3" --window "$4" --seconds 1
+}
+
+# count_frames BYTES PAIRS WINDOW CALLS READS-AND-WRITES: runs the case on a relay of its own and judges it.
+count_frames() {
+    local name=frames-$1-$2x$3 line failed=0
+    # Only a copy of a body counts: everything else that a frame needs is smaller.
+    relay_up "$name" "$1"
+    line=$(trips "$name" "$1" "$2" "$3")
+    stop "$name"
+    judge "$name" "$line" allocations "$(bound allocations 0.02)" || failed=1
+    judge "$name" "$line" copies "$(bound copies 0.02)" || failed=1
+    judge "$name" "$line" reads "$(bound reads "$4")" || failed=1
+    judge "$name" "$line" writes "$(bound writes "$4")" || failed=1
+    judge "$name" "$line" calls "$(bound calls "$5")" || failed=1
+    return $failed
+}
+
+# What a registered connection that says nothing adds to the relay's memory.
+count_idle() {
+    local name=idle line
+    relay_up "$name" 4096
+    timeout 60 "$place/load" crowd tandem --at "$place/$name/primary.sock" \
+        --counterpart "$place/$name/secondary.sock" --connections 2000 --relay "${started[$name]}" \
+        >"$place/crowd.json" 2>"$place/crowd.log" &
+    started[crowd]=$!
+    wait_for 40 grep -q bytes "$place/crowd.json"
+    line=$(<"$place/crowd.json")
+    stop crowd
+    stop "$name"
+    judge "$name" "$line" bytes "$(bound bytes 512)"
+}
+
+count_all() {
+    local failed=0
+    #            bytes pairs window reads/writes calls
+    count_frames 300   1     1      2.1          6.2 || failed=1
+    count_frames 300   1     64     0.5          0.8 || failed=1
+    count_frames 300   64    4      0.6          1.3 || failed=1
+    count_frames 4096  64    4      0.6          1.3 || failed=1
+    count_frames 65536 1     1      4.2          9 || failed=1
+    count_idle || failed=1
+    return $failed
+}
+
+# The step: builds what Scripts/run builds, counts, and proves that each kind of bound is able to refuse.
+run_counts() {
+    local place tools=$root/Scripts/lib/bench
+    swift build -c release --static-swift-stdlib --product tandem
+    bin=$(swift build -c release --static-swift-stdlib --show-bin-path)
+    place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+    logs=$place
+    # shellcheck source=processes.sh
+    source "$root/Scripts/lib/processes.sh"
+    trap 'stop_all; rm -rf "$place"' EXIT
+    cc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$place/counts.so" "$tools/counts.c" -ldl
+    cc -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
+    count_all
+    prove_refusal
+    echo "nothing is allocated or copied for a forwarded frame"
+}
+
+# A bound that no relay can keep must be refused, else the figures mean nothing.
+prove_refusal() {
+    local name
+    for name in allocations copies reads writes calls; do
+        if (export "COUNTS_BOUND_$name=-1" && count_frames 300 1 1 2.1 6.2) >"$place/proof.log" 2>&1; then
+            echo "a bound of -1 $name was not refused" >&2
+            return 1
+        fi
+        grep -q "$name is .*, at most -1 is allowed" "$place/proof.log"
+    done
+}

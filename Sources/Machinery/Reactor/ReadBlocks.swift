@@ -1,0 +1,107 @@
+// The memory that a loop reads into. The reads of a turn are packed into one block; when nobody holds a part of it any more
+// it is used again from its beginning, while it is still in the cache. Who holds a part for longer is its tenant and is
+// asked to copy that part away before the block's place in the pool is needed, so that neither an unfinished frame nor
+// a peer that does not read can pin a block for its few bytes.
+
+internal import Synchronization
+package import TandemBytes
+
+/// Holds slices of read blocks beyond the event that brought them.
+package protocol BlockTenant: AnyObject {
+    /// The block is needed: what is still held of it must be copied now. Nothing else may happen in this call.
+    func leave(_ block: ByteBlock)
+}
+
+/// The blocks of one loop; confined to its thread.
+package final class ReadBlocks {
+    /// What reads may fill of a block: more than a socket's usual receive buffer holds, little enough for the cache.
+    package static var readSize: Int { 256 * 1024 }
+    /// The room behind it, in which a frame that began before can end: the largest message and its envelope.
+    package static var overhang: Int { 72 * 1024 }
+    /// With less room than this a read goes to the next block.
+    package static var leastRead: Int { 64 * 1024 }
+    /// Blocks that are kept at most; the oldest is cleared for the next one.
+    static var count: Int { 4 }
+    /// Holders of parts of one block; with more, the next block is used.
+    static var mostTenants: Int { 1024 }
+    /// After so many turns without a need for them, an older block is given back.
+    static var patience: Int { 1000 }
+
+    private struct Place {
+        var block = ByteBlock(capacity: ReadBlocks.readSize + ReadBlocks.overhang)
+        var tenants: [any BlockTenant] = []
+
+        /// Whether nobody else holds a part of the block.
+        mutating func isFree() -> Bool {
+            guard isKnownUniquelyReferenced(&block) else { return false }
+            // What another thread read before it let go must not be overwritten earlier.
+            atomicMemoryFence(ordering: .acquiring)
+            return true
+        }
+
+        mutating func reset() {
+            block.rewind()
+            tenants.removeAll(keepingCapacity: true)
+        }
+
+        mutating func add(_ tenant: any BlockTenant) {
+            if !tenants.contains(where: { $0 === tenant }) { tenants.append(tenant) }
+        }
+
+        mutating func clear() {
+            for tenant in tenants { tenant.leave(block) }
+            if isFree() { reset() } else { self = Place() }
+        }
+    }
+
+    private var current = Place()
+    /// Oldest first.
+    private var older: [Place] = []
+    private var rewinds = 0
+
+    package init() {}
+
+    /// The block to read into now, at its end and up to `readSize`; not to be kept.
+    package var block: ByteBlock {
+        if current.isFree() {
+            current.reset()
+            if !older.isEmpty { giveBack() }
+        } else if current.block.filled > Self.readSize - Self.leastRead || current.tenants.count >= Self.mostTenants {
+            advance()
+        }
+        return current.block
+    }
+
+    /// The tenant holds a part of the block from now on; nothing if it is not one of these blocks.
+    package func keep(_ tenant: any BlockTenant, in block: ByteBlock) {
+        if block === current.block { return current.add(tenant) }
+        for index in older.indices where older[index].block === block { older[index].add(tenant) }
+    }
+
+    private func advance() {
+        rewinds = 0
+        var next = takeFree() ?? Place()
+        swap(&current, &next)
+        older.append(next)
+    }
+
+    private func takeFree() -> Place? {
+        for index in older.indices where older[index].isFree() {
+            older[index].reset()
+            return older.remove(at: index)
+        }
+        guard older.count + 1 >= Self.count else { return nil }
+        older[0].clear()
+        return older.removeFirst()
+    }
+
+    private func giveBack() {
+        rewinds += 1
+        guard rewinds > Self.patience else { return }
+        rewinds = 0
+        for index in older.indices where older[index].isFree() {
+            older.remove(at: index)
+            return
+        }
+    }
+}
