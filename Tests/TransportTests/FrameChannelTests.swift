@@ -106,8 +106,7 @@ import Testing
     }
 
     @Test func aPeerThatDoesNotReadIsClosedAtItsQuota() throws {
-        var options = FrameChannelOptions()
-        options.queueQuota = 1_000_000
+        let options = FrameChannelOptions(queueQuota: 1_000_000)
         let (channel, recorder, peer) = try open(options: options)
         let frame = try Frame(payload: [UInt8](repeating: 5, count: 100_000))
         var sent = 0

@@ -4,7 +4,7 @@ package import TandemReactor
 package import TandemWire
 
 /// Why a connection is over. The first reason stays.
-package enum CloseReason: Error, Equatable, Sendable {
+package indirect enum CloseReason: Error, Equatable, Sendable {
     /// This side closed it.
     case closedHere
     /// The peer closed it, between two frames.

@@ -32,18 +32,18 @@ package final class FrameChannel {
     package let stream: any ByteStream
     let scheduler: any Scheduler
     let filter: (any StreamFilter)?
-    let options: FrameChannelOptions
-    var phase = Phase.idle
     var decoder: FrameDecoder
+    // What is smaller than a word follows what ends in the middle of one: an idle channel is to be small.
     var pace: FramePace
+    private var isDelivering = false
     var paceTimer: TimerToken?
+    var phase = Phase.idle
+    private(set) var isReadingPaused = false
+    var isFilterFlushDue = false
     var firstFrameTimer: TimerToken?
     /// Frames for the filter: they go through it together at the end of the turn, as few large records.
     var unfiltered: [ByteSlice] = []
     var unfilteredBytes = 0
-    var isFilterFlushDue = false
-    private(set) var isReadingPaused = false
-    private var isDelivering = false
 
     /// A channel over a stream that has not started.
     package init(
@@ -53,10 +53,11 @@ package final class FrameChannel {
         self.stream = stream
         self.scheduler = scheduler
         self.filter = filter
-        self.options = options
         decoder = FrameDecoder(limit: options.limit)
-        pace = FramePace(window: options.headerTime, rate: options.payloadRate)
+        pace = FramePace(options)
     }
+
+    private var options: FrameChannelOptions { pace.options }
 
     package var peer: PeerDescription { stream.peer }
 

@@ -14,18 +14,14 @@ struct FramePace {
         case tooSlow
     }
 
-    private let window: Duration
-    private let leastGain: Int
-    private var windowStart: MonotonicTime?
+    let options: FrameChannelOptions
     private var gain = 0
+    private var windowStart: MonotonicTime?
 
-    init(window: Duration, rate: Int) {
-        self.window = window
-        leastGain = Int(clamping: window.saturatingMilliseconds.multipliedReportingOverflow(by: Int64(rate)).0 / 1000)
-    }
+    init(_ options: FrameChannelOptions) { self.options = options }
 
     /// When an unfinished frame is to be judged; nil if there is none.
-    var deadline: MonotonicTime? { windowStart.map { $0 + window } }
+    var deadline: MonotonicTime? { windowStart.map { $0 + options.headerTime } }
 
     /// Bytes came that completed no frame.
     mutating func gained(_ count: Int, now: MonotonicTime) {
@@ -45,16 +41,16 @@ struct FramePace {
     /// Judging pauses or goes on with a new window, because it was this side that did not read.
     mutating func restart(isUnfinished: Bool, now: MonotonicTime) {
         windowStart = isUnfinished ? now : nil
-        gain = leastGain
+        gain = options.leastGain
     }
 
     /// Judges at or after the deadline.
     mutating func judge(now: MonotonicTime) -> Verdict {
         guard let deadline else { return .idle }
         if now < deadline { return .judgeAgain(at: deadline) }
-        guard gain >= leastGain else { return .tooSlow }
+        guard gain >= options.leastGain else { return .tooSlow }
         windowStart = now
         gain = 0
-        return .judgeAgain(at: now + window)
+        return .judgeAgain(at: now + options.headerTime)
     }
 }

@@ -6,7 +6,8 @@ package import TandemReactor
 /// The other end of a stream.
 package enum PeerDescription: Hashable, Sendable {
     case local(PeerCredentials)
-    case remote(SocketAddress)
+    /// Boxed, so that the many local ones stay small.
+    indirect case remote(SocketAddress)
     case inProcess
 
     /// What the kernel knows of the other end of a connected socket.

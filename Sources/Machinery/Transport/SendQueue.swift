@@ -15,13 +15,10 @@ struct SendQueue {
 
     private var parts: [ByteSlice] = []
     private(set) var byteCount = 0
-    private let lists: SliceLists
-
-    init(lists: SliceLists) { self.lists = lists }
 
     var isEmpty: Bool { byteCount == 0 }
 
-    mutating func append(_ bytes: ByteSlice) {
+    mutating func append(_ bytes: ByteSlice, _ lists: SliceLists) {
         guard !bytes.isEmpty else { return }
         byteCount += bytes.count
         if let last = parts.last, last.isFollowed(by: bytes) {
@@ -44,8 +41,8 @@ struct SendQueue {
     }
 
     /// Removes what has been written, and lets go of its blocks.
-    mutating func remove(_ count: Int) {
-        guard count < byteCount else { return removeAll() }
+    mutating func remove(_ count: Int, _ lists: SliceLists) {
+        guard count < byteCount else { return removeAll(lists) }
         byteCount -= count
         var rest = count
         var written = 0
@@ -57,7 +54,7 @@ struct SendQueue {
         parts.removeFirst(written)
     }
 
-    mutating func removeAll() {
+    mutating func removeAll(_ lists: SliceLists) {
         lists.giveBack(&parts)
         byteCount = 0
     }

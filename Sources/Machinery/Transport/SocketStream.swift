@@ -20,22 +20,23 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 
     package var delegate: (any ByteStreamDelegate)?
-    package let peer: PeerDescription
-    package private(set) var isCongested = false
     private let loop: EventLoop
-    private let marks: WaterMarks
-    private var descriptor: OwnedDescriptor?
-    private var charge: ConnectionCharge?
-    private var registration: Registration?
-    private var phase = Phase.idle
-    private var queue: SendQueue
+    private var queue = SendQueue()
     /// Queued once, and never to be sent: who asks what has left must not be told these.
     private var lostBytes = 0
+    private let marks: WaterMarks
+    private var charge: ConnectionCharge?
+    private var finishReason = CloseReason.closedHere
+    // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
+    package let peer: PeerDescription
+    private var phase = Phase.idle
+    package private(set) var isCongested = false
+    private var closeTimer: TimerToken?
     private var isReadingPaused = false
     private var isBlocked = false
     private var isFlushDue = false
-    private var finishReason = CloseReason.closedHere
-    private var closeTimer: TimerToken?
+    private var registration: Registration?
+    private var descriptor: OwnedDescriptor?
 
     /// Takes over a connected, non-blocking socket.
     package init(
@@ -45,7 +46,6 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         self.charge = charge
         self.descriptor = consume descriptor
         self.loop = loop
-        queue = SendQueue(lists: loop.sliceLists)
         self.peer = peer
         self.marks = marks
     }
@@ -60,7 +60,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle else { return }
-        queue.append(bytes)
+        queue.append(bytes, loop.sliceLists)
         if isBlocked { keep(bytes.block) }
         isCongested = isCongested || queue.byteCount > marks.high
         scheduleFlush()
@@ -211,7 +211,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         do {
             switch try queue.write(to: descriptor?.raw ?? -1) {
             case .bytes(let count):
-                queue.remove(count)
+                queue.remove(count, loop.sliceLists)
                 isBlocked = count < offered
             case .wouldBlock: isBlocked = true
             case .ended: loseQueue()
@@ -224,7 +224,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     private func loseQueue() {
         lostBytes += queue.byteCount
-        queue.removeAll()
+        queue.removeAll(loop.sliceLists)
     }
 
     private func beginLinger() {

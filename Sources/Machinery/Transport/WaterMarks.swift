@@ -3,14 +3,17 @@
 
 /// Fill levels of a send queue, in bytes.
 package struct WaterMarks: Sendable, Hashable {
-    package let low: Int
-    package let high: Int
+    private let lowMark: UInt32
+    private let highMark: UInt32
 
     package init(low: Int, high: Int) {
         precondition(0 <= low && low <= high, "the low mark is not above the high one")
-        self.low = low
-        self.high = high
+        lowMark = UInt32(clamping: low)
+        highMark = UInt32(clamping: high)
     }
+
+    package var low: Int { Int(lowMark) }
+    package var high: Int { Int(highMark) }
 
     /// High: two of the largest frames, so that one in flight never stops a writer. Low: half a frame, so that a fast
     /// reader never runs dry.

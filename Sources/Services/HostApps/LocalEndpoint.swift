@@ -32,6 +32,8 @@ package final class LocalEndpoint {
         }
     }
 
+    private static let channelOptions = FrameChannelOptions(firstFrameTime: Limits.firstFrameTime)
+
     /// Connections over the limit that are told so; beyond them the listener closes without a word.
     private static var refusalReserve: Int { 16 }
 
@@ -94,9 +96,7 @@ package final class LocalEndpoint {
     ///   closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
-        let channel = FrameChannel(
-            stream: stream, scheduler: scheduler,
-            options: FrameChannelOptions(firstFrameTime: Limits.firstFrameTime))
+        let channel = FrameChannel(stream: stream, scheduler: scheduler, options: Self.channelOptions)
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: credentials, endpoint: self)
         remember(connection)

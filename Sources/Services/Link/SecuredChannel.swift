@@ -15,11 +15,13 @@ final class SecuredChannel {
     /// What this side decided about the end, if it did.
     private(set) var ownReason: LinkCloseReason?
 
+    private static let options = FrameChannelOptions(
+        limit: Limits.unpinnedFrame, firstFrameTime: Limits.firstFrameTime)
+
     /// A channel over a stream that has not started. An unknown peer gets small frames and little time (LIM-1, LIM-4).
     init(over stream: any ByteStream, side: TLSSession.Side, peer: TLSPeerRule, context: LinkContext) throws(TLSError) {
         tls = try TLSFilter(side: side, identity: context.identity(), peer: peer, memory: context.memory)
-        let options = FrameChannelOptions(limit: Limits.unpinnedFrame, firstFrameTime: Limits.firstFrameTime)
-        frames = FrameChannel(stream: stream, scheduler: context.scheduler, filter: tls, options: options)
+        frames = FrameChannel(stream: stream, scheduler: context.scheduler, filter: tls, options: Self.options)
     }
 
     /// The peer is a paired one: frames may have their full size.

@@ -8,14 +8,24 @@ package import TandemBytes
 /// A resumable cutter of frames.
 package struct FrameDecoder: Sendable {
     /// The largest payload accepted from now on, in bytes.
-    package var limit: Int
+    package var limit: Int {
+        get { Int(largest) }
+        set { largest = UInt32(clamping: newValue) }
+    }
+
+    private var largest: UInt32
 
     /// Received and not given out; nil instead of an empty slice, which would hold its block.
     private(set) var rest: ByteSlice?
     /// How many bytes behind the rest, in its block, belong to this decoder too.
-    private(set) var reserved = 0
+    private(set) var reserved: Int {
+        get { Int(reservedCount) }
+        set { reservedCount = UInt32(clamping: newValue) }
+    }
 
-    package init(limit: Int) { self.limit = limit }
+    private var reservedCount: UInt32 = 0
+
+    package init(limit: Int) { largest = UInt32(clamping: limit) }
 
     /// Bytes received and not yet given out as a frame.
     package var bufferedCount: Int { rest?.count ?? 0 }
