@@ -61,7 +61,8 @@ package enum Linux {
         let bytes = UnsafeMutableRawBufferPointer(rebasing: place.block.bytes[place.start..<place.end])
         return ended(
             try transfer(
-                tandem_receive_two(descriptor, bytes.baseAddress, bytes.count, room.baseAddress, room.count), "recvmsg"))
+                tandem_receive_two(descriptor, bytes.baseAddress, bytes.count, room.baseAddress, room.count), "recvmsg")
+        )
     }
 
     private static func ended(_ transfer: Transfer) -> Transfer { transfer == .bytes(0) ? .ended : transfer }

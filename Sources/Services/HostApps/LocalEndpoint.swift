@@ -34,6 +34,9 @@ package final class LocalEndpoint {
 
     private static let channelOptions = FrameChannelOptions(firstFrameTime: Limits.firstFrameTime)
 
+    /// What the limit of connections may be set to: descriptors are raised for as many at the start.
+    package static var mostConnections: Int { 16_000 }
+
     /// Connections over the limit that are told so; beyond them the listener closes without a word.
     private static var refusalReserve: Int { 16 }
 

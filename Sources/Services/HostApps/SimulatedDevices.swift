@@ -9,8 +9,11 @@ struct SimulatedDevices: Sendable {
     let secondaries: [UniqueIdentifier]
     /// The pairing with each secondary.
     let pairings: [UniqueIdentifier]
+    /// Local connections of each device at once (LIM-5).
+    let connections: Int
 
-    init(secondaries count: Int) {
+    init(secondaries count: Int, connections: Int) {
+        self.connections = connections
         secondaries = (0..<count).map { _ in .random() }
         pairings = (0..<count).map { _ in .random() }
     }

@@ -6,6 +6,7 @@ package import TandemIdentity
 package import TandemLog
 package import TandemReactor
 package import TandemTransport
+import TandemWire
 
 /// The simulator; confined to the thread of its first scheduler.
 package final class Simulator {
@@ -22,12 +23,14 @@ package final class Simulator {
     /// - Parameters:
     ///   - user: the user that this process runs as.
     ///   - secondaries: 1 to ``secondaryLimit``.
+    ///   - connections: of each device at once (LIM-5).
     package init(
         scheduler: any Scheduler, software: String, user: UInt32, secondaries: Int = 1,
-        counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
+        connections: Int = Limits.localConnections, counters: Counters = Counters(),
+        log: @escaping LogHandler = { _ in }
     ) {
         precondition((1...Self.secondaryLimit).contains(secondaries), "the caller checks the number of secondaries")
-        devices = SimulatedDevices(secondaries: secondaries)
+        devices = SimulatedDevices(secondaries: secondaries, connections: connections)
         first = SimulatorShard(
             devices, scheduler: scheduler, software: software, user: user, counters: counters, log: log)
     }
@@ -38,10 +41,11 @@ package final class Simulator {
     ///   - log: called on every loop's thread.
     package convenience init(
         loop: EventLoop, loops: Int, software: String, user: UInt32, secondaries: Int = 1,
-        log: @escaping LogHandler = { _ in }
+        connections: Int = Limits.localConnections, log: @escaping LogHandler = { _ in }
     ) throws(SystemError) {
         precondition((1...Self.loopLimit).contains(loops), "the caller checks the number of loops")
-        self.init(scheduler: loop, software: software, user: user, secondaries: secondaries, log: log)
+        self.init(
+            scheduler: loop, software: software, user: user, secondaries: secondaries, connections: connections, log: log)
         var shards = [first]
         for _ in 1..<loops {
             let other = try EventLoop()

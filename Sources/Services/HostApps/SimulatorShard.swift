@@ -19,8 +19,9 @@ final class SimulatorShard {
         let first = PerRole(primary: devices.primary, secondary: devices.secondaries[0])
         let relay = Relay(scheduler: scheduler, devices: first, counters: counters, log: log)
         func endpoint(of side: Side) -> LocalEndpoint {
-            let options = LocalEndpoint.Options(
+            var options = LocalEndpoint.Options(
                 role: side.role, device: side.device, software: software, daemonUser: user)
+            options.connectionLimit = devices.connections
             return LocalEndpoint(options: options, relay: relay, side: side, log: log)
         }
         let sides = devices.secondaries.enumerated().map { index, device in

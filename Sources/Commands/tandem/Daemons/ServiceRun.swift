@@ -20,7 +20,7 @@ protocol Service: AnyObject {
 /// One run of a service, from its start to its end.
 enum ServiceRun {
     /// More than any limit of connections needs; the system's own limit stays if it is lower.
-    private static let descriptors: UInt64 = 16_384
+    private static let descriptors: UInt64 = 65_536
 
     /// After a time in which the first clients have come and been served.
     private static let rest = Duration.milliseconds(200)
