@@ -29,7 +29,7 @@ judge() {
 # relay_up NAME LEAST-COPY: the simulator with the counters in it.
 relay_up() {
     COUNTS=$place/$1.counts COUNTED_COPY=$2 LD_PRELOAD=$place/counts.so \
-        start "$1" "$bin/tandem" simulate --local "$place/$1" --log error --connections 4096
+        start "$1" "$bin/tandem" simulate --local "$place/$1" --log error --connections 12000
     wait_for 20 test -S "$place/$1/secondary.sock"
 }
 
@@ -54,19 +54,38 @@ count_frames() {
     return $failed
 }
 
+# crowd NAME RELAY OPTION...: connections that stay until the crowd is stopped; waits until all are there.
+crowd() {
+    local name=$1 relay=$2
+    shift 2
+    start "$name" "$place/load" crowd tandem --at "$place/$relay/primary.sock" \
+        --counterpart "$place/$relay/secondary.sock" "$@"
+    wait_for 60 grep -q . "$logs/$name.log"
+}
+
 # What a registered connection that says nothing adds to the relay's memory.
 count_idle() {
-    local name=idle line
-    relay_up "$name" 4096
-    timeout 60 "$place/load" crowd tandem --at "$place/$name/primary.sock" \
-        --counterpart "$place/$name/secondary.sock" --connections 2000 --relay "${started[$name]}" \
-        >"$place/crowd.json" 2>"$place/crowd.log" &
-    started[crowd]=$!
-    wait_for 40 grep -q bytes "$place/crowd.json"
-    line=$(<"$place/crowd.json")
-    stop crowd
-    stop "$name"
-    judge "$name" "$line" bytes "$(bound bytes 512)"
+    relay_up idle 4096
+    crowd idlers idle --connections 2000 --relay "${started[idle]}"
+    stop idlers
+    stop idle
+    judge idle "$(<"$logs/idlers.log")" bytes "$(bound bytes 512)"
+}
+
+# 10,000 idle connections and 1,000 that say nothing or one byte a second cost a busy pair no further call or allocation.
+count_crowded() {
+    local line failed=0
+    relay_up crowded 300
+    crowd silent crowded --connections 10000 --relay "${started[crowded]}"
+    crowd slow crowded --connections 1000 --slow
+    line=$(trips crowded 300 64 4)
+    stop slow
+    stop silent
+    stop crowded
+    judge crowded "$line" allocations "$(bound allocations 0.5)" || failed=1
+    judge crowded "$line" reads "$(bound reads 0.8)" || failed=1
+    judge crowded "$line" writes "$(bound writes 0.6)" || failed=1
+    return $failed
 }
 
 count_all() {
@@ -78,6 +97,7 @@ count_all() {
     count_frames 4096  64    4      0.6          1.3 || failed=1
     count_frames 65536 1     1      4.2          9 || failed=1
     count_idle || failed=1
+    count_crowded || failed=1
     return $failed
 }
 

@@ -3,8 +3,8 @@
 // it runs: to the thread that made it), which is checked. It is a Swift executor too, so that actors can live on it and
 // be entered by an event without a hop.
 //
-// One turn: wait, events, due timers, jobs, ends of turn. What a turn adds to the jobs runs in the next turn, so that no
-// job can keep the others from their events.
+// One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. What a turn adds to the jobs runs
+// in the next turn, so that no job can keep the others from their events.
 
 internal import Synchronization
 import TandemBytes
@@ -129,6 +129,8 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         for index in 0..<events {
             guard let (target, readiness) = selector.target(ofEvent: index) else { continue }
             target.isReady(readiness)
+            // What was read leaves before more is: so one block serves a busy loop, and stays in the cache.
+            if blocks.isFull { endTurn() }
         }
         while let action = timers.popDue(at: now) { action() }
         for job in mailbox.takeAll() { run(job) }

@@ -66,11 +66,14 @@ package final class ReadBlocks {
         if current.isFree() {
             current.reset()
             if !older.isEmpty { giveBack() }
-        } else if current.block.filled > Self.readSize - Self.leastRead || current.tenants.count >= Self.mostTenants {
+        } else if isFull || current.tenants.count >= Self.mostTenants {
             advance()
         }
         return current.block
     }
+
+    /// Whether the next read may need another block.
+    var isFull: Bool { current.block.filled > Self.readSize - Self.leastRead }
 
     /// The tenant holds a part of the block from now on; nothing if it is not one of these blocks.
     package func keep(_ tenant: any BlockTenant, in block: ByteBlock) {

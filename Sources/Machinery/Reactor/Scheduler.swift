@@ -11,7 +11,7 @@ package struct TimerToken: Hashable, Sendable {
 
 /// Takes part in the end of a turn, such as a stream that has collected writes.
 package protocol TurnParticipant: AnyObject {
-    /// Called once, after all events of the turn, for each `atEndOfTurn` before.
+    /// Called once for each `atEndOfTurn` before: after all events of the turn, or after as many as fill the loop's memory.
     func turnDidEnd()
 }
 

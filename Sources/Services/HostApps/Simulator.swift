@@ -45,7 +45,8 @@ package final class Simulator {
     ) throws(SystemError) {
         precondition((1...Self.loopLimit).contains(loops), "the caller checks the number of loops")
         self.init(
-            scheduler: loop, software: software, user: user, secondaries: secondaries, connections: connections, log: log)
+            scheduler: loop, software: software, user: user, secondaries: secondaries, connections: connections,
+            log: log)
         var shards = [first]
         for _ in 1..<loops {
             let other = try EventLoop()
