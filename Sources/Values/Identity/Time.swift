@@ -17,6 +17,12 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
         return Self(nanoseconds: time.nanoseconds > difference.magnitude ? time.nanoseconds - difference.magnitude : 0)
     }
 
+    /// The point that lies so many milliseconds later; saturates at the end of the range.
+    package func adding(milliseconds: UInt32) -> Self {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(UInt64(milliseconds) * 1_000_000)
+        return Self(nanoseconds: overflow ? .max : sum)
+    }
+
     /// The time from `earlier` to this point; zero if `earlier` is later.
     public func since(_ earlier: Self) -> Duration {
         guard self > earlier else { return .zero }

@@ -3,10 +3,12 @@
 
 /// A UUID as RFC 9562 defines it; compared and ordered by its bytes.
 public struct UniqueIdentifier: Sendable {
-    private let high: UInt64
-    private let low: UInt64
+    /// The first eight bytes, in network order, and the last.
+    package let high: UInt64
+    package let low: UInt64
 
-    private init(high: UInt64, low: UInt64) {
+    /// The identifier whose first and last eight bytes, in network order, are these numbers.
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }

@@ -13,7 +13,7 @@ extension Envelope {
     package init(payload: ArraySlice<UInt8>) throws(WireError) {
         let pairs = try Self.found { () throws(PropertyListError) in try FlatDictionary(payload) }
         self.init(try Self.kind(in: pairs))
-        var present = EnvelopeKeys([])
+        var present = EnvelopeKeys()
         var extras: [(String, PropertyListValue)] = []
         for position in 0..<pairs.count {
             let word = try Self.key(position, in: pairs)

@@ -8,7 +8,7 @@ extension Envelope {
     /// - Throws: ``WireError`` for keys that the kind lacks or must not have, values out of range, and size.
     package func frame(limit: Int = Limits.frame) throws(WireError) -> Frame {
         var pairs = extensions
-        var present = EnvelopeKeys([])
+        var present = EnvelopeKeys()
         for key in EnvelopeKey.allCases {
             guard let value = value(of: key) else { continue }
             guard kind.allowedKeys.contains(key) else { throw .unlistedKey(key, kind) }

@@ -23,41 +23,59 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A set of envelope keys.
-struct EnvelopeKeys: OptionSet {
+struct EnvelopeKeys: OptionSet, Sendable {
     let rawValue: UInt32
 
     init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    init(_ keys: [EnvelopeKey]) { rawValue = keys.reduce(0) { $0 | Self.bit($1) } }
+    func contains(_ key: EnvelopeKey) -> Bool { !isDisjoint(with: Self.only(key)) }
 
-    func contains(_ key: EnvelopeKey) -> Bool { rawValue & Self.bit(key) != 0 }
-
-    mutating func insert(_ key: EnvelopeKey) { self = union(EnvelopeKeys(rawValue: Self.bit(key))) }
+    mutating func insert(_ key: EnvelopeKey) { formUnion(Self.only(key)) }
 
     /// The first key of `keys` that is not in this set.
     func firstMissing(of keys: EnvelopeKeys) -> EnvelopeKey? {
         EnvelopeKey.allCases.first { keys.contains($0) && !contains($0) }
     }
 
-    private static func bit(_ key: EnvelopeKey) -> UInt32 {
+    private static func only(_ key: EnvelopeKey) -> Self {
         switch key {
-        case .age: 1 << 0
-        case .app: 1 << 1
-        case .attempt: 1 << 2
-        case .body: 1 << 3
-        case .channel: 1 << 4
-        case .code: 1 << 5
-        case .command: 1 << 6
-        case .deadline: 1 << 7
-        case .id: 1 << 8
-        case .kind: 1 << 9
-        case .name: 1 << 10
-        case .nonce: 1 << 11
-        case .pairing: 1 << 12
-        case .reply: 1 << 13
-        case .sealing: 1 << 14
-        case .sequence: 1 << 15
-        case .remaining: 1 << 16
+        case .age: .age
+        case .app: .app
+        case .attempt: .attempt
+        case .body: .body
+        case .channel: .channel
+        case .code: .code
+        case .command: .command
+        case .deadline: .deadline
+        case .id: .id
+        case .kind: .kind
+        case .name: .name
+        case .nonce: .nonce
+        case .pairing: .pairing
+        case .remaining: .remaining
+        case .reply: .reply
+        case .sealing: .sealing
+        case .sequence: .sequence
         }
     }
+}
+
+extension EnvelopeKeys {
+    static let age = Self(rawValue: 1 << 0)
+    static let app = Self(rawValue: 1 << 1)
+    static let attempt = Self(rawValue: 1 << 2)
+    static let body = Self(rawValue: 1 << 3)
+    static let channel = Self(rawValue: 1 << 4)
+    static let code = Self(rawValue: 1 << 5)
+    static let command = Self(rawValue: 1 << 6)
+    static let deadline = Self(rawValue: 1 << 7)
+    static let id = Self(rawValue: 1 << 8)
+    static let kind = Self(rawValue: 1 << 9)
+    static let name = Self(rawValue: 1 << 10)
+    static let nonce = Self(rawValue: 1 << 11)
+    static let pairing = Self(rawValue: 1 << 12)
+    static let remaining = Self(rawValue: 1 << 13)
+    static let reply = Self(rawValue: 1 << 14)
+    static let sealing = Self(rawValue: 1 << 15)
+    static let sequence = Self(rawValue: 1 << 16)
 }

@@ -43,26 +43,28 @@ extension FrameKind {
 }
 
 extension FrameKind {
-    private static let none = EnvelopeKeys([.kind])
-    private static let bodyOnly = EnvelopeKeys([.kind, .body])
-    private static let nameOnly = EnvelopeKeys([.kind, .name])
-    private static let sealing = EnvelopeKeys([.sealing])
-    private static let idOnly = EnvelopeKeys([.kind, .id])
-    private static let appAndBody = EnvelopeKeys([.kind, .app, .body])
-    private static let addressedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .body])
-    private static let addressedCode = EnvelopeKeys([.kind, .app, .pairing, .id, .code])
-    private static let configurationRequest = EnvelopeKeys([.kind, .app, .pairing, .id, .reply, .body])
-    private static let commandRequest = EnvelopeKeys([.kind, .id, .command])
-    private static let position = EnvelopeKeys([.kind, .app, .pairing, .channel, .sequence])
-    private static let positionedName = EnvelopeKeys([.kind, .app, .pairing, .channel, .sequence, .name])
-    private static let positionedBody = EnvelopeKeys([.kind, .app, .pairing, .id, .channel, .sequence, .body])
+    private static var none: EnvelopeKeys { [.kind] }
+    private static var bodyOnly: EnvelopeKeys { [.kind, .body] }
+    private static var nameOnly: EnvelopeKeys { [.kind, .name] }
+    private static var sealing: EnvelopeKeys { [.sealing] }
+    private static var idOnly: EnvelopeKeys { [.kind, .id] }
+    private static var appAndBody: EnvelopeKeys { [.kind, .app, .body] }
+    private static var addressedBody: EnvelopeKeys { [.kind, .app, .pairing, .id, .body] }
+    private static var addressedCode: EnvelopeKeys { [.kind, .app, .pairing, .id, .code] }
+    private static var configurationRequest: EnvelopeKeys { [.kind, .app, .pairing, .id, .reply, .body] }
+    private static var commandRequest: EnvelopeKeys { [.kind, .id, .command] }
+    private static var position: EnvelopeKeys { [.kind, .app, .pairing, .channel, .sequence] }
+    private static var positionedName: EnvelopeKeys { [.kind, .app, .pairing, .channel, .sequence, .name] }
+    private static var positionedBody: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .sequence, .body] }
 
-    private static let helloAll = EnvelopeKeys([.kind, .body, .pairing])
-    private static let codeOnly = EnvelopeKeys([.code])
-    private static let explanation = EnvelopeKeys([.name, .body])
-    private static let replyAndDeadline = EnvelopeKeys([.reply, .deadline])
-    private static let commandAll = EnvelopeKeys([.kind, .id, .command, .body, .code, .name])
-    private static let itemAll = EnvelopeKeys([
-        .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt, .remaining,
-    ])
+    private static var helloAll: EnvelopeKeys { [.kind, .body, .pairing] }
+    private static var codeOnly: EnvelopeKeys { [.code] }
+    private static var explanation: EnvelopeKeys { [.name, .body] }
+    private static var replyAndDeadline: EnvelopeKeys { [.reply, .deadline] }
+    private static var commandAll: EnvelopeKeys { [.kind, .id, .command, .body, .code, .name] }
+    private static var itemAll: EnvelopeKeys {
+        [
+            .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt, .remaining,
+        ]
+    }
 }

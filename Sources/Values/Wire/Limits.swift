@@ -35,6 +35,8 @@ package enum Limits {
     package static let rememberedDeliveries = 65_536
     /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.
     package static let deadline = Duration.milliseconds(1)...Duration.seconds(600)
+    /// The longest deadline of a caller as the wire counts it (LIM-8).
+    package static let deadlineMilliseconds: Int64 = 600_000
     /// Deadline of a caller that names none (LIM-8).
     package static let standardDeadline = Duration.seconds(30)
     /// Silence after which a ping is sent (LIM-9): with ``heartbeatsUntilDead`` a black hole is seen within 15 s.
