@@ -2,27 +2,37 @@
 
 import TandemIdentity
 import TandemSession
+import TandemTestSupport
 import Testing
 
 struct RequestLedgerTests {
-    private let asker = ConnectionNumber(1)
-    private let answerer = ConnectionNumber(2)
-    private let stranger = ConnectionNumber(3)
+    private let asker = RequestParty(0)
+    private let answerer = RequestParty(1)
+    private let stranger = RequestParty(2)
     private let now = MonotonicTime(nanoseconds: 0)
 
+    /// A ledger that the three have entered.
+    private static func ledger(capacity: Int, unansweredCapacity: Int = 1024) -> RequestLedger {
+        var generator = SeededGenerator(seed: 1)
+        let seed = HashSeed(using: &generator)
+        var ledger = RequestLedger(capacity: capacity, unansweredCapacity: unansweredCapacity, seed: seed)
+        for number in 0..<3 { #expect(ledger.enter() == RequestParty(number)) }
+        return ledger
+    }
+
     private func request(
-        _ id: UniqueIdentifier = .random(), from origin: ConnectionNumber? = nil, to end: ConnectionNumber? = nil,
+        _ id: UniqueIdentifier = .random(), from origin: RequestParty? = nil, to end: RequestParty? = nil, app: Int = 0,
         reply: Bool = true, seconds: Int = 30
-    ) throws -> OpenRequest {
+    ) -> OpenRequest {
         OpenRequest(
-            id: id, app: try ApplicationIdentifier("com.example.app"), pairing: .random(), origin: origin ?? asker,
+            id: id, app: ApplicationNumber(app), pairing: .random(), origin: origin ?? asker,
             destination: end ?? answerer, wantsReply: reply, deadline: now + .seconds(seconds))
     }
 
     @Test("SES-10: only the connection that the request was delivered to may answer")
-    func onlyReceiverAnswers() throws {
-        var ledger = RequestLedger(capacity: 8)
-        let request = try request()
+    func onlyReceiverAnswers() {
+        var ledger = Self.ledger(capacity: 8)
+        let request = request()
         #expect(ledger.open(request) == .opened)
         #expect(ledger.answered(request.id, by: stranger, isReply: true) == nil)
         #expect(ledger.answered(request.id, by: asker, isReply: true) == nil)
@@ -31,9 +41,9 @@ struct RequestLedgerTests {
     }
 
     @Test("SES-9: a second reply is dropped and counted")
-    func secondReply() throws {
-        var ledger = RequestLedger(capacity: 8)
-        let request = try request()
+    func secondReply() {
+        var ledger = Self.ledger(capacity: 8)
+        let request = request()
         _ = ledger.open(request)
         _ = ledger.answered(request.id, by: answerer, isReply: true)
         #expect(ledger.answered(request.id, by: answerer, isReply: true) == nil)
@@ -42,71 +52,71 @@ struct RequestLedgerTests {
     }
 
     @Test("SES-10: an identifier that is open already is duplicate-id; after its answer it is free")
-    func duplicate() throws {
-        var ledger = RequestLedger(capacity: 8)
-        let request = try request()
+    func duplicate() {
+        var ledger = Self.ledger(capacity: 8)
+        let request = request()
         _ = ledger.open(request)
         #expect(ledger.open(request) == .duplicate)
-        #expect(ledger.open(try self.request(request.id, from: stranger)) == .duplicate)
-        #expect(ledger.open(try self.request(request.id, to: stranger)) == .duplicate)
+        #expect(ledger.open(self.request(request.id, from: stranger)) == .duplicate)
+        #expect(ledger.open(self.request(request.id, to: stranger)) == .duplicate)
         _ = ledger.answered(request.id, by: answerer, isReply: false)
         #expect(ledger.open(request) == .opened)
     }
 
     @Test("LIM-7: the limit holds for each origin by itself", arguments: [1, 7, 1024])
-    func capacity(limit: Int) throws {
-        var ledger = RequestLedger(capacity: limit)
-        for _ in 0..<limit { #expect(ledger.open(try request()) == .opened) }
-        #expect(ledger.open(try request()) == .tooMany)
-        #expect(ledger.open(try request(from: stranger)) == .opened)
-        #expect(ledger.open(try request(reply: false)) == .opened)
+    func capacity(limit: Int) {
+        var ledger = Self.ledger(capacity: limit)
+        for _ in 0..<limit { #expect(ledger.open(request()) == .opened) }
+        #expect(ledger.open(request()) == .tooMany)
+        #expect(ledger.open(request(from: stranger)) == .opened)
+        #expect(ledger.open(request(reply: false)) == .opened)
     }
 
     @Test("SES-8: a message without reply gets a failure at most, and holds no place of LIM-7")
-    func withoutReply() throws {
-        var ledger = RequestLedger(capacity: 1, unansweredCapacity: 4)
-        let message = try request(reply: false)
+    func withoutReply() {
+        var ledger = Self.ledger(capacity: 1, unansweredCapacity: 4)
+        let message = request(reply: false)
         #expect(ledger.open(message) == .opened)
         #expect(ledger.answered(message.id, by: answerer, isReply: true) == nil)
         #expect(ledger.answered(message.id, by: answerer, isReply: false) == message)
-        for _ in 0..<1000 { #expect(ledger.open(try request(reply: false)) == .opened) }
+        for _ in 0..<1000 { #expect(ledger.open(request(reply: false)) == .opened) }
         #expect(ledger.count <= 4)
     }
 
     @Test("SES-11: a counterpart that leaves owes exactly what was delivered to it")
-    func counterpartLeaves() throws {
-        var ledger = RequestLedger(capacity: 8)
-        let (owed, other) = (try request(), try request(to: stranger))
+    func counterpartLeaves() {
+        var ledger = Self.ledger(capacity: 8)
+        let (owed, other) = (request(), request(to: stranger))
         _ = ledger.open(owed)
         _ = ledger.open(other)
-        #expect(ledger.closed(answerer) == [owed])
+        #expect(ledger.left(answerer) == [owed])
         #expect(ledger.count == 1)
     }
 
     @Test("SES-9: when the caller leaves, its requests are forgotten and late answers dropped")
-    func callerLeaves() throws {
-        var ledger = RequestLedger(capacity: 1)
-        let request = try request()
+    func callerLeaves() {
+        var ledger = Self.ledger(capacity: 1)
+        let request = request()
         _ = ledger.open(request)
-        #expect(ledger.closed(asker) == [])
+        #expect(ledger.left(asker) == [])
         #expect(ledger.answered(request.id, by: answerer, isReply: true) == nil)
-        #expect(ledger.open(try self.request()) == .opened)
+        #expect(ledger.open(self.request()) == .opened)
     }
 
     @Test("SES-9: a request is forgotten at its deadline, which frees its place")
-    func deadline() throws {
-        var ledger = RequestLedger(capacity: 1)
-        _ = ledger.open(try request(seconds: 5))
+    func deadline() {
+        var ledger = Self.ledger(capacity: 1)
+        _ = ledger.open(request(seconds: 5))
         #expect(ledger.expire(now: now + .milliseconds(4999)) == 0)
         #expect(ledger.expire(now: now + .seconds(5)) == 1)
-        #expect(ledger.open(try request()) == .opened)
+        #expect(ledger.open(request()) == .opened)
     }
 
     @Test("An app that talks to itself over one connection is owed nothing when that connection ends")
-    func toItself() throws {
-        var ledger = RequestLedger(capacity: 8)
-        _ = ledger.open(try request(to: asker))
-        #expect(ledger.closed(asker) == [])
+    func toItself() {
+        var ledger = Self.ledger(capacity: 8)
+        _ = ledger.open(request(to: asker))
+        #expect(ledger.left(asker) == [])
         #expect(ledger.count == 0)
     }
 }

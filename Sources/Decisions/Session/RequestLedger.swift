@@ -1,48 +1,9 @@
 // Which requests a daemon has passed on and not yet seen answered (SES-9 to SES-11, LIM-7). An answer is accepted only
 // from the connection that the request was delivered to, and goes only to the one that asked; both ends' loss settles
-// what they left open. The ledger knows connections as numbers and never sees a body.
+// what they left open. The ledger knows connections and apps as numbers and never sees a body. What it does for a frame
+// costs the same however many requests are open; what it does for a connection that leaves, as much as that one had open.
 
 package import TandemIdentity
-
-/// A connection of this daemon: a local socket or a device link. Numbers are never used twice.
-package struct ConnectionNumber: Sendable, Hashable, Comparable {
-    package let value: UInt64
-
-    package init(_ value: UInt64) { self.value = value }
-
-    package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
-}
-
-/// One request as the ledger keeps it.
-package struct OpenRequest: Sendable, Equatable {
-    package let id: UniqueIdentifier
-    package let app: ApplicationIdentifier
-    package let pairing: UniqueIdentifier
-    /// Who asked, and who gets the answer.
-    package let origin: ConnectionNumber
-    /// Where it was delivered, and who may answer.
-    package let destination: ConnectionNumber
-    /// False: only a failure may come back.
-    package let wantsReply: Bool
-    /// When the caller stops waiting; the ledger forgets the request then.
-    package let deadline: MonotonicTime
-    /// Bytes given to the destination's channel up to this frame's last byte, since the channel began.
-    package let endOffset: UInt64
-
-    package init(
-        id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier, origin: ConnectionNumber,
-        destination: ConnectionNumber, wantsReply: Bool, deadline: MonotonicTime, endOffset: UInt64 = 0
-    ) {
-        self.id = id
-        self.app = app
-        self.pairing = pairing
-        self.origin = origin
-        self.destination = destination
-        self.wantsReply = wantsReply
-        self.deadline = deadline
-        self.endOffset = endOffset
-    }
-}
 
 /// The open requests of one daemon or simulator.
 package struct RequestLedger: Sendable {
@@ -55,110 +16,140 @@ package struct RequestLedger: Sendable {
         case tooMany
     }
 
-    private struct Key: Hashable {
-        let connection: ConnectionNumber
-        let id: UniqueIdentifier
-    }
-
-    /// An app on a connection: a link carries the requests of many, and one must not use up what the others may ask.
-    private struct Asker: Hashable {
-        let connection: ConnectionNumber
-        let app: ApplicationIdentifier
-
-        init(_ request: OpenRequest) {
-            connection = request.origin
-            app = request.app
-        }
-    }
-
-    private var requests: [Key: OpenRequest] = [:]  // by who may answer
-    private var asked: [Key: ConnectionNumber] = [:]  // by who asked: where it went
-    private var waiting: [Asker: Int] = [:]  // by who asked: how many want a reply
+    private var requests = RecordPool<RequestRecord>()
+    private var parties = PartyTable()
+    private var byOrigin = HashTable()
+    private var byDestination = HashTable()
+    private var wheel = DeadlineWheel()
+    /// Requests that want no reply, oldest first.
+    private var unanswered = Chain()
+    private var unansweredCount = 0
     private let capacity: Int
     private let unansweredCapacity: Int
-    private var unanswered: [Key] = []  // requests that want no reply, oldest first
+    private let seed: HashSeed
     /// Answers that were dropped: late, repeated, or from a connection that was never asked.
     package private(set) var strayAnswers: UInt64 = 0
 
     /// - Parameters:
     ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
     ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is forgotten.
-    package init(capacity: Int, unansweredCapacity: Int = 1024) {
+    ///   - seed: secret, because peers choose the identifiers.
+    package init(capacity: Int, unansweredCapacity: Int = 1024, seed: HashSeed) {
         self.capacity = capacity
         self.unansweredCapacity = unansweredCapacity
+        self.seed = seed
     }
 
     package var count: Int { requests.count }
 
     /// The requests that wait for a reply; messages without are not among them.
-    package private(set) var waitingCount = 0
+    package var waitingCount: Int { requests.count - unansweredCount }
+
+    /// A connection that may ask and answer from now on.
+    package mutating func enter() -> RequestParty { parties.insert() }
 
     /// Records a request at the moment it is passed on.
     package mutating func open(_ request: OpenRequest) -> Opening {
-        let answerKey = Key(connection: request.destination, id: request.id)
-        let askKey = Key(connection: request.origin, id: request.id)
-        guard requests[answerKey] == nil, asked[askKey] == nil else { return .duplicate }
+        let asked = seed.hash(request.id, request.origin.index)
+        let owed = seed.hash(request.id, request.destination.index)
+        guard find(request.id, from: request.origin, asked) == nil,
+            find(request.id, to: request.destination, owed) == nil
+        else { return .duplicate }
+        let asker = parties.asker(request.app, of: request.origin)
         if request.wantsReply {
-            guard waiting[Asker(request), default: 0] < capacity else { return .tooMany }
-            waiting[Asker(request), default: 0] += 1
-            waitingCount += 1
+            guard parties.waiting(asker) < capacity else { return .tooMany }
+            parties.changeWaiting(asker, by: 1)
         } else {
             forgetOldestUnanswered()
-            unanswered.append(answerKey)
         }
-        requests[answerKey] = request
-        asked[askKey] = request.destination
+        let slot = wheel.slot(of: request.deadline)
+        enter(RequestRecord(request: request, asker: asker, askedHash: asked, owedHash: owed, slot: slot))
         return .opened
     }
 
     /// The request that a `reply` or `failure` from this connection answers; nil, and counted, if it may not answer.
     /// A `reply` to a message that wanted none is not an answer.
-    package mutating func answered(
-        _ id: UniqueIdentifier, by connection: ConnectionNumber, isReply: Bool
-    ) -> OpenRequest? {
-        let key = Key(connection: connection, id: id)
-        guard let request = requests[key], request.wantsReply || !isReply else {
-            strayAnswers &+= 1
-            return nil
-        }
-        forget(key, request)
+    package mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {
+        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return stray() }
+        let request = requests[number].request
+        guard request.wantsReply || !isReply else { return stray() }
+        forget(number)
         return request
     }
 
+    private mutating func stray() -> OpenRequest? {
+        strayAnswers &+= 1
+        return nil
+    }
+
     /// Forgets the requests whose caller has stopped waiting; returns how many.
-    package mutating func expire(now: MonotonicTime) -> Int { remove { $0.deadline <= now }.count }
-
-    /// A connection is gone: what it asked is forgotten, what it should have answered is returned in no stated order.
-    package mutating func closed(_ connection: ConnectionNumber) -> [OpenRequest] {
-        remove { $0.origin == connection || $0.destination == connection }
-            .filter { $0.destination == connection && $0.origin != connection }
+    package mutating func expire(now: MonotonicTime) -> Int {
+        var expired = 0
+        for slot in wheel.dueSlots(now: now) {
+            var next = wheel.slots[slot].head
+            while let number = next {
+                next = requests.next(number, .deadline)
+                guard requests[number].request.deadline <= now else { continue }
+                forget(number)
+                expired += 1
+            }
+        }
+        return expired
     }
 
-    private mutating func remove(where condition: (OpenRequest) -> Bool) -> [OpenRequest] {
-        let gone = requests.filter { condition($0.value) }
-        for (key, request) in gone { forget(key, request) }
-        return Array(gone.values)
-    }
-
-    private mutating func forget(_ key: Key, _ request: OpenRequest) {
-        requests[key] = nil
-        asked[Key(connection: request.origin, id: request.id)] = nil
-        guard request.wantsReply, let count = waiting[Asker(request)] else { return }
-        waiting[Asker(request)] = count > 1 ? count - 1 : nil
-        waitingCount -= 1
+    /// A connection is gone: what it asked is forgotten, what it should have answered is returned, oldest first. Its
+    /// number may be given out again.
+    package mutating func left(_ party: RequestParty) -> [OpenRequest] {
+        while let number = parties[party].asked.head { forget(number) }
+        var owed: [OpenRequest] = []
+        while let number = parties[party].owed.head {
+            owed.append(requests[number].request)
+            forget(number)
+        }
+        parties.remove(party)
+        return owed
     }
 }
 
 extension RequestLedger {
-    /// Keeps the list of messages without reply bounded; entries that were settled already cost nothing but their
-    /// place.
-    private mutating func forgetOldestUnanswered() {
-        guard unanswered.count >= unansweredCapacity else { return }
-        let half = unanswered.prefix(max(unansweredCapacity / 2, 1))
-        for key in half {
-            guard let request = requests[key], !request.wantsReply else { continue }
-            forget(key, request)
+    private func find(_ id: UniqueIdentifier, from party: RequestParty, _ hash: UInt32) -> Int? {
+        byOrigin.find(hash) { requests[$0].request.id == id && requests[$0].request.origin == party }
+    }
+
+    private func find(_ id: UniqueIdentifier, to party: RequestParty, _ hash: UInt32) -> Int? {
+        byDestination.find(hash) { requests[$0].request.id == id && requests[$0].request.destination == party }
+    }
+
+    private mutating func enter(_ record: RequestRecord) {
+        let number = requests.insert(record)
+        byOrigin.insert(number, record.askedHash)
+        byDestination.insert(number, record.owedHash)
+        requests.append(number, to: &parties[record.request.origin].asked, .asked)
+        requests.append(number, to: &parties[record.request.destination].owed, .owed)
+        requests.append(number, to: &wheel.slots[record.slot], .deadline)
+        guard !record.request.wantsReply else { return }
+        requests.append(number, to: &unanswered, .unanswered)
+        unansweredCount += 1
+    }
+
+    private mutating func forget(_ number: Int) {
+        let record = requests[number]
+        byOrigin.remove(number, record.askedHash)
+        byDestination.remove(number, record.owedHash)
+        requests.remove(number, from: &parties[record.request.origin].asked, .asked)
+        requests.remove(number, from: &parties[record.request.destination].owed, .owed)
+        requests.remove(number, from: &wheel.slots[record.slot], .deadline)
+        if record.request.wantsReply {
+            parties.changeWaiting(record.asker, by: -1)
+        } else {
+            requests.remove(number, from: &unanswered, .unanswered)
+            unansweredCount -= 1
         }
-        unanswered.removeFirst(half.count)
+        requests.remove(number)
+    }
+
+    /// Keeps the messages without reply bounded.
+    private mutating func forgetOldestUnanswered() {
+        if unansweredCount >= unansweredCapacity, let oldest = unanswered.head { forget(oldest) }
     }
 }

@@ -41,6 +41,12 @@ final class HandOvers {
         entries[id] = Entry(connection: connection, timer: timer, completion: completion)
     }
 
+    /// Whether this connection was given the hand-over with this identifier and has not answered it.
+    func isOpen(_ id: UniqueIdentifier?, to connection: ConnectionNumber) -> Bool {
+        guard !entries.isEmpty, let id else { return false }
+        return entries[id]?.connection == connection
+    }
+
     /// Takes a `reply` or `failure`; false if it answers no hand-over to this connection.
     func answered(_ envelope: Envelope, by connection: ConnectionNumber) -> Bool {
         guard let id = envelope.id, entries[id]?.connection == connection else { return false }

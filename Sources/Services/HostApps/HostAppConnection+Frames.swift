@@ -68,6 +68,19 @@ extension HostAppConnection {
         if let name = port.receive(frame, envelope) { refuse(name, "in \(envelope.kind.rawValue)") }
     }
 
+    /// What the relay takes of a registered connection without a look at the rest of the envelope.
+    func isForRelay(_ head: EnvelopeHead) -> Bool {
+        switch head.kind {
+        case .message, .messageData: true
+        case .reply, .failure: !endpoint.handOvers.isOpen(head.id, to: number)
+        default: false
+        }
+    }
+
+    func pass(_ frame: Frame, _ head: EnvelopeHead, _ port: RelayPort) {
+        if let name = port.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
+    }
+
     func pong(_ envelope: Envelope) { send(Envelope(.pong, id: envelope.id)) }
 
     func unexpected(_ envelope: Envelope, _ place: String) {

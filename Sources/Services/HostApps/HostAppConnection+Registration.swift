@@ -55,6 +55,7 @@ extension HostAppConnection {
         let port = endpoint.relay.attach(
             self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
         phase = .registered(port, application)
+        self.port = port
         let answer = RegistrationAnswer(
             device: endpoint.options.device, role: role, directory: endpoint.directory(of: app),
             uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, on: endpoint.side))

@@ -20,7 +20,8 @@ final class HostAppConnection {
         case greeted
         /// Its app's ownership is being stored; it is not read meanwhile.
         case registering
-        case registered(RelayPort, ConnectedApplication)
+        /// Boxed: a connection that waits needs no room for it.
+        indirect case registered(RelayPort, ConnectedApplication)
         case controlling
         /// Refused or told to go; nothing more is read.
         case closing
@@ -31,6 +32,8 @@ final class HostAppConnection {
     let channel: FrameChannel
     let endpoint: LocalEndpoint
     var phase = Phase.opening
+    /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
+    var port: RelayPort?
     var capabilities: [Capability] = []
     /// Control requests that wait for their answer.
     var openControls: Set<UniqueIdentifier> = []
@@ -86,6 +89,7 @@ final class HostAppConnection {
     func leave() {
         let last = phase
         phase = .closing
+        port = nil
         guard case .registered(let port, let application) = last else { return }
         port.closed()
         endpoint.left(self, application)
@@ -120,6 +124,7 @@ extension HostAppConnection: FrameChannelDelegate {
     func channelDidOpen(_ channel: FrameChannel) {}
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame) {
+        if let port, let head = EnvelopeHead(plain: frame), isForRelay(head) { return pass(frame, head, port) }
         do throws(WireError) {
             try receive(frame, Envelope(reading: frame))
         } catch {
@@ -128,7 +133,7 @@ extension HostAppConnection: FrameChannelDelegate {
     }
 
     func channelDidDrain(_ channel: FrameChannel) {
-        if case .registered(let port, _) = phase { port.drained() }
+        port?.drained()
     }
 
     func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {

@@ -9,38 +9,35 @@ import TandemSession
 import TandemWire
 
 extension Relay {
-    func answer(_ frame: Frame, _ envelope: Envelope, from port: RelayPort) -> RefusalName? {
-        guard let app = envelope.app, let pairing = envelope.pairing, let id = envelope.id else { return .envelope }
-        guard port.mayName(app, pairing) else { return .notYours }
-        guard let request = ledger.answered(id, by: port.number, isReply: envelope.kind == .reply) else {
-            let message = Message(app: app, pairing: pairing, id: id)
-            let isKnown = envelope.kind == .failure && broadcastFailed(frame, message, by: port)
-            if !isKnown { counts.stray.add() }
+    func answer(_ passage: Passage, from port: RelayPort) -> RefusalName? {
+        guard port.mayName(passage) else { return .notYours }
+        guard let request = ledger.answered(passage.id, by: port.party, isReply: passage.kind == .reply) else {
+            if !broadcastFailed(passage, by: port) { counts.stray.add() }
             return nil
         }
-        if let failure = fault(of: envelope, to: request) {
+        if let failure = fault(of: passage, to: request) {
             fail(request, failure)
-        } else if let caller = ports[request.origin] {
-            deliver(frame, to: caller)
+        } else if let caller = self.port(request.origin) {
+            deliver(passage.frame, to: caller)
             counts.answered.add()
         }
         checkIdle()
         return nil
     }
 
-    private func fault(of answer: Envelope, to request: OpenRequest) -> RelayFailure? {
-        guard answer.app == request.app, answer.pairing == request.pairing else { return .mismatchedAnswer }
-        let size = answer.body?.count ?? 0
-        guard answer.kind == .reply, size > Limits.messageBody else { return nil }
-        return .replyTooLarge(actual: size, limit: Limits.messageBody)
+    private func fault(of answer: Passage, to request: OpenRequest) -> RelayFailure? {
+        guard answer.application?.number == request.app, answer.pairing == request.pairing else {
+            return .mismatchedAnswer
+        }
+        guard answer.kind == .reply, answer.bodyCount > Limits.messageBody else { return nil }
+        return .replyTooLarge(actual: answer.bodyCount, limit: Limits.messageBody)
     }
 
-    /// The connection is gone: what it should have answered fails, oldest first.
-    func failOpenRequests(of port: RelayPort) {
-        let lost = ledger.closed(port.number).sorted { $0.endOffset < $1.endOffset }
+    /// The connection is gone: what it should have answered fails.
+    func fail(_ owed: [OpenRequest], of port: RelayPort) {
         failBroadcasts(to: port)
         let departed = port.endpoint.departedBytes
-        for request in lost {
+        for request in owed {
             switch port.source {
             case .application where request.wantsReply: fail(request, .counterpartGone)
             case .link where request.endOffset > departed: fail(request, .notReachable(.noLink))
@@ -52,8 +49,8 @@ extension Relay {
     }
 
     private func fail(_ request: OpenRequest, _ failure: RelayFailure) {
-        guard let caller = ports[request.origin] else { return }
-        fail(Message(app: request.app, pairing: request.pairing, id: request.id), failure, to: caller)
+        guard let caller = port(request.origin) else { return }
+        fail(Message(app: app(request.app), pairing: request.pairing, id: request.id), failure, to: caller)
     }
 
     /// Tells the sender that its message goes no further.
@@ -102,10 +99,10 @@ extension Relay {
 
 extension RelayPort {
     /// Whether frames of this connection may carry this app and pairing (FRM-13).
-    fileprivate func mayName(_ app: ApplicationIdentifier, _ pairing: UniqueIdentifier) -> Bool {
+    fileprivate func mayName(_ passage: Passage) -> Bool {
         switch source {
-        case .application(let application): application.app == app
-        case .link(let end): end.known.pairing == pairing
+        case .application(let application): passage.application === application
+        case .link(let end): end.known.pairing == passage.pairing
         }
     }
 }

@@ -8,37 +8,33 @@ import TandemSession
 import TandemWire
 
 extension Relay {
-    func broadcast(_ frame: Frame, _ envelope: Envelope, _ message: Message, from origin: RelayPort) {
-        guard case .application(let application) = origin.source else { return }
-        if let failure = obstacle(toBroadcast: envelope, message, application) {
-            return fail(message, failure, to: origin)
-        }
-        guard let parts = BroadcastFrame(frame) else { return fail(message, .sharedPairing, to: origin) }
+    func broadcast(_ passage: Passage, _ application: LocalApplication, from origin: RelayPort) {
+        if let failure = obstacle(toBroadcast: passage, application) { return fail(passage, failure, to: origin) }
+        guard let parts = BroadcastFrame(passage.frame) else { return fail(passage, .sharedPairing, to: origin) }
+        let message = Message(app: application.app, pairing: passage.pairing, id: passage.id)
         var deliveries: [BroadcastLedger.Delivery] = []
         deliveries.reserveCapacity(application.routes.count)
         for route in application.routes.all {
-            if let delivery = deliver(parts, envelope.kind, message, from: origin, along: route) {
+            if let delivery = deliver(parts, passage.kind, message, from: origin, along: route) {
                 deliveries.append(delivery)
             }
         }
         counts.forwarded.add(UInt64(deliveries.count))
         broadcasts.record(
             message.id, app: message.app, origin: origin.number,
-            deadline: scheduler.now + (envelope.deadline ?? Limits.standardDeadline), deliveries: deliveries)
+            deadline: scheduler.now.adding(milliseconds: passage.deadline), deliveries: deliveries)
         scheduleSweep()
         // A thousand failures are much to read for who sent one message.
         if origin.endpoint.isCongested { origin.congestion.hold(origin, scheduler) }
     }
 
     /// What is wrong with the broadcast for all receivers.
-    private func obstacle(
-        toBroadcast envelope: Envelope, _ message: Message, _ application: LocalApplication
-    ) -> RelayFailure? {
+    private func obstacle(toBroadcast passage: Passage, _ application: LocalApplication) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
-        let size = envelope.body?.count ?? 0
+        let size = passage.bodyCount
         guard size <= Limits.messageBody else { return .tooLarge(actual: size, limit: Limits.messageBody) }
-        return broadcasts.contains(message.id) ? .duplicateIdentifier : nil
+        return broadcasts.contains(passage.id) ? .duplicateIdentifier : nil
     }
 
     /// Gives one receiver its frame; otherwise the sender gets a failure that names the pairing.
@@ -66,10 +62,11 @@ extension Relay {
 
     /// A receiver failed what a broadcast brought it: the sender gets the frame as it came.
     /// - Returns: false if this connection got no such message, or has failed it already.
-    func broadcastFailed(_ frame: Frame, _ message: Message, by port: RelayPort) -> Bool {
-        let failure = broadcasts.failed(message.id, app: message.app, pairing: message.pairing, by: port.number)
+    func broadcastFailed(_ passage: Passage, by port: RelayPort) -> Bool {
+        guard passage.kind == .failure, broadcasts.contains(passage.id), let app = passage.app else { return false }
+        let failure = broadcasts.failed(passage.id, app: app, pairing: passage.pairing, by: port.number)
         guard let failure else { return false }
-        if let sender = ports[failure.origin] { deliver(frame, to: sender) }
+        if let sender = ports[failure.origin] { deliver(passage.frame, to: sender) }
         counts.answered.add()
         return true
     }

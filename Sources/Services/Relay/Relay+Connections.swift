@@ -26,8 +26,8 @@ extension Relay {
     }
 
     private func addApplication(_ app: ApplicationIdentifier, to side: Side) -> LocalApplication {
-        let application = LocalApplication(app: app, side: side)
-        side.applications[app] = application
+        let application = LocalApplication(app: app, number: number(of: app), side: side)
+        side.add(application)
         for pairing in side.pairings.values {
             application.routes.add(Route(app: app, pairing: pairing, now: scheduler.now))
         }
@@ -44,8 +44,9 @@ extension Relay {
         let application = side.applications[app] ?? addApplication(app, to: side)
         let port = RelayPort(
             endpoint: endpoint, side: side, source: .application(application), receives: receives,
-            capabilities: capabilities, relay: self)
-        ports[endpoint.number] = port
+            capabilities: capabilities,
+            party: ledger.enter(), relay: self)
+        keep(port)
         application.ports.append(port)
         if receives {
             precondition(application.receiver == nil, "an app has one receiving connection")
@@ -65,8 +66,9 @@ extension Relay {
         guard let end = side.pairings[pairing] else { return nil }
         end.link?.closed(.noLink)
         let port = RelayPort(
-            endpoint: endpoint, side: side, source: .link(end), receives: true, capabilities: capabilities, relay: self)
-        ports[endpoint.number] = port
+            endpoint: endpoint, side: side, source: .link(end), receives: true, capabilities: capabilities,
+            party: ledger.enter(), relay: self)
+        keep(port)
         end.way = .link(port)
         for application in side.applications.values.sorted(by: { $0.app < $1.app }) { announce(application, to: port) }
         pairingChanged(end)
@@ -81,7 +83,7 @@ extension Relay {
     }
 
     func detach(_ port: RelayPort, reason: ReachabilityReason) {
-        ports[port.number] = nil
+        let owed = remove(port)
         switch port.source {
         case .application(let application):
             application.ports.removeAll { $0 === port }
@@ -93,6 +95,6 @@ extension Relay {
             if end.link === port { end.linkDown(reason) }
             pairingChanged(end)
         }
-        failOpenRequests(of: port)
+        fail(owed, of: port)
     }
 }

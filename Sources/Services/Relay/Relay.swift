@@ -15,10 +15,15 @@ package final class Relay {
     let sides: PerRole<Side>
     let log: LogHandler
     let counts: RelayCounts
-    var ledger = RequestLedger(capacity: Limits.openRequests)
+    var ledger: RequestLedger
     var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
-    /// Everyone that an answer may have to go to.
-    var ports: [ConnectionNumber: RelayPort] = [:]
+    /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
+    /// connection's for the rest.
+    private var parties: [RelayPort?] = []
+    private(set) var ports: [ConnectionNumber: RelayPort] = [:]
+    /// Every app that was ever installed, by its number in the ledger.
+    private var apps: [ApplicationIdentifier] = []
+    private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
     var changes = RelayChanges()
     var isSweepScheduled = false
     /// Stopping: nothing new is passed on, what is open may be answered (SES-18).
@@ -38,6 +43,8 @@ package final class Relay {
             secondary: Side(role: .secondary, device: devices.secondary))
         counts = RelayCounts(counters)
         self.log = log
+        var generator = SystemRandomNumberGenerator()
+        ledger = RequestLedger(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
     }
 
     /// This device's side of a role.
@@ -50,6 +57,33 @@ package final class Relay {
     package func nextNumber() -> ConnectionNumber {
         lastNumber += 1
         return ConnectionNumber(lastNumber)
+    }
+
+    /// The port of a party; nil for one that has left.
+    func port(_ party: RequestParty) -> RelayPort? { parties[party.index] }
+
+    /// Keeps a port under both its numbers.
+    func keep(_ port: RelayPort) {
+        ports[port.number] = port
+        if port.party.index == parties.count { parties.append(port) } else { parties[port.party.index] = port }
+    }
+
+    /// Removes a port; what it should have answered is returned, oldest first.
+    func remove(_ port: RelayPort) -> [OpenRequest] {
+        ports[port.number] = nil
+        parties[port.party.index] = nil
+        return ledger.left(port.party)
+    }
+
+    func app(_ number: ApplicationNumber) -> ApplicationIdentifier { apps[number.index] }
+
+    /// The number of an app, on whichever side it is.
+    func number(of app: ApplicationIdentifier) -> ApplicationNumber {
+        if let number = appNumbers[app] { return number }
+        let number = ApplicationNumber(apps.count)
+        apps.append(app)
+        appNumbers[app] = number
+        return number
     }
 
     /// The requests that still wait for an answer.

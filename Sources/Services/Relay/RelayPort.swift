@@ -1,6 +1,7 @@
 // A connection's own entry into the relay. It holds what was looked up when the connection was attached, so that a frame
 // is authorised and routed from here without asking who the connection was. Whoever owns the endpoint keeps its port.
 
+import TandemBytes
 import TandemIdentity
 import TandemReactor
 package import TandemSession
@@ -22,12 +23,14 @@ package final class RelayPort {
     private let takesMessages: Bool
     private let takesData: Bool
     let congestion = Congestion()
+    /// Its number in the ledger; another's after it has closed.
+    let party: RequestParty
     private(set) var isClosed = false
     private let relay: Relay
 
     init(
         endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
-        relay: Relay
+        party: RequestParty, relay: Relay
     ) {
         self.endpoint = endpoint
         self.side = side
@@ -35,6 +38,7 @@ package final class RelayPort {
         self.receives = receives
         takesMessages = capabilities.contains(.message)
         takesData = capabilities.contains(.messageData)
+        self.party = party
         self.relay = relay
     }
 
@@ -45,16 +49,40 @@ package final class RelayPort {
     /// Whether the other end agreed to get this kind of message (SES-3).
     func takes(_ kind: FrameKind) -> Bool { kind == .messageData ? takesData : takesMessages }
 
-    /// Takes a `message`, `messageData`, `reply` or `failure`, and from a link `application`.
+    /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot be
     ///   passed on has then been answered with `failure`.
+    package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
+        guard !isClosed else { return nil }
+        guard let app = head.app else { return .envelope }
+        let application = frame.payload.withBytes { self.application(named: $0.extracting(app)) }
+        guard let passage = Passage(frame, head, application: application) else { return .envelope }
+        return receive(passage)
+    }
+
+    /// The same for any valid frame, and from a link `application` too.
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
-        switch envelope.kind {
-        case .message, .messageData: return relay.forward(frame, envelope, from: self)
-        case .reply, .failure: return relay.answer(frame, envelope, from: self)
-        case .application: return relay.announced(envelope, from: self)
-        default: return .unexpected
+        if envelope.kind == .application { return relay.announced(envelope, from: self) }
+        guard let app = envelope.app else { return .envelope }
+        let name = Array(app.description.utf8)
+        let application = self.application(named: name.span.bytes)
+        guard let passage = Passage(frame, envelope, application: application) else { return .envelope }
+        return receive(passage)
+    }
+
+    private func receive(_ passage: Passage) -> RefusalName? {
+        switch passage.kind {
+        case .message, .messageData: relay.forward(passage, from: self)
+        case .reply, .failure: relay.answer(passage, from: self)
+        default: .unexpected
+        }
+    }
+
+    private func application(named name: RawSpan) -> LocalApplication? {
+        switch source {
+        case .application(let application): application.isNamed(name) ? application : nil
+        case .link: side.names.find(name)
         }
     }
 

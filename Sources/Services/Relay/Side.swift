@@ -4,6 +4,7 @@
 package import TandemIdentity
 import TandemReactor
 import TandemSession
+import TandemWire
 
 /// One role's pairings and host apps on one device; confined to its relay's loop.
 package final class Side {
@@ -11,7 +12,8 @@ package final class Side {
     /// The device's vendor identifier.
     package let device: UniqueIdentifier
     var pairings: [UniqueIdentifier: PairingEnd] = [:]
-    var applications: [ApplicationIdentifier: LocalApplication] = [:]
+    private(set) var applications: [ApplicationIdentifier: LocalApplication] = [:]
+    private(set) var names = ApplicationNames()
     /// The pairing that the default session is bound to.
     var active: UniqueIdentifier?
 
@@ -19,11 +21,20 @@ package final class Side {
         self.role = role
         self.device = device
     }
+
+    /// Adds an app that is not there yet.
+    func add(_ application: LocalApplication) {
+        applications[application.app] = application
+        names.add(application)
+    }
 }
 
 /// An app that is installed on a device.
 final class LocalApplication {
     let app: ApplicationIdentifier
+    /// The app in the ledger; the same for all sides of a relay.
+    let number: ApplicationNumber
+    private let name: [UInt8]
     unowned let side: Side
     /// The custom identifier that the app declares.
     var identifier: CustomIdentifier?
@@ -42,10 +53,21 @@ final class LocalApplication {
     /// A long `state` has just been told: the next one waits (SES-29).
     var isResting = false
 
-    init(app: ApplicationIdentifier, side: Side) {
+    init(app: ApplicationIdentifier, number: ApplicationNumber, side: Side) {
         self.app = app
+        self.number = number
+        name = Array(app.description.utf8)
         self.side = side
     }
+
+    /// Lends the bytes of the app's name.
+    func withName<Result>(_ body: (RawSpan) -> Result) -> Result {
+        let name = name
+        return body(name.span.bytes)
+    }
+
+    /// Whether these are the bytes of the app's name.
+    func isNamed(_ bytes: RawSpan) -> Bool { withName { $0.isEqual(to: bytes) } }
 
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(

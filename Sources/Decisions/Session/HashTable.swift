@@ -1,0 +1,74 @@
+// A table from hashes to small numbers, with linear probing and no tombstones: what the ledger finds its records by. It
+// keeps no keys; whoever asks says which of the numbers with the right hash is meant. It grows and never shrinks, and a
+// change allocates only when it grows.
+
+struct HashTable: Sendable {
+    /// Hash in the upper half, number + 1 in the lower one; 0 is a free place.
+    private var places: [UInt64] = []
+    private(set) var count = 0
+
+    /// The number with this hash that is meant.
+    @inline(__always)
+    func find(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
+        guard !places.isEmpty else { return nil }
+        var place = home(of: hash)
+        while places[place] != 0 {
+            if UInt32(truncatingIfNeeded: places[place] >> 32) == hash {
+                let number = Int(UInt32(truncatingIfNeeded: places[place])) - 1
+                if isMeant(number) { return number }
+            }
+            place = next(place)
+        }
+        return nil
+    }
+
+    /// Enters a number below 2^32 - 1.
+    mutating func insert(_ number: Int, _ hash: UInt32) {
+        if 2 * (count + 1) > places.count { grow() }
+        count += 1
+        put(UInt64(hash) << 32 | UInt64(number + 1))
+    }
+
+    /// Takes out a number that is there.
+    mutating func remove(_ number: Int, _ hash: UInt32) {
+        let entry = UInt64(hash) << 32 | UInt64(number + 1)
+        var place = home(of: hash)
+        while places[place] != entry {
+            precondition(places[place] != 0, "only what was entered is taken out")
+            place = next(place)
+        }
+        count -= 1
+        close(place)
+    }
+
+    private func home(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
+
+    private func next(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+
+    private mutating func put(_ entry: UInt64) {
+        var place = home(of: UInt32(truncatingIfNeeded: entry >> 32))
+        while places[place] != 0 { place = next(place) }
+        places[place] = entry
+    }
+
+    /// Moves back what would no longer be found behind the free place.
+    private mutating func close(_ free: Int) {
+        var (free, place) = (free, next(free))
+        while places[place] != 0 {
+            let wanted = home(of: UInt32(truncatingIfNeeded: places[place] >> 32))
+            let mask = places.count - 1
+            if (place - wanted) & mask >= (place - free) & mask {
+                places[free] = places[place]
+                free = place
+            }
+            place = next(place)
+        }
+        places[free] = 0
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = Array(repeating: 0, count: max(16, 2 * old.count))
+        for entry in old where entry != 0 { put(entry) }
+    }
+}

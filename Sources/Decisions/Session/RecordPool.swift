@@ -1,0 +1,79 @@
+// Records by number, in one array: a number is free again when its record is removed, and the next record takes it. So a
+// steady flow of records allocates nothing. Records can stand in chains, which are links between numbers.
+
+/// A record that can stand in chains.
+protocol ChainedRecord: Sendable {
+    associatedtype Links: RawRepresentable<Int>
+    /// Its neighbours, for each chain that it can stand in.
+    var links: InlineArray<4, ChainLink> { get set }
+}
+
+/// The neighbours of a record in a chain.
+struct ChainLink: Sendable {
+    var previous: Int32 = -1
+    var next: Int32 = -1
+}
+
+/// The ends of a chain of records.
+struct Chain: Sendable {
+    var first: Int32 = -1
+    var last: Int32 = -1
+
+    /// The number of the first record.
+    var head: Int? { first < 0 ? nil : Int(first) }
+}
+
+/// Records by number.
+struct RecordPool<Record: ChainedRecord>: Sendable {
+    private var places: [Record] = []
+    private var free: [Int32] = []
+
+    /// The records in use.
+    var count: Int { places.count - free.count }
+
+    subscript(number: Int) -> Record {
+        get { places[number] }
+        _modify { yield &places[number] }
+    }
+
+    mutating func insert(_ record: Record) -> Int {
+        guard let number = free.popLast() else {
+            places.append(record)
+            return places.count - 1
+        }
+        places[Int(number)] = record
+        return Int(number)
+    }
+
+    /// Removes a record that stands in no chain. Its number may be given out again at once.
+    mutating func remove(_ number: Int) { free.append(Int32(truncatingIfNeeded: number)) }
+
+    /// The record behind this one in a chain.
+    func next(_ number: Int, _ links: Record.Links) -> Int? {
+        let next = places[number].links[links.rawValue].next
+        return next < 0 ? nil : Int(next)
+    }
+
+    /// Puts a record at the end of a chain.
+    mutating func append(_ number: Int, to chain: inout Chain, _ links: Record.Links) {
+        let own = Int32(truncatingIfNeeded: number)
+        places[number].links[links.rawValue] = ChainLink(previous: chain.last, next: -1)
+        if chain.last < 0 { chain.first = own } else { places[Int(chain.last)].links[links.rawValue].next = own }
+        chain.last = own
+    }
+
+    /// Takes a record out of the chain that it stands in.
+    mutating func remove(_ number: Int, from chain: inout Chain, _ links: Record.Links) {
+        let link = places[number].links[links.rawValue]
+        if link.previous < 0 {
+            chain.first = link.next
+        } else {
+            places[Int(link.previous)].links[links.rawValue].next = link.next
+        }
+        if link.next < 0 {
+            chain.last = link.previous
+        } else {
+            places[Int(link.next)].links[links.rawValue].previous = link.previous
+        }
+    }
+}

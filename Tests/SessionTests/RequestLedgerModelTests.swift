@@ -1,0 +1,103 @@
+// The ledger against the plainest program that keeps the same rules (SES-9 to SES-11, LIM-7): a list that is searched.
+
+import TandemIdentity
+import TandemSession
+import TandemTestSupport
+import Testing
+
+/// The rules without the speed.
+private struct PlainLedger {
+    let capacity: Int
+    let unansweredCapacity: Int
+    var requests: [OpenRequest] = []
+
+    mutating func open(_ request: OpenRequest) -> RequestLedger.Opening {
+        let isOpen = requests.contains {
+            $0.id == request.id && ($0.origin == request.origin || $0.destination == request.destination)
+        }
+        if isOpen { return .duplicate }
+        let waiting = requests.filter { $0.wantsReply && $0.origin == request.origin && $0.app == request.app }
+        if request.wantsReply, waiting.count >= capacity { return .tooMany }
+        let silent = requests.indices.filter { !requests[$0].wantsReply }
+        if !request.wantsReply, silent.count >= unansweredCapacity { requests.remove(at: silent[0]) }
+        requests.append(request)
+        return .opened
+    }
+
+    mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {
+        let index = requests.firstIndex { $0.id == id && $0.destination == party && ($0.wantsReply || !isReply) }
+        return index.map { requests.remove(at: $0) }
+    }
+
+    mutating func expire(now: MonotonicTime) -> Int {
+        let count = requests.count
+        requests.removeAll { $0.deadline <= now }
+        return count - requests.count
+    }
+
+    mutating func left(_ party: RequestParty) -> [OpenRequest] {
+        let owed = requests.filter { $0.destination == party && $0.origin != party }
+        requests.removeAll { $0.origin == party || $0.destination == party }
+        return owed
+    }
+}
+
+struct RequestLedgerModelTests {
+    @Test("SES-9 to SES-11, LIM-7: in any order of events the ledger does what a searched list does", arguments: 0..<8)
+    func anyOrder(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let hashSeed = HashSeed(using: &generator)
+        var ledger = RequestLedger(capacity: 20, unansweredCapacity: 15, seed: hashSeed)
+        var model = PlainLedger(capacity: 20, unansweredCapacity: 15)
+        let ids = (0..<60).map { _ in UniqueIdentifier.random(using: &generator) }
+        var now = MonotonicTime(nanoseconds: .random(in: 0...(1 << 40), using: &generator))
+        var parties = (0..<5).map { _ in ledger.enter() }
+        for _ in 0..<4000 {
+            let (id, party) = (
+                ids[Int.random(in: 0..<60, using: &generator)], parties[Int.random(in: 0..<5, using: &generator)]
+            )
+            switch Int.random(in: 0..<100, using: &generator) {
+            case 0..<55:
+                let request = OpenRequest(
+                    id: id, app: ApplicationNumber(.random(in: 0..<3, using: &generator)), pairing: ids[0],
+                    origin: party, destination: parties[Int.random(in: 0..<5, using: &generator)],
+                    wantsReply: .random(using: &generator),
+                    deadline: now.adding(milliseconds: .random(in: 0...100_000, using: &generator)))
+                #expect(ledger.open(request) == model.open(request))
+            case 55..<90:
+                let isReply = Bool.random(using: &generator)
+                #expect(
+                    ledger.answered(id, by: party, isReply: isReply) == model.answered(id, by: party, isReply: isReply))
+            case 90..<98:
+                now = now.adding(milliseconds: .random(in: 0...30_000, using: &generator))
+                #expect(ledger.expire(now: now) == model.expire(now: now))
+            default:
+                #expect(ledger.left(party) == model.left(party))
+                parties.removeAll { $0 == party }
+                parties.append(ledger.enter())
+            }
+            #expect(ledger.count == model.requests.count)
+            #expect(ledger.waitingCount == model.requests.filter(\.wantsReply).count)
+        }
+    }
+
+    @Test("SES-9: a deadline further off than the wheel turns, and one that is past when it comes, are both met")
+    func unusualDeadlines() {
+        var generator = SeededGenerator(seed: 9)
+        let hashSeed = HashSeed(using: &generator)
+        var ledger = RequestLedger(capacity: 8, seed: hashSeed)
+        let (asker, answerer) = (ledger.enter(), ledger.enter())
+        let start = MonotonicTime(nanoseconds: 1 << 50)
+        #expect(ledger.expire(now: start) == 0)
+        for deadline in [start + .seconds(7200), MonotonicTime(nanoseconds: 0)] {
+            let request = OpenRequest(
+                id: .random(using: &generator), app: ApplicationNumber(0), pairing: .random(using: &generator),
+                origin: asker, destination: answerer, wantsReply: true, deadline: deadline)
+            #expect(ledger.open(request) == .opened)
+        }
+        #expect(ledger.expire(now: start) == 1)
+        for minute in 1..<120 { #expect(ledger.expire(now: start + .seconds(60 * minute)) == 0) }
+        #expect(ledger.expire(now: start + .seconds(7200)) == 1)
+        #expect(ledger.count == 0)
+    }
+}
