@@ -74,7 +74,7 @@ final class RawPeer: ByteStreamDelegate {
     private func readOnce(_ tls: TLSSession) -> Bool {
         guard let progress = try? tls.read(into: room) else { return false }
         switch progress {
-        case .plaintext(let count): decoder.append(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
+        case .plaintext(let count): decoder.append(room.prefix(count))
         case .established: break
         case .needsMore, .ended: return false
         }

@@ -1,4 +1,4 @@
-// The channel's way through a filter. Plain bytes are accepted where the filter put them; frames that one turn queues go
+// The channel's way through a filter. Plain bytes are read to where their frame ends and cut where they are; frames that one turn queues go
 // through it together at the end of the turn, and leave as one write. The filter's failures close the channel, after what
 // it still had to say (an alert) is out.
 
@@ -13,22 +13,23 @@ extension FrameChannel: TurnParticipant {
     }
 
     func receive(_ bytes: ByteSlice, through filter: any StreamFilter) {
-        filter.withInput(bytes.unsafeBytes) {
+        filter.withInput(bytes) {
             while phase == .opening || phase == .open, readOnce() {}
         }
-        withExtendedLifetime(bytes) {}
     }
 
     /// One step of reading; whether another may bring more.
     private func readOnce() -> Bool {
         var progress = StreamFilterProgress.needsMore
-        filtering { filter throws(StreamFilterError) in progress = try filter.read() }
+        filtering { filter throws(StreamFilterError) in
+            progress = try filter.read { block in decoder.place(before: block) }
+        }
         // Before anyone else is called, whose filter may share the memory that this is in.
         sendOutput()
         switch progress {
         case .needsMore: return false
         case .established: filterOpened()
-        case .plaintext(let bytes): accept(ByteSlice(copying: RawSpan(_unsafeBytes: bytes)))
+        case .plaintext(let bytes): accept(bytes)
         case .ended:
             peerEnded()
             return false
@@ -83,14 +84,16 @@ extension FrameChannel: TurnParticipant {
 
     private func flushFilter() {
         guard filter?.isEstablished == true, !unfiltered.isEmpty else { return }
-        let frames = unfiltered
-        unfiltered.removeAll(keepingCapacity: frames.count <= Self.slotsKept)
+        var frames = unfiltered
+        unfiltered = []
         unfilteredBytes = 0
         filtering { filter throws(StreamFilterError) in try filter.write(frames) }
         sendOutput()
+        // A busy channel keeps its slots; the first quiet turn gives them back.
+        frames.removeAll(keepingCapacity: frames.count * 4 >= frames.capacity || frames.capacity <= Self.slotsKept)
+        if unfiltered.isEmpty { unfiltered = frames }
     }
 
-    /// Kept for the next turn's frames; more would be memory for idle channels.
     private static var slotsKept: Int { 8 }
 
     /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.

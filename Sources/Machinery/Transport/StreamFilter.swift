@@ -15,8 +15,8 @@ package struct StreamFilterError: Error, Hashable, Sendable, CustomStringConvert
 package enum StreamFilterProgress {
     /// The handshake is over; there may be more to read.
     case established
-    /// Plain bytes, lent until the filter's next step; there may be more to read.
-    case plaintext(UnsafeRawBufferPointer)
+    /// Plain bytes, in a block that others share; there may be more to read.
+    case plaintext(ByteSlice)
     /// All input is taken.
     case needsMore
     /// The peer has said that nothing more will come.
@@ -32,10 +32,10 @@ package protocol StreamFilter: AnyObject {
     func start() throws(StreamFilterError)
 
     /// Lends bytes from the stream to the steps that the body takes, until one needs more.
-    func withInput(_ bytes: UnsafeRawBufferPointer, _ body: () -> Void)
+    func withInput(_ bytes: ByteSlice, _ body: () -> Void)
 
-    /// One step of reading.
-    func read() throws(StreamFilterError) -> StreamFilterProgress
+    /// One step of reading. Plain bytes go to the place that the caller names, before they go to the end of the block.
+    func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress
 
     /// The stream has ended.
     /// - Throws: if the peer had not said so through the filter: the last bytes may be missing.

@@ -52,7 +52,7 @@ package final class LinkContext {
     package let device: LinkDevice
     package let log: LogHandler
     /// What its connections share while they work.
-    let memory = LinkMemory()
+    let memory: LinkMemory
     /// The ready links.
     package let links = LinkTable()
     /// Owned by whoever owns this context.
@@ -65,6 +65,7 @@ package final class LinkContext {
         log: @escaping LogHandler = { _ in }
     ) {
         self.scheduler = scheduler
+        memory = LinkMemory(scheduler)
         makeIdentity = identity
         self.device = device
         self.authority = authority

@@ -3,14 +3,16 @@
 
 import TandemBytes
 import TandemCrypto
+import TandemReactor
 import TandemTransport
 
 /// The memory that the device connections of one loop share while they work; an idle connection has none of its own.
 final class LinkMemory {
     let workspace = TLSWorkspace()
-    let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    /// Where plaintext goes: to what the loop's other reads use, so that whoever holds it for longer leaves it in time.
+    let blocks: ReadBlocks
 
-    deinit { plaintext.deallocate() }
+    init(_ scheduler: any Scheduler) { blocks = (scheduler as? EventLoop)?.readBlocks ?? ReadBlocks() }
 }
 
 /// One connection's TLS; confined to the connection's loop.
@@ -37,13 +39,26 @@ final class TLSFilter: StreamFilter {
         try named { () throws(TLSError) in try session.start() }
     }
 
-    func withInput(_ bytes: UnsafeRawBufferPointer, _ body: () -> Void) { session.withInput(bytes, body) }
+    func withInput(_ bytes: ByteSlice, _ body: () -> Void) {
+        session.withInput(bytes.unsafeBytes, body)
+        withExtendedLifetime(bytes.block) {}
+    }
 
-    func read() throws(StreamFilterError) -> StreamFilterProgress {
-        let progress = try named { () throws(TLSError) in try session.read(into: memory.plaintext) }
-        return switch progress {
+    func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
+        let block = memory.blocks.block
+        if let place = place(block) {
+            return try read(into: place.block, place.start..<place.end) { place.prefix($0) }
+        }
+        return try read(into: block, block.filled..<ReadBlocks.readSize) { block.take($0) }
+    }
+
+    private func read(
+        into block: ByteBlock, _ range: Range<Int>, _ slice: (Int) -> ByteSlice
+    ) throws(StreamFilterError) -> StreamFilterProgress {
+        let room = UnsafeMutableRawBufferPointer(rebasing: block.bytes[range])
+        return switch try named({ () throws(TLSError) in try session.read(into: room) }) {
         case .established: .established
-        case .plaintext(let count): .plaintext(UnsafeRawBufferPointer(rebasing: memory.plaintext.prefix(count)))
+        case .plaintext(let count): .plaintext(slice(count))
         case .needsMore: .needsMore
         case .ended: .ended
         }

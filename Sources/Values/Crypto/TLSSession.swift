@@ -94,7 +94,7 @@ import CTandemOpenSSL
         try unsafe port.lending(bytes, body)
     }
 
-    /// Goes on with the handshake, or decrypts into the room as much as fits (at least one record, 16 KiB, must).
+    /// Goes on with the handshake, or decrypts into the room: what is there, or about as much as fits.
     /// - Throws: the named cause if the peer's bytes break the connection; later calls say `needsMore`.
     package func read(into room: UnsafeMutableRawBufferPointer) throws(TLSError) -> Progress {
         switch state {
