@@ -84,10 +84,12 @@ extension ObjectScan {
         let word = bytes.word(at: position)
         let marker = UInt8(truncatingIfNeeded: word >> 56)
         guard let kind = ObjectKind(marker: marker) else { return refuse(ObjectKind.refusal(of: marker)) }
+        // Everything a count can be is computed first, and then chosen from without a branch to guess.
         let low = Int(marker & 0x0F)
+        let (fixed, long) = (1 &<< low, Int(word >> 40 & 0xFF))
         let isLong = kind.isCounted && low == 0x0F
+        var count = isLong ? long : kind.isCounted ? low : fixed
         var content = position &+ (isLong ? 3 : 1)
-        var count = isLong ? Int(word >> 40 & 0xFF) : kind.isCounted ? low : 1 &<< low
         if isLong, word >> 48 & 0xFF != 0x10 {
             content = position + 1
             if let fault = readCount(&count, at: &content, bytes) { return refuse(fault) }

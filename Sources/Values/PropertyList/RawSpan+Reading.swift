@@ -16,6 +16,13 @@ extension RawSpan {
         unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
+    /// The 32 bytes at `offset`, in an order of the machine's own.
+    @inline(__always)
+    func block(at offset: Int) -> SIMD4<UInt64> {
+        // Any 32 bytes are four UInt64; the bounds are checked.
+        unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
+    }
+
     /// The unsigned integer of `size` bytes (1-8) at `offset`, at least eight bytes before the end.
     @inline(__always)
     func bigEndian(at offset: Int, size: Int) -> UInt64 {

@@ -16,6 +16,7 @@ extension ObjectScan {
         // In ASCII, subtracting 1 from each byte sets a high bit only from a NUL on.
         var borrows = union &- eachByte
         var offset = content &+ 8
+        if count > 64 { offset = sweep(from: offset, to: content &+ count, &union, &borrows, bytes) }
         while offset < content &+ count {
             // The last word overlaps the one before.
             let word = bytes.word(at: min(offset, content &+ count &- 8))
@@ -27,6 +28,23 @@ extension ObjectScan {
         let isFit = borrows & eachHighBit == 0 && 1...PropertyListLimits.maximumKeyLength ~= count
         (entry.isFit, entry.start) = (isFit, isFit ? first & ~rest : 0)
         return true
+    }
+
+    /// Long text, 32 bytes at a time.
+    /// - Returns: where fewer are left.
+    private func sweep(
+        from start: Int, to end: Int, _ union: inout UInt64, _ borrows: inout UInt64, _ bytes: RawSpan
+    ) -> Int {
+        var (unions, lacks) = (SIMD4<UInt64>(repeating: union), SIMD4<UInt64>(repeating: borrows))
+        var offset = start
+        while end - offset >= 32 {
+            let block = bytes.block(at: offset)
+            unions |= block
+            lacks |= block &- SIMD4(repeating: eachByte)
+            offset += 32
+        }
+        (union, borrows) = (unions[0] | unions[1] | unions[2] | unions[3], lacks[0] | lacks[1] | lacks[2] | lacks[3])
+        return offset
     }
 }
 
