@@ -12,6 +12,8 @@ package struct PublicKey: Sendable {
     /// SHA-256 of ``subjectPublicKeyInfo``.
     package let identifier: KeyIdentifier
     let reference: KeyReference
+    /// Nil for the other algorithms.
+    let rsa: RSAVerification?
 
     /// Reads a SubjectPublicKeyInfo in DER form.
     package init(subjectPublicKeyInfo bytes: [UInt8]) throws(KeyError) {
@@ -38,6 +40,7 @@ package struct PublicKey: Sendable {
         subjectPublicKeyInfo = reference.subjectPublicKeyInfo()
         identifier = KeyIdentifier(subjectPublicKeyInfo: subjectPublicKeyInfo)
         self.reference = reference
+        rsa = algorithm == .rsaPSS ? RSAVerification(reference) : nil
         guard algorithm != .ecdsaP256 || Self.hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
     }
 

@@ -17,13 +17,14 @@ extension PrivateKey {
 extension PublicKey {
     /// Whether the signature is this key's for exactly this message.
     package func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
-        reference.withPointer { key in
+        if let rsa { return rsa.isValid(signature, forDigest: SHA256.digest(message)) }
+        return reference.withPointer { key in
             openSSL { unsafe Signing.isValid(signature, for: message, key: key, algorithm: algorithm) }.value
         }
     }
 }
 
-private enum Signing {
+enum Signing {
     /// The salt of RSA-PSS in bytes: as long as the digest, and no other length verifies.
     static let saltCount: Int32 = 32
 

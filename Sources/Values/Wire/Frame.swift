@@ -21,12 +21,22 @@ package struct Frame: Sendable, Equatable {
     /// The frame of this payload, which is copied.
     /// - Throws: ``WireError/frameLength(_:limit:)`` if the payload is empty or larger than `limit` bytes.
     package init(payload: [UInt8], limit: Int = Limits.frame) throws(WireError) {
-        guard (1...limit).contains(payload.count) else {
-            throw .frameLength(UInt32(clamping: payload.count), limit: limit)
+        unsafe try self.init(payloadCount: payload.count, limit: limit) { room in
+            unsafe payload.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
         }
-        let length = UInt32(clamping: payload.count)
-        let header = [UInt32(24), 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }
-        bytes = ByteSlice(copying: header + payload)
+    }
+
+    /// A frame in a block of its own, whose payload `fill` writes to the room that it gets.
+    /// - Throws: ``WireError/frameLength(_:limit:)`` if the payload is empty or larger than `limit` bytes.
+    init(payloadCount: Int, limit: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws(WireError) {
+        guard (1...limit).contains(payloadCount) else {
+            throw .frameLength(UInt32(clamping: payloadCount), limit: limit)
+        }
+        let block = ByteBlock(capacity: Self.headerCount + payloadCount)
+        // The header, then room of exactly the payload's size: both end with the block.
+        unsafe block.bytes.storeBytes(of: UInt32(clamping: payloadCount).bigEndian, as: UInt32.self)
+        unsafe fill(UnsafeMutableRawBufferPointer(rebasing: block.bytes[Self.headerCount...]))
+        bytes = block.take(block.capacity)
     }
 
     /// A frame whose header the decoder has checked.

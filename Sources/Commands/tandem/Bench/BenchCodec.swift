@@ -45,6 +45,7 @@ private struct CodecBench {
     func figures(_ report: (Figure) -> Void) throws {
         report(
             try rounds.figure("validate", over: payloads) { Sink.keep(try PropertyListValidation($0).objectCount) })
+        report(try rounds.figure("lazy view", over: payloads) { Sink.keep(try PropertyListView($0)) })
         report(try rounds.figure("eager read", over: payloads) { Sink.keep(try PropertyListReader.read($0)) })
         report(try rounds.figure("write", over: values) { Sink.keep(try PropertyListWriter.write($0)) })
     }

@@ -1,0 +1,79 @@
+// Finds the scalars that were written before, so that equal ones are written once (FRM-7). Open addressing over short
+// hashes; a slot counts only if it bears the present generation, so that starting anew clears nothing. It knows hashes
+// and numbers of objects: who asks compares the bytes.
+
+/// A hash table from hashes to the numbers of objects.
+@safe struct ScalarTable: ~Copyable, @unchecked Sendable {
+    // @unchecked: a value that cannot be copied is the only owner of its memory.
+    private struct Slot {
+        var generation: UInt32
+        var hash: UInt32
+        var number: Int
+    }
+
+    private var slots: UnsafeMutablePointer<Slot>
+    /// The number of slots less one; they are a power of two.
+    private var mask: Int
+    private var generation: UInt32 = 1
+    private var count = 0
+
+    /// - Parameter capacity: a power of two.
+    init(capacity: Int) {
+        mask = capacity - 1
+        unsafe slots = Self.emptySlots(capacity)
+    }
+
+    deinit { unsafe slots.deallocate() }
+
+    /// The memory that it holds, in bytes.
+    var size: Int { (mask + 1) * MemoryLayout<Slot>.stride }
+
+    /// Forgets all scalars.
+    mutating func removeAll() {
+        count = 0
+        generation &+= 1
+        // After four billion writings old slots would look like new ones.
+        if generation == 0 { clear() }
+    }
+
+    /// The number of the scalar with this hash that `isEqual` accepts; if there is none, `new` is entered.
+    @inline(__always)
+    mutating func number(hash: UInt32, orEnter new: Int, where isEqual: (Int) -> Bool) -> Int? {
+        var index = Int(hash) & mask
+        // The mask keeps the index within the slots, and half of them are free, so that this ends.
+        while unsafe slots[index].generation == generation {
+            if unsafe slots[index].hash == hash, unsafe isEqual(slots[index].number) {
+                return unsafe slots[index].number
+            }
+            index = (index &+ 1) & mask
+        }
+        unsafe slots[index] = Slot(generation: generation, hash: hash, number: new)
+        count &+= 1
+        if 2 &* count > mask { grow() }
+        return nil
+    }
+
+    @inline(never) private mutating func grow() {
+        let old = unsafe slots
+        let oldCount = mask + 1
+        mask = 2 * oldCount - 1
+        unsafe slots = Self.emptySlots(2 * oldCount)
+        for place in 0..<oldCount where unsafe old[place].generation == generation {
+            var index = unsafe Int(old[place].hash) & mask
+            while unsafe slots[index].generation == generation { index = (index + 1) & mask }
+            unsafe slots[index] = unsafe old[place]
+        }
+        unsafe old.deallocate()
+    }
+
+    private mutating func clear() {
+        unsafe slots.update(repeating: Slot(generation: 0, hash: 0, number: 0), count: mask + 1)
+        generation = 1
+    }
+
+    private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
+        unsafe slots.initialize(repeating: Slot(generation: 0, hash: 0, number: 0), count: count)
+        return unsafe slots
+    }
+}

@@ -1,0 +1,216 @@
+// The walk of writing (FRM-7): breadth first, so that objects get their numbers and their bytes in the order in which
+// they are met; the queue is the containers met, and nothing recurses. What the profile forbids is refused here, with its
+// key path. It is used again and again, because its memory costs more than a small property list.
+
+/// Writes property lists, one after another, in the memory of the ones before.
+struct TreeWriter: ~Copyable, Sendable {
+    var output = ObjectOutput()
+    private var limits = PropertyListLimits.standard
+    private var containers: [Container] = []
+    private var references = 0
+    /// The dictionary whose keys were written last: the next one often has the same.
+    private var lastDictionary: Container?
+
+    /// A container that was met; its children come later.
+    private struct Container {
+        let value: PropertyListValue
+        /// What holds it, in the order of ``containers``, and where in that.
+        let parent: Int
+        let place: Int
+        let depth: Int
+        /// Where its references begin.
+        let references: Int
+    }
+
+    /// The memory that it holds, in bytes.
+    var size: Int { output.size + containers.capacity * MemoryLayout<Container>.stride }
+
+    /// The property list of a value.
+    /// - Throws: ``PropertyListError`` with the key path of what cannot be written.
+    mutating func write(
+        _ root: borrowing PropertyListValue, limits: PropertyListLimits
+    ) throws(PropertyListError) -> [UInt8] {
+        self.limits = limits
+        defer { forgetValues() }
+        // How many objects there will be is not known. More than 255 show soon, and then it begins anew.
+        var referenceSize = 1
+        while try !writeObjects(of: root, referenceSize: referenceSize) { referenceSize *= 2 }
+        guard output.repeatedBytes <= limits.repeatedBytes else {
+            throw PropertyListError(.tooManyRepeatedBytes(limit: limits.repeatedBytes), at: .path(""))
+        }
+        output.appendTable()
+        return output.bytes.copied()
+    }
+
+    private mutating func forgetValues() {
+        containers.removeAll(keepingCapacity: true)
+        lastDictionary = nil
+    }
+
+    /// Whether references of this size can name all objects.
+    private mutating func writeObjects(
+        of root: borrowing PropertyListValue, referenceSize: Int
+    ) throws(PropertyListError) -> Bool {
+        output.begin(referenceSize: referenceSize, objectLimit: limits.objects)
+        forgetValues()
+        references = 0
+        do throws(PropertyListError.Reason) {
+            _ = try add(BorrowedValue(value: copy root), parent: -1, place: 0, depth: 1)
+        } catch {
+            throw PropertyListError(error, at: .path(""))
+        }
+        var next = 0
+        while next < containers.count {
+            try writeChildren(of: next)
+            if output.needsWiderReferences { return false }
+            next += 1
+        }
+        return true
+    }
+
+    private mutating func writeChildren(of parent: Int) throws(PropertyListError) {
+        let container = containers[parent]
+        do throws(Fault) {
+            switch container.value {
+            case .array(let elements): try writeElements(elements.span, of: container, parent)
+            case .dictionary(let pairs):
+                try pairs.withPairs { pairs throws(Fault) in
+                    try writeKeys(pairs, of: container)
+                    try writeValues(pairs, of: container, parent)
+                }
+                lastDictionary = container
+            default: break
+            }
+        } catch {
+            throw PropertyListError(error.reason, at: .path(path(of: parent, error.place)))
+        }
+    }
+
+    /// Adds a value where it was met, or finds the scalar that it equals; gives the object's number.
+    private mutating func add(
+        _ value: borrowing BorrowedValue, parent: Int, place: Int, depth: Int
+    ) throws(PropertyListError.Reason) -> Int {
+        guard depth <= limits.depth else { throw .tooDeep(limit: limits.depth) }
+        let (marker, count, references): (UInt8, Int, Int)
+        switch value.value {
+        case .boolean(let value): return try output.add(value)
+        case .integer(let value): return try output.add(value)
+        case .unsigned(let value): return try output.add(value)
+        case .real(let value): return try output.add(value)
+        case .date(let value): return try output.add(value)
+        case .data(let value): return try output.add(value.span)
+        case .string(let value): return try output.add(value)
+        case .array(let elements): (marker, count, references) = (0xA0, elements.count, elements.count)
+        case .dictionary(let pairs): (marker, count, references) = (0xD0, pairs.count, 2 * pairs.count)
+        }
+        let object = try output.addContainer(marker: marker, count: count, references: references)
+        containers.append(
+            Container(value: value.value, parent: parent, place: place, depth: depth, references: object.start))
+        return object.number
+    }
+}
+
+// MARK: Children
+
+extension TreeWriter {
+    /// What is wrong with a child.
+    private struct Fault: Error {
+        let reason: PropertyListError.Reason
+        /// Where in its container; nil for the container itself, whose key is not fit to be shown.
+        let place: Int?
+    }
+
+    private mutating func writeElements(
+        _ elements: Span<PropertyListValue>, of container: Container, _ parent: Int
+    ) throws(Fault) {
+        try BorrowedValue.forEach(elements) { place, element throws(Fault) in
+            do throws(PropertyListError.Reason) {
+                let number = try add(element, parent: parent, place: place, depth: container.depth + 1)
+                try refer(to: number, place, of: container)
+            } catch {
+                throw Fault(reason: error, place: place)
+            }
+        }
+    }
+
+    private mutating func writeValues(
+        _ pairs: Span<PropertyListPair>, of container: Container, _ parent: Int
+    ) throws(Fault) {
+        let count = pairs.count
+        try BorrowedPair.forEach(pairs) { place, pair throws(Fault) in
+            do throws(PropertyListError.Reason) {
+                let number = try add(pair.value, parent: parent, place: place, depth: container.depth + 1)
+                try refer(to: number, count &+ place, of: container)
+            } catch {
+                throw Fault(reason: error, place: place)
+            }
+        }
+    }
+
+    private mutating func writeKeys(
+        _ pairs: Span<PropertyListPair>, of container: Container
+    ) throws(Fault) {
+        guard let last = lastDictionary, case .dictionary(let known) = last.value, known.count == pairs.count else {
+            for place in pairs.indices { try writeKey(pairs[place].key, place, of: container) }
+            return
+        }
+        try known.withPairs { known throws(Fault) in
+            for place in pairs.indices {
+                if pairs[place].key._isIdentical(to: known[place].key), container.depth < limits.depth {
+                    try repeatKey(output.reference(place, from: last.references), place, of: container)
+                } else {
+                    try writeKey(pairs[place].key, place, of: container)
+                }
+            }
+        }
+    }
+
+    private mutating func writeKey(_ key: borrowing String, _ place: Int, of container: Container) throws(Fault) {
+        let text = key.utf8Span
+        if let reason = ObjectOutput.keyFault(text) { throw Fault(reason: reason, place: nil) }
+        do throws(PropertyListError.Reason) {
+            guard container.depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
+            try refer(to: try output.add(text), place, of: container)
+        } catch {
+            throw Fault(reason: error, place: place)
+        }
+    }
+
+    /// Writes a key that the dictionary before had in this place, too.
+    private mutating func repeatKey(_ number: Int, _ place: Int, of container: Container) throws(Fault) {
+        output.repeatObject(number)
+        do throws(PropertyListError.Reason) { try refer(to: number, place, of: container) } catch {
+            throw Fault(reason: error, place: place)
+        }
+    }
+
+    @inline(__always)
+    private mutating func refer(to number: Int, _ index: Int, of container: Container) throws(PropertyListError.Reason)
+    {
+        output.setReference(index, from: container.references, to: number)
+        references &+= 1
+        guard references < limits.values else { throw .tooManyValues(limit: limits.values) }
+    }
+}
+
+// MARK: Places
+
+extension TreeWriter {
+    /// The key path of a place in a container, such as `a.b[2]`; without a place that of the container.
+    private func path(of container: Int, _ place: Int?) -> String {
+        var steps: [String] = []
+        if let place { steps.append(Self.step(containers[container].value, place)) }
+        var container = container
+        while containers[container].parent >= 0 {
+            let (parent, place) = (containers[container].parent, containers[container].place)
+            steps.append(Self.step(containers[parent].value, place))
+            container = parent
+        }
+        let path = steps.reversed().joined()
+        return path.hasPrefix(".") ? String(path.dropFirst()) : path
+    }
+
+    private static func step(_ value: PropertyListValue, _ place: Int) -> String {
+        if case .dictionary(let pairs) = value { "." + pairs[place].key } else { "[\(place)]" }
+    }
+}
