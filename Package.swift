@@ -143,7 +143,7 @@ let testTargets: [Target] = [
         path: "Tests/TestSupport", swiftSettings: strict),
     tests("Bytes", imports: ["TandemBytes"]),
     tests("Identity", imports: ["TandemIdentity"]),
-    tests("PropertyList", imports: ["TandemPropertyList", "TandemPropertyListText"]),
+    tests("PropertyList", imports: ["TandemIdentity", "TandemPropertyList", "TandemPropertyListText"]),
     tests(
         "Wire",
         imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire"]),
