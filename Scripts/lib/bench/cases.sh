@@ -63,11 +63,12 @@ measure_fanout() {
     done
 }
 
-# System calls and allocations, counted by the relay's own process. No other tables are measured with the counters in.
+# System calls, allocations, and copies as long as a body, counted by the relay's own process. Nothing else is measured with
+# the counters in it.
 measure_calls() {
     local relay
-    COUNTS=$place/floor.counts LD_PRELOAD=$made/counts.so floor_up
-    COUNTS=$place/tandem.counts LD_PRELOAD=$made/counts.so tandem_up tandem
+    COUNTS=$place/floor.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so floor_up
+    COUNTS=$place/tandem.counts COUNTED_COPY=300 LD_PRELOAD=$made/counts.so tandem_up tandem
     for relay in floor tandem; do
         measure counted-one-in-flight 1 trips "$relay" 300 1 --counts "$place/$relay.counts"
         measure counted-1x64 1 trips "$relay" 300 1 --window 64 --counts "$place/$relay.counts"

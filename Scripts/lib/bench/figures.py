@@ -73,7 +73,8 @@ def relay_rows(runs):
 
 def counted_rows(runs):
     for case, name, target in COUNTED:
-        for metric, what, bound in [("calls", "system calls", target), ("allocations", "allocations", 0.05)]:
+        for metric, what, bound in [("calls", "system calls", target), ("allocations", "allocations", 0.05),
+                                    ("copies", "copies of bodies", 0.05)]:
             if values := pair(runs, case, 300, metric):
                 row = figure("Counted for a round trip", f"{name}, {what}", "", values[0], reference="floor",
                              reference_value=statistics.median(values[1]))
