@@ -45,7 +45,7 @@ def show(value, unit=""):
     units = ["ns", "us", "ms", "s"]
     while unit in units[:-1] and abs(value) >= 1000:
         value, unit = value / 1000, units[units.index(unit) + 1]
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 or value == 0 else 3
     return f"{value:.{digits}f} {unit}".rstrip()
 
 
