@@ -1,6 +1,6 @@
-# How the fuzz targets are built and run. The rooms they test become modules of their own, then the oracles and the entry
-# point one executable, all optimised, with coverage for libFuzzer and AddressSanitizer. Without the package manager,
-# which has no such products. Sourced, not run.
+# How the fuzz targets are built and run. The rooms they test become modules of their own, then the oracles and the
+# entry point one executable, all optimised, with coverage for libFuzzer and AddressSanitizer. Without the package
+# manager, which has no such products. Sourced, not run.
 
 fuzz_flags=(
     -O -wmo -parse-as-library -swift-version 6 -package-name tandem -sanitize=fuzzer,address
@@ -8,7 +8,10 @@ fuzz_flags=(
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature NonisolatedNonsendingByDefault
 )
 fuzz_rooms=(Bytes Identity PropertyList Wire)
-fuzz_sources=("$root"/Tests/Fuzz/*.swift "$root"/Tests/TestSupport/{SeededGenerator,Oracles/*Oracle,Oracles/Reference*}.swift)
+fuzz_sources=(
+    "$root"/Tests/Fuzz/*.swift
+    "$root"/Tests/TestSupport/{SeededGenerator,Oracles/*Oracle,Oracles/Reference*}.swift
+)
 
 # build_fuzz OUT: OUT/fuzz, unless it was built from the same sources.
 build_fuzz() {
@@ -20,12 +23,12 @@ build_fuzz() {
     if [[ -x $out/fuzz && $(cat "$out/built-from" 2>/dev/null) == "$print" ]]; then return; fi
     echo "building the fuzz targets (some minutes)" >&2
     for name in "${fuzz_rooms[@]}"; do
-        swiftc "${fuzz_flags[@]}" -module-name "Tandem$name" -emit-module -emit-module-path "$out/Tandem$name.swiftmodule" \
-            -I "$out" -c "$root/Sources/Values/$name"/*.swift -o "$out/Tandem$name.o"
+        swiftc "${fuzz_flags[@]}" -module-name "Tandem$name" -emit-module \
+            -emit-module-path "$out/Tandem$name.swiftmodule" -I "$out" -c "$root/Sources/Values/$name"/*.swift -o "$out/Tandem$name.o"
     done
     # The linker says of every symbol of the sanitizer that it is not exported.
-    swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -o "$out/fuzz.new" "${fuzz_sources[@]}" "$out"/Tandem*.o 2>&1 |
-        { grep -v 'Cannot export local symbol' >&2 || true; }
+    swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -o "$out/fuzz.new" "${fuzz_sources[@]}" \
+        "$out"/Tandem*.o 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
     mv "$out/fuzz.new" "$out/fuzz"
     echo "$print" >"$out/built-from"
 }
@@ -41,7 +44,7 @@ fuzz_target() {
     while ((used < budget)) && [[ $found == no ]]; do
         took=$(run_target "$out" "$target" $((budget - used)) "$log") || found=yes
         used=$((used + took))
-        runs=$((runs + $(sed -nE 's/^Done ([0-9]+) runs.*/\1/p' "$log" | tail -n 1 || echo 0)))
+        runs=$((runs + $(sed -nE 's/^Done ([0-9]+) runs.*/+\1/p' "$log" | tail -n 1) + 0))
         ((took > 0)) || sleep 1
     done
     printf '%-9s %5d s of processor time, %9d runs, %s: %s\n' "$target" "$used" "$runs" "$(coverage "$log")" \
@@ -62,7 +65,10 @@ run_target() {
 }
 
 # The edges and features that were covered, in the fuzzer's words.
-coverage() { grep -aoE 'cov: [0-9]+ ft: [0-9]+' "$1" 2>/dev/null | tail -n 1 | sed -E 's/cov: ([0-9]+) ft: ([0-9]+)/\1 edges, \2 features/'; }
+coverage() {
+    grep -aoE 'cov: [0-9]+ ft: [0-9]+' "$1" 2>/dev/null | tail -n 1 |
+        sed -E 's/cov: ([0-9]+) ft: ([0-9]+)/\1 edges, \2 features/'
+}
 
 # keep_corpus OUT TARGET: the smallest set that covers as much.
 keep_corpus() {

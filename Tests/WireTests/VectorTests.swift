@@ -39,6 +39,15 @@ import Testing
         }
     }
 
+    /// Also in place, and for property lists that are no envelope.
+    @Test(arguments: ["frames/envelopes.json", "plist/containers.json", "plist/ambiguities.json"])
+    func everyWayOfJudgingAnEnvelopeAgrees(file: String) throws {
+        for vector in VectorCase.all(in: file) {
+            let payload = try #require(vector.bytes)
+            #expect(EnvelopeOracle.fault(in: payload) == nil, "\(vector)")
+        }
+    }
+
     @Test(arguments: envelopes)
     func anEnvelopeSaysItsKeys(vector: VectorCase) throws {
         let payload = try #require(vector.bytes)

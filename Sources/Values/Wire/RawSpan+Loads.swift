@@ -17,11 +17,11 @@ extension RawSpan {
         word(at: offset) >> UInt64(truncatingIfNeeded: 64 - 8 * size)
     }
 
-    /// The bytes at `offset` as a word of the protocol; nil if it has not 1 to 16. Sixteen bytes must be there in any
-    /// case.
+    /// The bytes at `offset` as a word of the protocol; nil if it has not 1 to 16, or ends in a NUL, which would make it
+    /// equal to a shorter one. Sixteen bytes must be there in any case.
     @inline(__always)
     func packedWord(at offset: Int, count: Int) -> PackedWord? {
-        guard 1...PackedWord.maximumCount ~= count else { return nil }
+        guard 1...PackedWord.maximumCount ~= count, byte(at: offset + count - 1) != 0 else { return nil }
         let unused = UInt64(truncatingIfNeeded: count > 8 ? 8 * (16 - count) : 8 * (8 - count))
         guard count > 8 else { return PackedWord(head: (word(at: offset) >> unused) << unused, tail: 0) }
         return PackedWord(head: word(at: offset), tail: (word(at: offset + 8) >> unused) << unused)

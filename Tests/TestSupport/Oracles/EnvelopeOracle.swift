@@ -11,6 +11,7 @@ package enum EnvelopeOracle {
     package static func fault(in payload: [UInt8]) -> String? {
         guard (1...Limits.frame).contains(payload.count) else { return nil }
         let reference = ReferenceEnvelope.pairs(payload)
+        if let found = HeadOracle.fault(in: payload, reference) { return found }
         do throws(WireError) {
             let envelope = try Envelope(payload: payload[...])
             guard let reference else { return "accepted, though the protocol forbids it" }
