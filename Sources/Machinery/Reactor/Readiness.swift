@@ -12,6 +12,12 @@ package struct Readiness: OptionSet, Sendable {
     package static var writable: Self { Self(rawValue: TANDEM_WRITABLE) }
     /// An error or the end; reported without being asked for. Reading or writing tells what it is.
     package static var failed: Self { Self(rawValue: TANDEM_FAILED | TANDEM_HUNG_UP) }
+
+    // Sets are made from numbers where every event passes: a literal of them would be an array on the heap.
+
+    /// A reason to read: there are bytes, or there will never be any.
+    package static var readableOrFailed: Self { Self(rawValue: TANDEM_READABLE | TANDEM_FAILED | TANDEM_HUNG_UP) }
+    package static var nothing: Self { Self(rawValue: 0) }
 }
 
 /// Is told when its descriptor is ready; on the loop's thread.

@@ -129,7 +129,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
             isBlocked = false
             flush()
         }
-        guard phase != .closed, !readiness.isDisjoint(with: [.readable, .failed]) else { return }
+        guard phase != .closed, !readiness.isDisjoint(with: .readableOrFailed) else { return }
         if isReadingPaused { suspendWatch(readiness) } else { read() }
     }
 
@@ -237,7 +237,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     private func updateInterest() {
         guard phase != .idle, phase != .closed, let raw = descriptor?.raw else { return }
-        var interest: Readiness = isReadingPaused ? [] : .readable
+        var interest: Readiness = isReadingPaused ? .nothing : .readable
         if isBlocked { interest.insert(.writable) }
         do {
             if let registration {
