@@ -12,11 +12,14 @@ extension HostAppConnection {
         switch phase {
         case .opening: try greet(envelope)
         case .greeted: try begin(envelope)
-        case .registered(let port, _): take(frame, envelope, port)
+        case .registered, .receiving: if let port { take(frame, envelope, port) }
         case .controlling: control(envelope)
         case .registering, .closing: break
         }
     }
+
+    /// One array for all who have them all, as most do.
+    private static let allCapabilities = Capability.allCases
 
     /// The client's hello: the highest common version and the common capabilities (SES-2, SES-3).
     private func greet(_ envelope: Envelope) throws(WireError) {
@@ -27,7 +30,8 @@ extension HostAppConnection {
         guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
             return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
         }
-        capabilities = Capability.allCases.filter(hello.capabilities.contains)
+        let common = Capability.allCases.filter(hello.capabilities.contains)
+        capabilities = common.count == Self.allCapabilities.count ? Self.allCapabilities : common
         let answer = Hello(
             .chosen(version), capabilities: capabilities, software: endpoint.options.software,
             role: endpoint.options.role, device: endpoint.options.device)

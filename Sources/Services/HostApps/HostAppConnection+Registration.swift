@@ -54,7 +54,7 @@ extension HostAppConnection {
         endpoint.relay.install(app, on: endpoint.side, identifier: registration.identifier)
         let port = endpoint.relay.attach(
             self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
-        phase = .registered(port, application)
+        phase = registration.receives ? .receiving(application) : .registered
         self.port = port
         let answer = RegistrationAnswer(
             device: endpoint.options.device, role: role, directory: endpoint.directory(of: app),

@@ -20,8 +20,10 @@ final class HostAppConnection {
         case greeted
         /// Its app's ownership is being stored; it is not read meanwhile.
         case registering
-        /// Boxed: a connection that waits needs no room for it.
-        indirect case registered(RelayPort, ConnectedApplication)
+        /// It sends, and does not take its app's messages.
+        case registered
+        /// It takes its app's messages. Boxed: the others need no room for it.
+        indirect case receiving(ConnectedApplication)
         case controlling
         /// Refused or told to go; nothing more is read.
         case closing
@@ -87,12 +89,11 @@ final class HostAppConnection {
 
     /// Leaves the relay; what it owes others is settled.
     func leave() {
-        let last = phase
+        let (last, port) = (phase, port)
         phase = .closing
-        port = nil
-        guard case .registered(let port, let application) = last else { return }
-        port.closed()
-        endpoint.left(self, application)
+        self.port = nil
+        port?.closed()
+        if case .receiving(let application) = last { endpoint.left(self, application) }
     }
 }
 

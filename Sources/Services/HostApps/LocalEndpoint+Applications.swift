@@ -18,16 +18,16 @@ extension LocalEndpoint {
         if application.registration.receives { delegate?.localEndpoint(self, connected: application) }
     }
 
-    /// A registered connection is gone.
+    /// A receiving connection is gone.
     func left(_ connection: HostAppConnection, _ application: ConnectedApplication) {
         release(application.app, from: connection)
         handOvers.closed(connection.number)
-        if application.registration.receives { delegate?.localEndpoint(self, disconnected: application) }
+        delegate?.localEndpoint(self, disconnected: application)
     }
 
     /// The app whose receiving connection is registered; nil if there is none.
     package func connected(_ app: ApplicationIdentifier) -> ConnectedApplication? {
-        guard case .registered(_, let application) = receivers[app]?.phase else { return nil }
+        guard case .receiving(let application) = receivers[app]?.phase else { return nil }
         return application
     }
 

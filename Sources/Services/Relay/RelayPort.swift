@@ -22,7 +22,14 @@ package final class RelayPort {
     let receives: Bool
     private let takesMessages: Bool
     private let takesData: Bool
-    let congestion = Congestion()
+    /// Made when it is first needed: most connections never hold anybody back.
+    var congestion: Congestion {
+        if let ownCongestion { return ownCongestion }
+        let made = Congestion()
+        ownCongestion = made
+        return made
+    }
+    private var ownCongestion: Congestion?
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
     private(set) var isClosed = false
@@ -87,14 +94,14 @@ package final class RelayPort {
     }
 
     /// The endpoint's queue has drained: who was held back may go on.
-    package func drained() { congestion.end(relay.scheduler) }
+    package func drained() { ownCongestion?.end(relay.scheduler) }
 
     /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.
     /// - Parameter reason: for a link, what host apps see as the reason.
     package func closed(_ reason: ReachabilityReason = .noLink) {
         guard !isClosed else { return }
         isClosed = true
-        congestion.end(relay.scheduler)
+        ownCongestion?.end(relay.scheduler)
         relay.detach(self, reason: reason)
     }
 }
