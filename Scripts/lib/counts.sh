@@ -42,8 +42,8 @@ trips() {
 # count_frames BYTES PAIRS WINDOW CALLS READS-AND-WRITES: runs the case on a relay of its own and judges it.
 count_frames() {
     local name=frames-$1-$2x$3 line failed=0
-    # Only a copy of a body counts: everything else that a frame needs is smaller.
-    relay_up "$name" "$1"
+    # A quarter of a body is one that was moved; the identifiers and numbers of an envelope are smaller.
+    relay_up "$name" $(($1 > 1024 ? $1 / 4 : $1))
     line=$(trips "$name" "$1" "$2" "$3")
     stop "$name"
     judge "$name" "$line" allocations "$(bound allocations 0.02)" || failed=1
@@ -95,7 +95,8 @@ count_all() {
     count_frames 300   1     64     0.5          0.8 || failed=1
     count_frames 300   64    4      0.6          1.3 || failed=1
     count_frames 4096  64    4      0.6          1.3 || failed=1
-    count_frames 65536 1     1      4.2          9 || failed=1
+    count_frames 65536 1     1      3            9 || failed=1
+    count_frames 65536 8     2      3            9 || failed=1
     count_idle || failed=1
     count_crowded || failed=1
     return $failed
