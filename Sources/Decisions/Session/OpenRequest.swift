@@ -5,35 +5,39 @@ package import TandemIdentity
 
 /// A connection that asks or answers, as a ledger numbers it: small, dense, and used again after the connection has left.
 package struct RequestParty: Sendable, Hashable {
-    /// From 0.
-    package let index: Int
+    private let number: UInt32
 
-    package init(_ index: Int) { self.index = index }
+    package init(_ index: Int) { number = UInt32(index) }
+
+    /// From 0.
+    package var index: Int { Int(number) }
 }
 
 /// An application identifier, as its relay numbers it.
 package struct ApplicationNumber: Sendable, Hashable {
-    /// From 0.
-    package let index: Int
+    private let number: UInt32
 
-    package init(_ index: Int) { self.index = index }
+    package init(_ index: Int) { number = UInt32(index) }
+
+    /// From 0.
+    package var index: Int { Int(number) }
 }
 
 /// One request as the ledger keeps it.
 package struct OpenRequest: Sendable, Equatable {
     package let id: UniqueIdentifier
-    package let app: ApplicationNumber
     package let pairing: UniqueIdentifier
+    /// When the caller stops waiting; the ledger forgets the request then.
+    package let deadline: MonotonicTime
+    /// Bytes given to the destination's channel up to this frame's last byte, since the channel began.
+    package let endOffset: UInt64
+    package let app: ApplicationNumber
     /// Who asked, and who gets the answer.
     package let origin: RequestParty
     /// Where it was delivered, and who may answer.
     package let destination: RequestParty
     /// False: only a failure may come back.
     package let wantsReply: Bool
-    /// When the caller stops waiting; the ledger forgets the request then.
-    package let deadline: MonotonicTime
-    /// Bytes given to the destination's channel up to this frame's last byte, since the channel began.
-    package let endOffset: UInt64
 
     package init(
         id: UniqueIdentifier, app: ApplicationNumber, pairing: UniqueIdentifier, origin: RequestParty,

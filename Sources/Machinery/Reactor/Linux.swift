@@ -92,4 +92,13 @@ package enum Linux {
         }
         return try transfer(result, "sendmsg")
     }
+
+    /// Writes bytes that are only lent to a socket, without a signal when the peer is gone.
+    package static func send(_ descriptor: CInt, _ bytes: RawSpan) throws(SystemError) -> Transfer {
+        let result = bytes.withUnsafeBytes { bytes in
+            var part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+            return tandem_send(descriptor, &part, 1)
+        }
+        return try transfer(result, "sendmsg")
+    }
 }

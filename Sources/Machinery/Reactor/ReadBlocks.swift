@@ -54,7 +54,8 @@ package final class ReadBlocks {
         }
     }
 
-    private var current = Place()
+    /// Unchecked, because nothing is called while it is touched.
+    @exclusivity(unchecked) private var current = Place()
     /// Oldest first.
     private var older: [Place] = []
     private var rewinds = 0

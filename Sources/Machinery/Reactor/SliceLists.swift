@@ -9,7 +9,8 @@ package final class SliceLists {
     private static var most: Int { 256 }
     private static var mostRoom: Int { 256 }
 
-    private var spares: [[ByteSlice]] = []
+    /// Unchecked, because nothing is called while it is touched.
+    @exclusivity(unchecked) private var spares: [[ByteSlice]] = []
 
     package init() {}
 

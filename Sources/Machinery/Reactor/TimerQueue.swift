@@ -14,6 +14,8 @@ struct TimerQueue {
     private var heap: [Entry] = []
     private var actions: [UInt64: () -> Void] = [:]
     private var nextSerial: UInt64
+    /// The first of the heap, once it has been found to be alive: a loop asks for it in every turn.
+    private var liveFirst: UInt64?
 
     init(nextSerial: UInt64 = 0) { self.nextSerial = nextSerial }
 
@@ -31,6 +33,7 @@ struct TimerQueue {
     /// Takes the action out, for the caller to let go of: what it held may call back when it is freed.
     mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
         let action = actions.removeValue(forKey: token.serial)
+        if liveFirst == token.serial { liveFirst = nil }
         if heap.count > 64, heap.count > 2 * actions.count { compact() }
         return action
     }
@@ -38,7 +41,10 @@ struct TimerQueue {
     /// The earliest deadline of a timer that will still run.
     mutating func nextDeadline() -> MonotonicTime? {
         while let first = heap.first {
-            if actions[first.serial] != nil { return MonotonicTime(nanoseconds: first.deadline) }
+            if first.serial == liveFirst || actions[first.serial] != nil {
+                liveFirst = first.serial
+                return MonotonicTime(nanoseconds: first.deadline)
+            }
             removeFirst()
         }
         return nil

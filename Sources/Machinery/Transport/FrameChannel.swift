@@ -32,9 +32,10 @@ package final class FrameChannel {
     package let stream: any ByteStream
     let scheduler: any Scheduler
     let filter: (any StreamFilter)?
-    var decoder: FrameDecoder
+    /// Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) var decoder: FrameDecoder
     // What is smaller than a word follows what ends in the middle of one: an idle channel is to be small.
-    var pace: FramePace
+    @exclusivity(unchecked) var pace: FramePace
     private var isDelivering = false
     var paceTimer: TimerToken?
     var phase = Phase.idle
@@ -43,7 +44,7 @@ package final class FrameChannel {
     var firstFrameTimer: TimerToken?
     /// Frames for the filter: they go through it together at the end of the turn, as few large records.
     var unfiltered: [ByteSlice] = []
-    var unfilteredBytes = 0
+    @exclusivity(unchecked) var unfilteredBytes = 0
 
     /// A channel over a stream that has not started.
     package init(
@@ -183,10 +184,14 @@ package final class FrameChannel {
         closeAfterFlush(reason)
     }
 
+    private func cancelFirst(_ timer: TimerToken) {
+        scheduler.cancel(timer)
+        firstFrameTimer = nil
+    }
+
     private func received(_ frame: Frame) {
         pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
-        if let firstFrameTimer { scheduler.cancel(firstFrameTimer) }
-        firstFrameTimer = nil
+        if let firstFrameTimer { cancelFirst(firstFrameTimer) }
         delegate?.channel(self, didReceive: frame)
     }
 }

@@ -33,8 +33,8 @@ struct FramePace {
     }
 
     /// A frame was completed, and this many bytes of the next one are there.
-    mutating func completed(leaving rest: Int, now: MonotonicTime) {
-        windowStart = rest > 0 ? now : nil
+    mutating func completed(leaving rest: Int, now: @autoclosure () -> MonotonicTime) {
+        windowStart = rest > 0 ? now() : nil
         gain = rest
     }
 

@@ -1,6 +1,6 @@
 // What waits to be written: slices of blocks, shared with whoever else sends the same frame. Slices that follow each other
-// in a block become one, so that a burst of forwarded frames leaves as it came. Its array is the loop's while it is
-// empty: so it allocates nothing when it is busy and holds nothing when it is idle.
+// in a block become one, so that a burst of forwarded frames leaves as it came; that one needs no array. The array of
+// more is the loop's while it is empty: so it allocates nothing when it is busy and holds nothing when it is idle.
 
 import TandemBytes
 import TandemReactor
@@ -13,37 +13,74 @@ struct SendQueue {
     /// The largest piece that is gathered: written pieces are freed whole.
     private static var mostGathered: Int { 64 * 1024 }
 
+    /// All there is, as long as it is one piece.
+    private var single: ByteSlice?
+    /// All there is otherwise.
     private var parts: [ByteSlice] = []
     private(set) var byteCount = 0
 
     var isEmpty: Bool { byteCount == 0 }
 
-    mutating func append(_ bytes: ByteSlice, _ lists: SliceLists) {
+    mutating func append(_ bytes: ByteSlice, _ lists: @autoclosure () -> SliceLists) {
         guard !bytes.isEmpty else { return }
         byteCount += bytes.count
-        if let last = parts.last, last.isFollowed(by: bytes) {
-            parts[parts.count - 1] = last.extended(by: bytes.count)
+        if parts.isEmpty {
+            appendToSingle(bytes, lists())
+        } else if parts[parts.count - 1].isFollowed(by: bytes) {
+            parts[parts.count - 1].extend(by: bytes.count)
         } else {
-            if parts.isEmpty { parts = lists.take() }
             parts.append(bytes)
         }
     }
 
+    private mutating func appendToSingle(_ bytes: ByteSlice, _ lists: @autoclosure () -> SliceLists) {
+        guard let isFollowed = single?.isFollowed(by: bytes) else { return single = bytes }
+        guard !isFollowed else { return single?.extend(by: bytes.count) ?? () }
+        parts = lists().take()
+        if let first = single.take() { parts.append(first) }
+        parts.append(bytes)
+    }
+
+    /// What one write has done.
+    enum Progress {
+        /// The system took all that it was offered: there may be more.
+        case taken
+        /// The socket is full.
+        case full
+        /// The peer is gone.
+        case ended
+    }
+
+    /// Writes as much as one call takes, and removes that: a short write means a full socket, without a second call to
+    /// learn it. Mutating as a whole, so that what is written is borrowed from the queue and not retained.
+    mutating func write(to descriptor: CInt, _ lists: @autoclosure () -> SliceLists) throws(SystemError) -> Progress {
+        let offered = byteCountOfNextWrite
+        switch try transfer(to: descriptor) {
+        case .bytes(let count):
+            remove(count, lists())
+            return count < offered ? .full : .taken
+        case .wouldBlock: return .full
+        case .ended: return .ended
+        }
+    }
+
     /// The bytes that one call offers the system.
-    var byteCountOfNextWrite: Int {
+    private var byteCountOfNextWrite: Int {
         guard parts.count > Linux.partsPerSend else { return byteCount }
         return parts[..<Linux.partsPerSend].reduce(0) { $0 + $1.count }
     }
 
-    /// Writes as much as one call takes.
-    func write(to descriptor: CInt) throws(SystemError) -> Linux.Transfer {
-        try Linux.send(descriptor, parts)
+    private mutating func transfer(to descriptor: CInt) throws(SystemError) -> Linux.Transfer {
+        guard parts.isEmpty else { return try Linux.send(descriptor, parts) }
+        let sent = try single?.withBytes { bytes throws(SystemError) in try Linux.send(descriptor, bytes) }
+        return sent ?? .bytes(0)
     }
 
     /// Removes what has been written, and lets go of its blocks.
-    mutating func remove(_ count: Int, _ lists: SliceLists) {
-        guard count < byteCount else { return removeAll(lists) }
+    private mutating func remove(_ count: Int, _ lists: @autoclosure () -> SliceLists) {
+        guard count < byteCount else { return removeAll(lists()) }
         byteCount -= count
+        if single?.removeFirst(count) != nil { return }
         var rest = count
         var written = 0
         while rest >= parts[written].count {
@@ -54,15 +91,17 @@ struct SendQueue {
         parts.removeFirst(written)
     }
 
-    mutating func removeAll(_ lists: SliceLists) {
-        lists.giveBack(&parts)
+    mutating func removeAll(_ lists: @autoclosure () -> SliceLists) {
         byteCount = 0
+        single = nil
+        if !parts.isEmpty { lists().giveBack(&parts) }
     }
 
     // MARK: blocks
 
     /// Calls the body with each block that parts are in; neighbours of one block are told once.
     func forEachBlock(_ body: (ByteBlock) -> Void) {
+        if let single { return body(single.block) }
         var last: ByteBlock?
         for part in parts where part.block !== last {
             last = part.block
@@ -72,6 +111,7 @@ struct SendQueue {
 
     /// Copies what is in this block, and small parts beside it, to memory of exactly its size.
     mutating func leave(_ block: ByteBlock) {
+        if let single { return self.single = single.block === block ? ByteSlice(copying: single.copied()) : single }
         var left: [ByteSlice] = []
         var run = Run()
         for part in parts {

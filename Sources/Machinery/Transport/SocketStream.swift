@@ -21,16 +21,17 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package var delegate: (any ByteStreamDelegate)?
     private let loop: EventLoop
-    private var queue = SendQueue()
+    /// Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) private var queue = SendQueue()
     /// Queued once, and never to be sent: who asks what has left must not be told these.
-    private var lostBytes = 0
+    @exclusivity(unchecked) private var lostBytes = 0
     private let marks: WaterMarks
     private var charge: ConnectionCharge?
     private var finishReason = CloseReason.closedHere
     // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
     private var phase = Phase.idle
-    package private(set) var isCongested = false
+    @exclusivity(unchecked) package private(set) var isCongested = false
     private var closeTimer: TimerToken?
     private var isReadingPaused = false
     private var isBlocked = false
@@ -205,15 +206,12 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         if phase == .finishing, queue.isEmpty { beginLinger() }
     }
 
-    /// Whether another write may follow at once. A short write means a full socket: no second call to learn it.
+    /// Whether another write may follow at once.
     private func writeOnce() -> Bool {
-        let offered = queue.byteCountOfNextWrite
         do {
-            switch try queue.write(to: descriptor?.raw ?? -1) {
-            case .bytes(let count):
-                queue.remove(count, loop.sliceLists)
-                isBlocked = count < offered
-            case .wouldBlock: isBlocked = true
+            switch try queue.write(to: descriptor?.raw ?? -1, loop.sliceLists) {
+            case .taken: break
+            case .full: isBlocked = true
             case .ended: loseQueue()
             }
         } catch {

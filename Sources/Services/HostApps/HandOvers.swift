@@ -28,7 +28,8 @@ final class HandOvers {
         let completion: (HandOverOutcome) -> Void
     }
 
-    private var entries: [UniqueIdentifier: Entry] = [:]
+    /// Unchecked, because it is asked for each answer of an app.
+    @exclusivity(unchecked) private var entries: [UniqueIdentifier: Entry] = [:]
     private let scheduler: any Scheduler
 
     init(scheduler: any Scheduler) { self.scheduler = scheduler }

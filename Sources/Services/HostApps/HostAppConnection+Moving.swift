@@ -22,8 +22,8 @@ extension HostAppConnection {
     func move(_ application: ConnectedApplication, to place: Int) {
         phase = .registering
         channel.pauseReading()
-        endpoint.claim(application.app, by: credentials.user) { [weak self] refusal in
-            guard let self, case .registering = phase else { return }
+        endpoint.claim(application.app, by: credentials.user) { [self] refusal in
+            guard case .registering = phase else { return }
             if let refusal { return refuse(refusal) }
             // The answer to hello leaves at the end of this turn at the latest, and before this.
             endpoint.scheduler.atEndOfTurn { [self] in depart(application, to: place) }

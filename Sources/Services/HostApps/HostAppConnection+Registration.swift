@@ -31,7 +31,8 @@ extension HostAppConnection {
         }
         phase = .registering
         channel.pauseReading()
-        endpoint.claim(app, by: credentials.user) { [weak self] refusal in self?.claimed(application, refusal) }
+        // Not weakly: a weak reference would make each later use of the connection slower, and it completes in any case.
+        endpoint.claim(app, by: credentials.user) { [self] refusal in claimed(application, refusal) }
     }
 
     private func claimed(_ application: ConnectedApplication, _ refusal: Refusal?) {

@@ -9,27 +9,30 @@ import TandemSession
 import TandemWire
 
 extension Relay {
-    func answer(_ passage: Passage, from port: RelayPort) -> RefusalName? {
-        guard port.mayName(passage) else { return .notYours }
-        guard let request = ledger.answered(passage.id, by: port.party, isReply: passage.kind == .reply) else {
-            if !broadcastFailed(passage, by: port) { counts.stray.add() }
-            return nil
-        }
-        if let failure = fault(of: passage, to: request) {
+    /// Gives an answer to who waits for it.
+    /// - Parameter application: the app that the frame names; nil if it is none of this device's.
+    func answer(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
+        let answered = ledger.answered(passage.id, by: port.party, isReply: passage.isReply)
+        guard let request = answered else { return stray(frame, passage, of: application, from: port) }
+        if let failure = fault(of: passage, from: application, to: request) {
             fail(request, failure)
         } else if let caller = self.port(request.origin) {
-            deliver(passage.frame, to: caller)
+            deliver(frame, to: caller)
             counts.answered.add()
         }
         checkIdle()
-        return nil
     }
 
-    private func fault(of answer: Passage, to request: OpenRequest) -> RelayFailure? {
-        guard answer.application?.number == request.app, answer.pairing == request.pairing else {
-            return .mismatchedAnswer
-        }
-        guard answer.kind == .reply, answer.bodyCount > Limits.messageBody else { return nil }
+    @inline(never)
+    private func stray(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
+        if !broadcastFailed(frame, passage, of: application, by: port) { counts.stray.add() }
+    }
+
+    private func fault(
+        of answer: Passage, from application: LocalApplication?, to request: OpenRequest
+    ) -> RelayFailure? {
+        guard application?.number == request.app, answer.pairing == request.pairing else { return .mismatchedAnswer }
+        guard answer.bodyCount > Limits.messageBody, answer.isReply else { return nil }
         return .replyTooLarge(actual: answer.bodyCount, limit: Limits.messageBody)
     }
 
@@ -74,11 +77,12 @@ extension Relay {
 
     /// Within the quota; a frame that does not fit is lost, and the end is told that it is too slow.
     func deliver(_ frame: Frame, to port: RelayPort) {
-        guard port.endpoint.isWritable(frame.count) else {
+        let endpoint = port.endpoint
+        guard endpoint.queuedBytes + frame.count <= Limits.queuedBytes else {
             counts.shed.add()
-            return port.endpoint.overflowed()
+            return endpoint.overflowed()
         }
-        port.endpoint.send(frame)
+        endpoint.send(frame)
     }
 
     /// Forgets requests whose caller has stopped waiting: coarse, because the caller's own timer is the exact one.
@@ -94,15 +98,5 @@ extension Relay {
         broadcasts.expire(now: scheduler.now)
         checkIdle()
         if ledger.count > 0 || broadcasts.count > 0 { scheduleSweep() }
-    }
-}
-
-extension RelayPort {
-    /// Whether frames of this connection may carry this app and pairing (FRM-13).
-    fileprivate func mayName(_ passage: Passage) -> Bool {
-        switch source {
-        case .application(let application): passage.application === application
-        case .link(let end): end.known.pairing == passage.pairing
-        }
     }
 }

@@ -8,9 +8,13 @@ import TandemSession
 import TandemWire
 
 extension Relay {
-    func broadcast(_ passage: Passage, _ application: LocalApplication, from origin: RelayPort) {
-        if let failure = obstacle(toBroadcast: passage, application) { return fail(passage, failure, to: origin) }
-        guard let parts = BroadcastFrame(passage.frame) else { return fail(passage, .sharedPairing, to: origin) }
+    func broadcast(_ frame: Frame, _ passage: Passage, _ application: LocalApplication, from origin: RelayPort) {
+        if let failure = obstacle(toBroadcast: passage, application) {
+            return fail(frame, passage, of: application, failure, to: origin)
+        }
+        guard let parts = BroadcastFrame(frame) else {
+            return fail(frame, passage, of: application, .sharedPairing, to: origin)
+        }
         let message = Message(app: application.app, pairing: passage.pairing, id: passage.id)
         var deliveries: [BroadcastLedger.Delivery] = []
         deliveries.reserveCapacity(application.routes.count)
@@ -62,11 +66,15 @@ extension Relay {
 
     /// A receiver failed what a broadcast brought it: the sender gets the frame as it came.
     /// - Returns: false if this connection got no such message, or has failed it already.
-    func broadcastFailed(_ passage: Passage, by port: RelayPort) -> Bool {
-        guard passage.kind == .failure, broadcasts.contains(passage.id), let app = passage.app else { return false }
+    func broadcastFailed(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication?, by port: RelayPort
+    ) -> Bool {
+        guard passage.kind == .failure, broadcasts.contains(passage.id), let app = application?.app else {
+            return false
+        }
         let failure = broadcasts.failed(passage.id, app: app, pairing: passage.pairing, by: port.number)
         guard let failure else { return false }
-        if let sender = ports[failure.origin] { deliver(passage.frame, to: sender) }
+        if let sender = ports[failure.origin] { deliver(frame, to: sender) }
         counts.answered.add()
         return true
     }

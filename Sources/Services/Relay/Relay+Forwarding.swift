@@ -8,56 +8,86 @@ import TandemSession
 import TandemWire
 
 extension Relay {
-    func forward(_ passage: Passage, from origin: RelayPort) -> RefusalName? {
-        switch origin.source {
-        case .application(let application):
-            guard passage.application === application else { return .notYours }
-            guard let route = application.routes[passage.pairing] else {
-                // No pairing has this identifier, so that the look for a broadcast costs other messages nothing.
-                if passage.pairing == .zero, !passage.wantsReply {
-                    broadcast(passage, application, from: origin)
-                } else {
-                    fail(passage, .notPaired, to: origin)
-                }
-                return nil
-            }
-            pass(passage, from: origin, to: route.port, orFail: route.failure)
-        case .link(let end):
-            guard end.known.pairing == passage.pairing else { return .notYours }
-            // From a link to the app on this device.
-            pass(passage, from: origin, to: passage.application?.receiver, orFail: absence(passage, origin.side.role))
+    /// Passes on what an app's own connection sent, or tells it why not.
+    func forward(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+    ) {
+        guard let destination = application.routes.port(passage.pairing) else {
+            return forwardElsewhere(frame, passage, of: application, from: origin)
         }
-        return nil
+        pass(frame, passage, of: application, from: origin, to: destination)
     }
 
-    private func absence(_ passage: Passage, _ role: DeviceRole) -> RelayFailure {
-        passage.application == nil ? .notInstalled(on: role) : .notReachable(.counterpartAbsent)
+    /// There is no way, or all ways are meant. Here, so that the look costs other messages nothing.
+    @inline(never)
+    private func forwardElsewhere(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+    ) {
+        if let route = application.routes[passage.pairing] {
+            fail(frame, passage, of: application, route.failure, to: origin)
+        } else if passage.pairing == .zero, !passage.wantsReply {
+            broadcast(frame, passage, application, from: origin)
+        } else {
+            fail(frame, passage, of: application, .notPaired, to: origin)
+        }
+    }
+
+    /// Passes on to the app on this device what came from a link that may say it.
+    func forward(
+        _ frame: Frame, _ passage: Passage, toLocal application: LocalApplication?, from link: RelayPort
+    ) {
+        guard let application else {
+            return fail(frame, passage, of: nil, .notInstalled(on: link.side.role), to: link)
+        }
+        guard let destination = application.receiver else {
+            return fail(frame, passage, of: application, .notReachable(.counterpartAbsent), to: link)
+        }
+        pass(frame, passage, of: application, from: link, to: destination)
     }
 
     private func pass(
-        _ passage: Passage, from origin: RelayPort, to destination: RelayPort?,
-        orFail failure: @autoclosure () -> RelayFailure
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        to destination: RelayPort
     ) {
-        guard let destination, let application = passage.application else {
-            return fail(passage, failure(), to: origin)
+        if let failure = obstacle(passage, to: destination) {
+            return fail(frame, passage, of: application, failure, to: origin)
         }
-        if let failure = obstacle(passage, to: destination) { return fail(passage, failure, to: origin) }
         let endpoint = destination.endpoint
-        guard endpoint.isWritable(passage.frame.count) else { return shed(passage, from: origin, to: destination) }
+        guard endpoint.queuedBytes + frame.count <= Limits.queuedBytes else {
+            return shed(frame, passage, of: application, from: origin, to: destination)
+        }
         let request = OpenRequest(
             id: passage.id, app: application.number, pairing: passage.pairing, origin: origin.party,
             destination: destination.party, wantsReply: passage.wantsReply,
             deadline: scheduler.now.adding(milliseconds: passage.deadline),
-            endOffset: endpoint.acceptedBytes + UInt64(passage.frame.count))
-        switch ledger.open(request) {
-        case .duplicate: return fail(passage, .duplicateIdentifier, to: origin)
-        case .tooMany: return fail(passage, .tooManyRequests, to: origin)
-        case .opened: break
+            endOffset: endpoint.acceptedBytes + UInt64(frame.count))
+        let opening = ledger.open(request)
+        guard case .opened = opening else {
+            return refuse(frame, passage, of: application, opening, to: origin)
         }
-        scheduleSweep()
-        endpoint.send(passage.frame)
+        if !isSweepScheduled { scheduleSweep() }
+        endpoint.send(frame)
         counts.forwarded.add()
         if endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
+    }
+
+    @inline(never)
+    private func refuse(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, _ opening: RequestLedger.Opening,
+        to origin: RelayPort
+    ) {
+        let failure: RelayFailure = opening == .tooMany ? .tooManyRequests : .duplicateIdentifier
+        fail(frame, passage, of: application, failure, to: origin)
+    }
+
+    @inline(never)
+    private func shed(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        to destination: RelayPort
+    ) {
+        counts.shed.add()
+        fail(frame, passage, of: application, .slowConsumer, to: origin)
+        destination.endpoint.overflowed()
     }
 
     private func obstacle(_ passage: Passage, to destination: RelayPort) -> RelayFailure? {
@@ -67,14 +97,14 @@ extension Relay {
         return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
     }
 
-    private func shed(_ passage: Passage, from origin: RelayPort, to destination: RelayPort) {
-        counts.shed.add()
-        fail(passage, .slowConsumer, to: origin)
-        destination.endpoint.overflowed()
-    }
-
-    func fail(_ passage: Passage, _ failure: RelayFailure, to origin: RelayPort) {
-        guard let app = passage.app else { return }
+    /// Not inlined, here and above: what only failures need would be copied beforehand on the way of every frame.
+    /// - Parameter application: nil if the app that the frame names is not known here.
+    @inline(never)
+    func fail(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication?, _ failure: RelayFailure,
+        to origin: RelayPort
+    ) {
+        guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
         fail(Message(app: app, pairing: passage.pairing, id: passage.id), failure, to: origin)
     }
 }

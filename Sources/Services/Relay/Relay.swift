@@ -15,11 +15,12 @@ package final class Relay {
     let sides: PerRole<Side>
     let log: LogHandler
     let counts: RelayCounts
-    var ledger: RequestLedger
+    /// Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) var ledger: RequestLedger
     var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
     /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
     /// connection's for the rest.
-    private var parties: [RelayPort?] = []
+    @exclusivity(unchecked) private var parties: [RelayPort?] = []
     private(set) var ports: [ConnectionNumber: RelayPort] = [:]
     /// Every app that was ever installed, by its number in the ledger.
     private var apps: [ApplicationIdentifier] = []
@@ -27,7 +28,7 @@ package final class Relay {
     var changes = RelayChanges()
     var isSweepScheduled = false
     /// Stopping: nothing new is passed on, what is open may be answered (SES-18).
-    package private(set) var isStopping = false
+    @exclusivity(unchecked) package private(set) var isStopping = false
     private var whenIdle: (() -> Void)?
     private var stopTimer: TimerToken?
     private var lastNumber: UInt64 = 0

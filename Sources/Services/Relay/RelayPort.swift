@@ -17,7 +17,10 @@ package final class RelayPort {
 
     package let endpoint: any RelayEndpoint
     let side: Side
-    let source: Source
+    /// The app whose connection this is; nil for a link.
+    let application: LocalApplication?
+    /// The pairing whose link this is; nil for an app's connection.
+    private let end: PairingEnd?
     /// Whether this is the connection that takes the app's messages.
     let receives: Bool
     private let takesMessages: Bool
@@ -41,7 +44,10 @@ package final class RelayPort {
     ) {
         self.endpoint = endpoint
         self.side = side
-        self.source = source
+        switch source {
+        case .application(let application): (self.application, end) = (application, nil)
+        case .link(let end): (application, self.end) = (nil, end)
+        }
         self.receives = receives
         takesMessages = capabilities.contains(.message)
         takesData = capabilities.contains(.messageData)
@@ -51,10 +57,18 @@ package final class RelayPort {
 
     var number: ConnectionNumber { endpoint.number }
 
-    var isLink: Bool { if case .link = source { true } else { false } }
+    var isLink: Bool { application == nil }
+
+    var source: Source {
+        switch (application, end) {
+        case (let application?, _): .application(application)
+        case (_, let end?): .link(end)
+        default: preconditionFailure("a connection is an app's or a link")
+        }
+    }
 
     /// Whether the other end agreed to get this kind of message (SES-3).
-    func takes(_ kind: FrameKind) -> Bool { kind == .messageData ? takesData : takesMessages }
+    func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { takesData } else { takesMessages } }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot be
@@ -62,35 +76,44 @@ package final class RelayPort {
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
         guard let app = head.app else { return .envelope }
-        let application = frame.payload.withBytes { self.application(named: $0.extracting(app)) }
-        guard let passage = Passage(frame, head, application: application) else { return .envelope }
-        return receive(passage)
+        guard let passage = Passage(head) else { return .envelope }
+        if let application {
+            guard frame.withPayload({ application.isNamed($0.extracting(app)) }) else { return .notYours }
+            return take(frame, passage, of: application)
+        }
+        return takeFromLink(frame, passage, of: frame.withPayload { side.names.find($0.extracting(app)) })
     }
 
     /// The same for any valid frame, and from a link `application` too.
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
         if envelope.kind == .application { return relay.announced(envelope, from: self) }
-        guard let app = envelope.app else { return .envelope }
-        let name = Array(app.description.utf8)
-        let application = self.application(named: name.span.bytes)
-        guard let passage = Passage(frame, envelope, application: application) else { return .envelope }
-        return receive(passage)
+        guard let app = envelope.app, let passage = Passage(envelope) else { return .envelope }
+        guard let application else { return takeFromLink(frame, passage, of: side.applications[app]) }
+        return application.app == app ? take(frame, passage, of: application) : .notYours
     }
 
-    private func receive(_ passage: Passage) -> RefusalName? {
+    /// Takes a frame that names the connection's own app (FRM-13).
+    private func take(_ frame: Frame, _ passage: Passage, of application: LocalApplication) -> RefusalName? {
         switch passage.kind {
-        case .message, .messageData: relay.forward(passage, from: self)
-        case .reply, .failure: relay.answer(passage, from: self)
-        default: .unexpected
+        case .message, .messageData: relay.forward(frame, passage, of: application, from: self)
+        case .reply, .failure: relay.answer(frame, passage, of: application, from: self)
+        default: return .unexpected
         }
+        return nil
     }
 
-    private func application(named name: RawSpan) -> LocalApplication? {
-        switch source {
-        case .application(let application): application.isNamed(name) ? application : nil
-        case .link: side.names.find(name)
+    /// - Parameter application: the app that the frame names; nil if it is none of this device's.
+    private func takeFromLink(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication?
+    ) -> RefusalName? {
+        guard end?.known.pairing == passage.pairing else { return .notYours }
+        switch passage.kind {
+        case .message, .messageData: relay.forward(frame, passage, toLocal: application, from: self)
+        case .reply, .failure: relay.answer(frame, passage, of: application, from: self)
+        default: return .unexpected
         }
+        return nil
     }
 
     /// The endpoint's queue has drained: who was held back may go on.

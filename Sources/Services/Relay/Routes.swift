@@ -24,6 +24,13 @@ struct Routes {
         return entries[place].route
     }
 
+    /// Where the frames of a pairing go; nil if it has no route, or frames cannot go there now.
+    func port(_ pairing: UniqueIdentifier) -> RelayPort? {
+        let place = place(of: pairing)
+        guard place < entries.count, entries[place].pairing == pairing else { return nil }
+        return entries[place].route.port
+    }
+
     /// Adds the route through a pairing that has none yet.
     mutating func add(_ route: Route) {
         let pairing = route.pairing.known.pairing

@@ -1,6 +1,7 @@
 // All that a device is in one role: its pairings of that kind and the host apps whose socket serves it. A daemon has one
 // side for each role; the simulator, which is several devices at once, one for each of its devices.
 
+import TandemBytes
 package import TandemIdentity
 import TandemReactor
 import TandemSession
@@ -34,7 +35,7 @@ final class LocalApplication {
     let app: ApplicationIdentifier
     /// The app in the ledger; the same for all sides of a relay.
     let number: ApplicationNumber
-    private let name: [UInt8]
+    private let name: ByteSlice
     unowned let side: Side
     /// The custom identifier that the app declares.
     var identifier: CustomIdentifier?
@@ -45,7 +46,9 @@ final class LocalApplication {
     /// All connections of the app; each is told the situation.
     var ports: [RelayPort] = []
     /// The ways to its counterparts, one for each pairing.
-    var routes = Routes()
+    ///
+    /// Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) var routes = Routes()
     /// What is to be told at the end of the turn, and whether that is noted already.
     var needsState = false
     var needsAnnouncement = false
@@ -56,14 +59,13 @@ final class LocalApplication {
     init(app: ApplicationIdentifier, number: ApplicationNumber, side: Side) {
         self.app = app
         self.number = number
-        name = Array(app.description.utf8)
+        name = ByteSlice(copying: Array(app.description.utf8))
         self.side = side
     }
 
     /// Lends the bytes of the app's name.
     func withName<Result>(_ body: (RawSpan) -> Result) -> Result {
-        let name = name
-        return body(name.span.bytes)
+        name.withBytes(body)
     }
 
     /// Whether these are the bytes of the app's name.

@@ -7,11 +7,13 @@
 ///
 /// `@unchecked`: the bytes before `filled` never change while the block is shared, and may be read on any thread; `filled`
 /// and the bytes behind it belong to the one thread that fills the block.
-@safe package final class ByteBlock: @unchecked Sendable {
-    package let capacity: Int
+@usableFromInline @safe package final class ByteBlock: @unchecked Sendable {
+    @usableFromInline package let capacity: Int
     /// How many bytes from the beginning are given out or reserved.
-    package private(set) var filled = 0
-    private let base: UnsafeMutableRawPointer
+    package var filled: Int { unsafe end }
+    /// Unchecked, because nothing is called while it is touched; and blocks are touched for every read.
+    @exclusivity(unchecked) private var end = 0
+    @usableFromInline let base: UnsafeMutableRawPointer
 
     /// A block whose bytes are undefined until they are filled.
     package init(capacity: Int) {
@@ -25,14 +27,14 @@
     package var room: Int { capacity - filled }
 
     /// All of the block's bytes; they live as long as the block, and only its filler writes, only from `filled` on.
-    @unsafe package var bytes: UnsafeMutableRawBufferPointer {
+    @inlinable @unsafe package var bytes: UnsafeMutableRawBufferPointer {
         unsafe UnsafeMutableRawBufferPointer(start: base, count: capacity)
     }
 
     /// Gives out the next bytes of the room, which the caller has filled or will.
     package func take(_ count: Int) -> ByteSlice {
         precondition(0 <= count && count <= room, "only what fits can be taken")
-        filled += count
+        unsafe end += count
         return ByteSlice(of: self, from: filled - count, count: count)
     }
 
@@ -56,5 +58,5 @@
     package var taken: ByteSlice { ByteSlice(of: self, from: 0, count: filled) }
 
     /// Forgets what was filled; only for who holds the sole reference.
-    package func rewind() { filled = 0 }
+    package func rewind() { unsafe end = 0 }
 }

@@ -2,13 +2,13 @@
 // called so.
 
 /// Some bytes of a block, kept alive with it.
-package struct ByteSlice: Sendable {
-    package let block: ByteBlock
-    private let first: UInt32
-    private let length: UInt32
+@usableFromInline package struct ByteSlice: Sendable {
+    @usableFromInline package let block: ByteBlock
+    @usableFromInline var first: UInt32
+    @usableFromInline var length: UInt32
 
     /// - Precondition: the range lies in the block.
-    package init(of block: ByteBlock, from start: Int, count: Int) {
+    @inlinable package init(of block: ByteBlock, from start: Int, count: Int) {
         precondition(0 <= start && 0 <= count && start <= block.capacity - count, "a slice lies in its block")
         self.block = block
         first = UInt32(start)
@@ -25,32 +25,46 @@ package struct ByteSlice: Sendable {
     /// Copies the bytes into a block of exactly their size.
     package init(copying bytes: [UInt8]) { unsafe self.init(copying: bytes.span.bytes) }
 
-    package var start: Int { Int(first) }
-    package var count: Int { Int(length) }
-    package var end: Int { start + count }
-    package var isEmpty: Bool { length == 0 }
+    @inlinable package var start: Int { Int(first) }
+    @inlinable package var count: Int { Int(length) }
+    @inlinable package var end: Int { start + count }
+    @inlinable package var isEmpty: Bool { length == 0 }
 
     /// Whether the other slice begins where this one ends.
-    package func isFollowed(by other: ByteSlice) -> Bool { block === other.block && end == other.start }
+    @inlinable package func isFollowed(by other: ByteSlice) -> Bool { block === other.block && end == other.start }
 
     /// The first bytes of this slice.
-    package func prefix(_ count: Int) -> ByteSlice { part(from: 0, count: count) }
+    @inlinable package func prefix(_ count: Int) -> ByteSlice { part(from: 0, count: count) }
 
     /// What follows the first bytes of this slice.
-    package func dropFirst(_ count: Int) -> ByteSlice { part(from: count, count: self.count - count) }
+    @inlinable package func dropFirst(_ count: Int) -> ByteSlice { part(from: count, count: self.count - count) }
 
     /// This slice and the bytes that follow it in its block.
-    package func extended(by count: Int) -> ByteSlice {
+    @inlinable package func extended(by count: Int) -> ByteSlice {
         ByteSlice(of: block, from: start, count: self.count + count)
     }
 
-    private func part(from offset: Int, count: Int) -> ByteSlice {
+    /// Takes the first bytes out of this slice, in place: a slice that is cut into many is not counted anew for its rest.
+    @inlinable package mutating func removeFirst(_ count: Int) -> ByteSlice {
+        let taken = prefix(count)
+        first += taken.length
+        length -= taken.length
+        return taken
+    }
+
+    /// Adds the bytes that follow in the block, in place.
+    @inlinable package mutating func extend(by count: Int) {
+        precondition(0 <= count && end <= block.capacity - count, "a slice lies in its block")
+        length += UInt32(count)
+    }
+
+    @inlinable package func part(from offset: Int, count: Int) -> ByteSlice {
         precondition(0 <= offset && 0 <= count && offset <= self.count - count, "a part lies in its slice")
         return ByteSlice(of: block, from: start + offset, count: count)
     }
 
     /// Lends the bytes.
-    package func withBytes<Result, Failure: Error>(
+    @inlinable package func withBytes<Result, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // The initialiser has proved that the range lies in the block, which lives until the body is through.
@@ -59,14 +73,14 @@ package struct ByteSlice: Sendable {
     }
 
     /// The first four bytes as a number in network order; nil if there are fewer.
-    package var leadingUInt32: UInt32? {
+    @inlinable package var leadingUInt32: UInt32? {
         guard count >= 4 else { return nil }
         defer { withExtendedLifetime(block) {} }
         return unsafe UInt32(bigEndian: unsafeBytes.loadUnaligned(as: UInt32.self))
     }
 
     /// The bytes where they are, for system calls and libraries; they live as long as somebody holds the block.
-    @unsafe package var unsafeBytes: UnsafeRawBufferPointer {
+    @inlinable @unsafe package var unsafeBytes: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: block.bytes[start..<end])
     }
 
@@ -79,7 +93,7 @@ package struct ByteSlice: Sendable {
 
 extension ByteSlice: Equatable {
     /// Whether the bytes are equal, wherever they are.
-    package static func == (left: Self, right: Self) -> Bool {
+    @usableFromInline package static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
         defer { withExtendedLifetime((left.block, right.block)) {} }
         return unsafe left.unsafeBytes.elementsEqual(right.unsafeBytes)

@@ -4,11 +4,11 @@
 /// A UUID as RFC 9562 defines it; compared and ordered by its bytes.
 public struct UniqueIdentifier: Sendable {
     /// The first eight bytes, in network order, and the last.
-    package let high: UInt64
-    package let low: UInt64
+    @usableFromInline package let high: UInt64
+    @usableFromInline package let low: UInt64
 
     /// The identifier whose first and last eight bytes, in network order, are these numbers.
-    package init(high: UInt64, low: UInt64) {
+    @inlinable package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -63,10 +63,14 @@ public struct UniqueIdentifier: Sendable {
     }
 }
 
-extension UniqueIdentifier: Hashable {}
+extension UniqueIdentifier: Hashable {
+    @inlinable public static func == (left: UniqueIdentifier, right: UniqueIdentifier) -> Bool {
+        left.high == right.high && left.low == right.low
+    }
+}
 
 extension UniqueIdentifier: Comparable {
-    public static func < (left: UniqueIdentifier, right: UniqueIdentifier) -> Bool {
+    @inlinable public static func < (left: UniqueIdentifier, right: UniqueIdentifier) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }

@@ -8,8 +8,8 @@ import TandemIdentity
 
 extension EnvelopeHead {
     /// Reads the head of a frame; nil if its payload is not plain or not right.
-    package init?(plain frame: Frame) {
-        guard let head = frame.payload.withBytes({ EnvelopeHead(plain: $0) }) else { return nil }
+    package init?(plain frame: borrowing Frame) {
+        guard let head = frame.withPayload({ EnvelopeHead(plain: $0) }) else { return nil }
         self = head
     }
 

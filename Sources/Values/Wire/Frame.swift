@@ -2,21 +2,26 @@
 // leaves in one write and a forwarded frame leaves as the bytes it came in: a slice of the block they were read into.
 // It knows nothing of what is inside.
 
-package import TandemBytes
+public import TandemBytes
 
 /// A frame: its four header bytes and its payload.
-package struct Frame: Sendable, Equatable {
+@usableFromInline package struct Frame: Sendable, Equatable {
     /// The length of the header in bytes.
-    package static let headerCount = 4
+    @inlinable package static var headerCount: Int { 4 }
 
     /// Header and payload, as they travel.
-    package let bytes: ByteSlice
+    @usableFromInline package let bytes: ByteSlice
 
     /// The payload alone, in the same block.
-    package var payload: ByteSlice { bytes.dropFirst(Self.headerCount) }
+    @inlinable package var payload: ByteSlice { bytes.dropFirst(Self.headerCount) }
+
+    /// Lends the payload's bytes.
+    @inlinable package func withPayload<Result>(_ body: (RawSpan) -> Result) -> Result {
+        bytes.withBytes { body($0.extracting(droppingFirst: Self.headerCount)) }
+    }
 
     /// Header and payload together, in bytes.
-    package var count: Int { bytes.count }
+    @inlinable package var count: Int { bytes.count }
 
     /// The frame of this payload, which is copied.
     /// - Throws: ``WireError/frameLength(_:limit:)`` if the payload is empty or larger than `limit` bytes.
@@ -40,5 +45,5 @@ package struct Frame: Sendable, Equatable {
     }
 
     /// A frame whose header the decoder has checked.
-    init(checkedBytes: ByteSlice) { bytes = checkedBytes }
+    @inlinable init(checkedBytes: ByteSlice) { bytes = checkedBytes }
 }

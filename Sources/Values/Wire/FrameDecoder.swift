@@ -3,10 +3,10 @@
 // It never keeps room for what a header claims before an eighth of it is there, and refuses a wrong length as soon as the
 // header is. There is no way on after an error: a stream without its frame borders means nothing.
 
-package import TandemBytes
+public import TandemBytes
 
 /// A resumable cutter of frames.
-package struct FrameDecoder: Sendable {
+@usableFromInline package struct FrameDecoder: Sendable {
     /// The largest payload accepted from now on, in bytes.
     package var limit: Int {
         get { Int(largest) }
@@ -16,7 +16,7 @@ package struct FrameDecoder: Sendable {
     private var largest: UInt32
 
     /// Received and not given out; nil instead of an empty slice, which would hold its block.
-    private(set) var rest: ByteSlice?
+    @usableFromInline private(set) var rest: ByteSlice?
     /// How many bytes behind the rest, in its block, belong to this decoder too.
     private(set) var reserved: Int {
         get { Int(reservedCount) }
@@ -28,7 +28,7 @@ package struct FrameDecoder: Sendable {
     package init(limit: Int) { largest = UInt32(clamping: limit) }
 
     /// Bytes received and not yet given out as a frame.
-    package var bufferedCount: Int { rest?.count ?? 0 }
+    @inlinable package var bufferedCount: Int { rest?.count ?? 0 }
 
     /// Adds received bytes. Only what neither begins a frame nor follows what is here in the same block is copied.
     package mutating func append(_ bytes: ByteSlice) {
@@ -52,14 +52,11 @@ package struct FrameDecoder: Sendable {
     /// The next whole frame; nil until more bytes are there.
     /// - Throws: ``WireError/frameLength(_:limit:)`` for a length of 0 or above the limit, at each call from then on.
     package mutating func next() throws(WireError) -> Frame? {
-        guard let rest, let count = try frameCount(rest), rest.count >= count else { return nil }
-        if rest.count > count {
-            self.rest = rest.dropFirst(count)
-        } else {
-            self.rest = nil
-            reserved = 0
-        }
-        return Frame(checkedBytes: rest.prefix(count))
+        let buffered = bufferedCount
+        guard let count = try frameCount(rest?.leadingUInt32), buffered >= count else { return nil }
+        if buffered > count { return (rest?.removeFirst(count)).map(Frame.init(checkedBytes:)) }
+        reserved = 0
+        return rest.take().map(Frame.init(checkedBytes:))
     }
 
     /// Takes out what is buffered, for another decoder to go on with.
@@ -69,8 +66,8 @@ package struct FrameDecoder: Sendable {
     }
 
     /// Header and payload of the first frame; nil while its header is not whole.
-    private func frameCount(_ rest: ByteSlice) throws(WireError) -> Int? {
-        guard let length = rest.leadingUInt32 else { return nil }
+    private func frameCount(_ length: UInt32?) throws(WireError) -> Int? {
+        guard let length else { return nil }
         guard length > 0, Int(length) <= limit else { throw .frameLength(length, limit: limit) }
         return Frame.headerCount + Int(length)
     }
@@ -103,7 +100,7 @@ extension FrameDecoder {
     /// their block, in a block of its own otherwise. Called when all that has come was cut.
     package mutating func reserve() {
         guard let rest, reserved == 0, rest.count >= Self.leastReserved else { return }
-        guard let total = try? frameCount(rest), rest.count < total else { return }
+        guard let total = try? frameCount(rest.leadingUInt32), rest.count < total else { return }
         let isMostlyHere = rest.count * Self.leastShare >= total
         guard isMostlyHere || rest.count > Self.mostMoved else { return }
         if isMostlyHere, rest.end == rest.block.filled, rest.block.room >= total - rest.count {

@@ -38,6 +38,8 @@ package enum Limits {
     /// The longest deadline of a caller as the wire counts it (LIM-8).
     package static let deadlineMilliseconds: Int64 = 600_000
     /// Deadline of a caller that names none (LIM-8).
+    package static let standardDeadlineMilliseconds: UInt32 = 30_000
+    /// The same as a duration.
     package static let standardDeadline = Duration.seconds(30)
     /// Silence after which a ping is sent (LIM-9): with ``heartbeatsUntilDead`` a black hole is seen within 15 s.
     package static let heartbeat = Duration.seconds(5)
