@@ -1,0 +1,113 @@
+// The queue of a stream against a plain list of bytes: whatever is appended, written in short writes and copied out of its
+// blocks meanwhile, the socket gets the bytes in their order, once.
+
+import Glibc
+import TandemBytes
+import TandemReactor
+import TandemTestSupport
+import Testing
+
+@testable import TandemTransport
+
+@Suite struct SendQueueTests {
+    private let lists = SliceLists()
+
+    /// Cuts blocks as a loop does: pieces that mostly follow each other.
+    private struct Source {
+        var generator: SeededGenerator
+        private var block = ByteBlock(capacity: 200_000)
+        private(set) var blocks: [ByteBlock] = []
+
+        init(seed: UInt64) {
+            generator = SeededGenerator(seed: seed)
+            blocks = [block]
+        }
+
+        mutating func piece() -> ByteSlice {
+            if Int.random(in: 0..<4, using: &generator) == 0 || block.room < 20_000 {
+                block = ByteBlock(capacity: 200_000)
+                blocks.append(block)
+            }
+            return block.append(ByteSlice(copying: generator.bytes(Int.random(in: 0...9_000, using: &generator))))
+        }
+    }
+
+    /// Two joined sockets with little room between them.
+    private final class Pair {
+        let near: CInt
+        let far: CInt
+
+        init() throws {
+            var ends: [CInt] = [0, 0]
+            try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            (near, far) = (ends[0], ends[1])
+            var room: CInt = 8192
+            setsockopt(near, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
+        }
+
+        deinit {
+            close(near)
+            close(far)
+        }
+    }
+
+    private func received(from descriptor: CInt) -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            guard count > 0 else { return all }
+            all += buffer[..<count]
+        }
+    }
+
+    @Test(arguments: 0..<40)
+    func whatIsQueuedLeavesInOrderAndOnce(seed: UInt64) throws {
+        let pair = try Pair()
+        var source = Source(seed: seed)
+        var queue = SendQueue()
+        var (expected, sent): ([UInt8], [UInt8]) = ([], [])
+        for _ in 0..<120 {
+            switch Int.random(in: 0..<8, using: &source.generator) {
+            case 0..<4:
+                let piece = source.piece()
+                queue.append(piece, lists)
+                expected += piece.copied()
+            case 4: if let block = source.blocks.randomElement(using: &source.generator) { queue.leave(block) }
+            case 5: sent += received(from: pair.far)
+            default: _ = try queue.write(to: pair.near, lists)
+            }
+            #expect(queue.byteCount <= expected.count - sent.count)
+        }
+        while !queue.isEmpty {
+            #expect(try queue.write(to: pair.near, lists) != .ended)
+            sent += received(from: pair.far)
+        }
+        #expect(sent + received(from: pair.far) == expected)
+    }
+
+    @Test func slicesThatFollowEachOtherAreOnePiece() {
+        let block = ByteBlock(capacity: 100)
+        var queue = SendQueue()
+        for _ in 0..<10 { queue.append(block.append(ByteSlice(copying: [1, 2, 3])), lists) }
+        var told = 0
+        queue.forEachBlock { _ in told += 1 }
+        #expect(queue.byteCount == 30 && told == 1)
+    }
+
+    @Test func aBlockThatWasLeftIsHeldNoMore() throws {
+        var queue = SendQueue()
+        weak var block: ByteBlock?
+        for pieces in 1...3 {
+            let left = ByteBlock(capacity: 100)
+            block = left
+            for _ in 0..<pieces {
+                queue.append(left.append(ByteSlice(copying: [1, 2, 3])), lists)
+                _ = left.append(ByteSlice(copying: [0]))
+            }
+            queue.leave(left)
+        }
+        #expect(block == nil)
+        #expect(queue.byteCount == 18)
+    }
+}
