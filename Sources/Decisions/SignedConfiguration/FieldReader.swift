@@ -14,9 +14,13 @@ struct FieldError: Error, Equatable {
 
 struct FieldReader {
     private let dictionary: PropertyListDictionary
-    private var known: Set<String> = []
+    /// Few, so that looking through them costs less than hashing them would.
+    private var known: [String] = []
 
-    init(_ dictionary: PropertyListDictionary) { self.dictionary = dictionary }
+    init(_ dictionary: PropertyListDictionary) {
+        self.dictionary = dictionary
+        known.reserveCapacity(24)
+    }
 
     mutating func required<Value>(
         _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
@@ -30,7 +34,7 @@ struct FieldReader {
     mutating func optional<Value>(
         _ field: String, _ expected: String, _ read: (PropertyListValue) -> Value?
     ) throws(FieldError) -> Value? {
-        known.insert(field)
+        known.append(field)
         guard let value = dictionary[field] else { return nil }
         guard let read = read(value) else { throw FieldError(field: field, problem: "is not \(expected)") }
         return read

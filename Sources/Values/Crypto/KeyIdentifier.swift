@@ -40,6 +40,13 @@ package struct KeyIdentifier: Sendable, Hashable {
     package var derivedIdentifier: UniqueIdentifier? { UniqueIdentifier.derived(fromDigest: bytes) }
 }
 
+extension KeyIdentifier {
+    /// All bytes at once: an array would hash each by itself.
+    package func hash(into hasher: inout Hasher) {
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
 extension KeyIdentifier: CustomStringConvertible {
     package var description: String { hexadecimal }
 }

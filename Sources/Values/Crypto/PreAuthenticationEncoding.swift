@@ -7,9 +7,13 @@ package enum PreAuthenticationEncoding {
     package static func bytes(type: String, body: [UInt8]) -> [UInt8] {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(body.count + type.utf8.count + 32)
-        encoded += "DSSEv1 \(type.utf8.count) ".utf8
+        encoded += "DSSEv1 ".utf8
+        encoded += String(type.utf8.count).utf8
+        encoded.append(UInt8(ascii: " "))
         encoded += type.utf8
-        encoded += " \(body.count) ".utf8
+        encoded.append(UInt8(ascii: " "))
+        encoded += String(body.count).utf8
+        encoded.append(UInt8(ascii: " "))
         encoded += body
         return encoded
     }

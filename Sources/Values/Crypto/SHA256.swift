@@ -20,7 +20,9 @@ package enum SHA256 {
 
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         output { result in
-            unsafe EVP_Digest(bytes.baseAddress, bytes.count, result, nil, EVP_sha256(), nil) == 1
+            DigestAlgorithm.sha256.withPointer {
+                unsafe EVP_Digest(bytes.baseAddress, bytes.count, result, nil, $0, nil) == 1
+            }
         }
     }
 
@@ -41,9 +43,11 @@ package enum HMACSHA256 {
         key.withBytes { key in
             unsafe message.withUnsafeBufferPointer { message in
                 SHA256.output { result in
-                    unsafe HMAC(
-                        EVP_sha256(), key.baseAddress, Int32(clamping: key.count), message.baseAddress, message.count,
-                        result, nil) != nil
+                    DigestAlgorithm.sha256.withPointer {
+                        unsafe HMAC(
+                            $0, key.baseAddress, Int32(clamping: key.count), message.baseAddress, message.count,
+                            result, nil) != nil
+                    }
                 }
             }
         }

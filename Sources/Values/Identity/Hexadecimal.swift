@@ -5,9 +5,18 @@
 public enum Hexadecimal {
     /// Two digits for each byte, lower case unless asked otherwise.
     public static func encode(_ bytes: some Sequence<UInt8>, upperCase: Bool = false) -> String {
-        let digits = Array((upperCase ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
-        let characters = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        var characters: [UInt8] = []
+        characters.reserveCapacity(2 * bytes.underestimatedCount)
+        for byte in bytes {
+            characters.append(character(of: byte >> 4, upperCase: upperCase))
+            characters.append(character(of: byte & 15, upperCase: upperCase))
+        }
         return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The digit of a number below 16.
+    static func character(of number: UInt8, upperCase: Bool) -> UInt8 {
+        (number < 10 ? UInt8(ascii: "0") : (upperCase ? UInt8(ascii: "A") : UInt8(ascii: "a")) - 10) + number
     }
 
     /// The bytes of hexadecimal text of either case; nil for an odd count or another character.

@@ -12,17 +12,20 @@ public enum PairedIdentifier: Sendable {
     /// Reads the typed text form, exactly as written by ``text``.
     /// - Throws: ``IdentifierError/paired(_:)`` for any other text, a vendor UUID in lower case included.
     public init(text: String) throws(IdentifierError) {
-        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .paired(text) }
-        let value = String(text[text.utf8.index(after: colon)...])
-        switch String(text[..<colon]) {
-        case "vendor":
-            guard let identifier = UniqueIdentifier(text: value), identifier.description == value else {
-                throw .paired(text)
-            }
+        if let value = Self.value(of: text, kind: "custom:") {
+            self = .custom(try CustomIdentifier(value))
+        } else if let value = Self.value(of: text, kind: "vendor:"), let identifier = UniqueIdentifier(text: value),
+            identifier.description.utf8.elementsEqual(value.utf8)
+        {
             self = .vendor(identifier)
-        case "custom": self = .custom(try CustomIdentifier(value))
-        default: throw .paired(text)
+        } else {
+            throw .paired(text)
         }
+    }
+
+    private static func value(of text: String, kind: String) -> String? {
+        guard text.utf8.starts(with: kind.utf8) else { return nil }
+        return String(decoding: text.utf8.dropFirst(kind.utf8.count), as: UTF8.self)
     }
 
     /// The typed text form.

@@ -18,9 +18,18 @@ public struct UniqueIdentifier: Sendable {
 
     /// The identifier with exactly these 16 bytes; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
+        self.init(bytes: Array(bytes))
+    }
+
+    /// The same for an array, which needs no generic code.
+    public init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
-        let fold = { (part: UInt64, byte: UInt8) in part << 8 | UInt64(byte) }
-        self.init(high: bytes.prefix(8).reduce(0, fold), low: bytes.dropFirst(8).reduce(0, fold))
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for index in 0..<8 {
+            high = high << 8 | UInt64(bytes[index])
+            low = low << 8 | UInt64(bytes[index + 8])
+        }
+        self.init(high: high, low: low)
     }
 
     /// The identifier written as 8-4-4-4-12 hexadecimal digits of either case; nil for anything else.
@@ -78,8 +87,13 @@ extension UniqueIdentifier: Comparable {
 extension UniqueIdentifier: CustomStringConvertible {
     /// 8-4-4-4-12 hexadecimal digits in upper case.
     public var description: String {
-        let digits = Array(Hexadecimal.encode(bytes, upperCase: true))
-        let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        return parts.map { String(digits[$0]) }.joined(separator: "-")
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (index, byte) in bytes.enumerated() {
+            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+            text.append(Hexadecimal.character(of: byte >> 4, upperCase: true))
+            text.append(Hexadecimal.character(of: byte & 15, upperCase: true))
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

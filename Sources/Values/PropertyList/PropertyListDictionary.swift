@@ -36,16 +36,12 @@ public struct PropertyListDictionary: Sendable {
     /// The value of a key, compared by Unicode scalars; nil if there is none. Setting nil removes the pair.
     public subscript(key: String) -> PropertyListValue? {
         get {
-            let place = position(of: key)
-            return isKey(key, at: place) ? self[place].value : nil
+            withPairs { pairs in
+                let (place, isThere) = Self.place(of: key, in: pairs)
+                return isThere ? pairs[place].value : nil
+            }
         }
-        set {
-            let place = position(of: key)
-            var pairs = Array(self)
-            if isKey(key, at: place) { pairs.remove(at: place) }
-            if let newValue { pairs.insert((key: key, value: newValue), at: place) }
-            self = PropertyListDictionary(sortedPairs: pairs)
-        }
+        set { self = replacing(key, newValue) }
     }
 
     /// Lends the pairs in their order, without a copy.
@@ -58,23 +54,45 @@ public struct PropertyListDictionary: Sendable {
     /// The keys in their order.
     public var keys: [String] { map(\.key) }
 
-    private func isKey(_ key: String, at place: Int) -> Bool {
-        place < count && self[place].key.utf8.elementsEqual(key.utf8)
+    /// A copy with this value of the key, or without the key.
+    private func replacing(_ key: String, _ value: PropertyListValue?) -> Self {
+        withPairs { pairs in
+            let (place, isThere) = Self.place(of: key, in: pairs)
+            return PropertyListDictionary(capacity: pairs.count + 1) { room in
+                for index in 0..<place { room.append(pairs[index]) }
+                if let value { room.append(PropertyListPair(key: key, value: value)) }
+                for index in (isThere ? place + 1 : place)..<pairs.count { room.append(pairs[index]) }
+            }
+        }
     }
 
-    /// The place of the first pair whose key is not before `key`.
-    private func position(of key: String) -> Int {
-        var low = 0
-        var high = count
+    /// The place of the first pair whose key is not before `key`, and whether it has that key.
+    private static func place(of key: String, in pairs: Span<PropertyListPair>) -> (place: Int, isThere: Bool) {
+        let key = key.utf8Span
+        let bytes = key.span
+        var (low, high) = (0, pairs.count)
         while low < high {
             let middle = (low + high) / 2
-            if Self.precedes(self[middle].key, key) { low = middle + 1 } else { high = middle }
+            let order = compare(pairs[middle].key, bytes)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
         }
-        return low
+        return (low, false)
+    }
+
+    /// Negative, zero or positive as `left` is before, equal to or after `right`.
+    private static func compare(_ left: String, _ right: Span<UInt8>) -> Int {
+        let text = left.utf8Span
+        let left = text.span
+        for index in 0..<Swift.min(left.count, right.count) where left[index] != right[index] {
+            return left[index] < right[index] ? -1 : 1
+        }
+        return left.count - right.count
     }
 
     static func precedes(_ left: String, _ right: String) -> Bool {
-        left.utf8.lexicographicallyPrecedes(right.utf8)
+        let right = right.utf8Span
+        return compare(left, right.span) < 0
     }
 }
 

@@ -33,9 +33,8 @@ extension Subcommand {
 private struct VerifyBench {
     /// As many as `openssl speed` verifies at once.
     private static let message = [UInt8](repeating: 0x5A, count: 36)
-    /// Values that bring a configuration near the 1 KiB that the targets are set for.
-    private static let values = PropertyListDictionary(
-        uniqueKeysWithValues: (0..<16).map { ("value\($0)", .string("a value of the user \(1000 + $0)")) })
+    /// What the targets are set for, in bytes.
+    private static let configurationCount = 1024
 
     let name: String
     let key: PublicKey
@@ -52,16 +51,28 @@ private struct VerifyBench {
         let application = try ApplicationIdentifier("org.example.bench")
         let target = try PairedIdentifier(text: "custom:bench")
         let now = Linux.wallTime
-        let payload = ConfigurationPayload(
+        var payload = ConfigurationPayload(
             application: application, role: .secondary, target: target, version: 1, transaction: .random(),
-            issued: now.seconds, values: Self.values)
-        configuration = try ConfigurationSigner.sign(payload, with: [ConfigurationPrivateKey(key)])
+            issued: now.seconds, values: [:])
+        configuration = try Self.signed(&payload, with: ConfigurationPrivateKey(key))
         let envelope = try UnverifiedEnvelope(configuration)
         signedBytes = PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload)
         signedSignature = envelope.signatures.first?.bytes ?? []
         context = VerificationContext(
             profile: .full, application: application, role: .secondary,
             anchor: ConfigurationAnchor(pem: key.publicKey.pem), target: target, device: nil, now: now)
+    }
+
+    /// A configuration with as many values as it takes to reach the size.
+    private static func signed(_ payload: inout ConfigurationPayload, with key: ConfigurationPrivateKey) throws
+        -> [UInt8]
+    {
+        while true {
+            let signed = try ConfigurationSigner.sign(payload, with: [key])
+            if signed.count >= configurationCount { return signed }
+            let number = payload.values.count
+            payload.values["value\(number)"] = .string("a value of the user \(1000 + number)")
+        }
     }
 
     func figures(_ rounds: Rounds) throws -> [Figure] {

@@ -59,7 +59,7 @@ extension ConfigurationPayload {
                 throw FieldError(field: "expires", problem: "is not within 400 days after 'iat'")
             }
         }
-        for (key, value) in values where !value.isScalarSetting {
+        if let key = values.firstKey(whereValue: { !$0.isScalarSetting }) {
             throw FieldError(field: "values.\(key)", problem: "is not a boolean, integer, real or string")
         }
     }
@@ -74,6 +74,16 @@ extension ConfigurationPayload {
         guard let values = value.arrayValue, (1...ConfigurationLimits.list).contains(values.count) else { return nil }
         let elements = values.compactMap(read)
         return Set(elements).count == values.count ? elements : nil
+    }
+}
+
+extension PropertyListDictionary {
+    /// The first key whose value is as asked; looks at the values where they lie.
+    fileprivate func firstKey(whereValue condition: (borrowing PropertyListValue) -> Bool) -> String? {
+        withPairs { pairs in
+            for index in pairs.indices where condition(pairs[index].value) { return pairs[index].key }
+            return nil
+        }
     }
 }
 
