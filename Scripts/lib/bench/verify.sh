@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Verifying beside `openssl speed`: the signature alone for each kind of key, and what the rest of a configuration's
-# verification costs. The programs take turns over five runs; medians.
+# verification costs. In each of five rounds ours runs before and after `openssl speed`, on the same core and by CPU time,
+# so that a machine that slows down slows both; the ratio is the median of the rounds' ratios.
 #
 #     verify.sh           a table
 #     verify.sh --json    one JSON object per figure and line
@@ -27,13 +28,20 @@ make_key rsa3072 -algorithm RSA -pkeyopt rsa_keygen_bits:3072
 
 results=$made/verify.results
 : >"$results"
+# Where the caller left a choice: the last core.
+pinned=(taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')")
+ours() { "${pinned[@]}" "$tandem" bench verify --json --key "$keys/$1.pem" | sed "s/^/$1 /" >>"$results"; }
+theirs() {
+    # The last number of its last line is verifications per second of CPU time.
+    "${pinned[@]}" openssl speed -seconds 1 "${1/p256/ecdsap256}" 2>/dev/null | awk -v name="$1" 'END {
+        printf "%s {\"codec\":\"openssl speed\",\"operation\":\"signature\",\"unit\":\"ns\",\"value\":%.1f}\n", name, 1e9 / $NF
+    }' >>"$results"
+}
 for ((run = 0; run < runs; run++)); do
     for name in ed25519 p256 rsa2048 rsa3072; do
-        "$tandem" bench verify --json --key "$keys/$name.pem" | sed "s/^/$name /" >>"$results"
-        # The last number of its last line is verifications per second.
-        openssl speed -seconds 1 "${name/p256/ecdsap256}" 2>/dev/null | awk -v name="$name" 'END {
-            printf "%s {\"codec\":\"openssl speed\",\"operation\":\"signature\",\"unit\":\"ns\",\"value\":%.1f}\n", name, 1e9 / $NF
-        }' >>"$results"
+        ours "$name"
+        theirs "$name"
+        ours "$name"
     done
 done
 python3 "$here/ratios.py" verify "$results" "$@"
