@@ -10,6 +10,9 @@ package final class DirectoryLock: Sendable {
     /// The name of the lock's file, which stays.
     package static var fileName: String { "lock" }
 
+    /// More than the longest process number has.
+    private static var lineCount: Int { 12 }
+
     private let file: OwnedDescriptor
 
     init(directory: CInt, path: String) throws(FileError) {
@@ -19,9 +22,10 @@ package final class DirectoryLock: Sendable {
         let result = tandem_lock(opened)
         guard result != -EWOULDBLOCK else { throw .inUse(path: path, process: Self.holder(place)) }
         try place.check(result, "flock")
-        try place.check(tandem_file_truncate(opened), "ftruncate")
-        let number = Array("\(tandem_process_current())\n".utf8)
-        let written = number.withUnsafeBytes { tandem_write(opened, $0.baseAddress, $0.count) }
+        // Always as long, so that it covers what was there: cutting a file costs a start a millisecond.
+        var line = Array("\(tandem_process_current())\n".utf8)
+        line += Array(repeating: UInt8(ascii: " "), count: max(0, Self.lineCount - line.count))
+        let written = line.withUnsafeBytes { tandem_write(opened, $0.baseAddress, $0.count) }
         try place.check(CInt(clamping: written), "write")
     }
 

@@ -85,8 +85,6 @@ int tandem_file_set_owner(int descriptor, uint32_t owner, uint32_t group) {
     return (int)TANDEM_RETRY(fchown(descriptor, (uid_t)owner, (gid_t)group));
 }
 
-int tandem_file_truncate(int descriptor) { return (int)TANDEM_RETRY(ftruncate(descriptor, 0)); }
-
 // Not retried: after a failed fsync the kernel may have dropped what was to be written.
 int tandem_file_synchronise(int descriptor) { return (int)tandem_result(fsync(descriptor)); }
 

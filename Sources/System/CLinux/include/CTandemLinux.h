@@ -99,7 +99,6 @@ int tandem_file_status(int descriptor, struct tandem_status *status);
 int tandem_file_status_named(int directory, const char *name, struct tandem_status *status);
 int tandem_file_set_mode(int descriptor, uint32_t mode);
 int tandem_file_set_owner(int descriptor, uint32_t owner, uint32_t group);
-int tandem_file_truncate(int descriptor);
 int tandem_file_synchronise(int descriptor);
 int tandem_file_rename(int directory, const char *from, const char *to);
 int tandem_file_remove(int directory, const char *name);
