@@ -145,6 +145,17 @@ measure_start() {
         # The state is there from the first round on: a daemon starts anew more often than for the first time.
         served daemon tandem "$socket" "$tandem" primary --state "$place/state" --local "$socket" --log error
         served simulator tandem "$place/start/primary.sock" "$tandem" simulate --local "$place/start" --log error
+        # What a start takes on this machine at all, and what others need.
+        served floor bare "$socket" "$made/floor" "$socket" "$place/start.counterpart"
+        if command -v redis-server >/dev/null; then
+            served redis-server redis "$socket" "$(command -v redis-server)" --port 0 --unixsocket "$socket" \
+                --dir "$place" --save '' --appendonly no
+        fi
+        if command -v mosquitto >/dev/null; then
+            printf '%s\n' "listener 0 $socket" 'allow_anonymous true' 'persistence false' 'log_type error' \
+                'user root' >"$place/start.conf"
+            served mosquitto mqtt "$socket" "$(command -v mosquitto)" -c "$place/start.conf"
+        fi
     done
 }
 

@@ -98,7 +98,9 @@ def idle_rows(runs):
 
 
 def start_rows(runs):
-    for relay, bounds in [("daemon", (12, 13)), ("simulator", (None, None))]:
+    bounds_of = {"daemon": (12, 13)}
+    for relay in dict.fromkeys(relay for case, _, relay in runs if case == "start"):
+        bounds = bounds_of.get(relay, (None, None))
         metrics = [("served", "cold start to first served", "ms"), ("resident", "memory at rest", "MiB")]
         for (metric, what, unit), bound in zip(metrics, bounds):
             if values := column(runs, "start", 0, relay, metric):
