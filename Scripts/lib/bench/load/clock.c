@@ -57,14 +57,25 @@ void printSince(struct meter begun, unsigned long units) {
         printf(", \"%s\": %.4f", names[i], (double)(end.counts[i] - begun.counts[i]) * each);
 }
 
-long residentBytes(int process) {
+static void readMemory(int process, long *resident, long *ofFiles) {
     char path[64];
-    long all, resident = 0;
+    long all;
     snprintf(path, sizeof path, "/proc/%d/statm", process);
     FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2) die("%s cannot be read", path);
+    if (!file || fscanf(file, "%ld %ld %ld", &all, resident, ofFiles) != 3) die("%s cannot be read", path);
     fclose(file);
+}
+
+long residentBytes(int process) {
+    long resident, ofFiles;
+    readMemory(process, &resident, &ofFiles);
     return resident * sysconf(_SC_PAGESIZE);
+}
+
+long ownBytes(int process) {
+    long resident, ofFiles;
+    readMemory(process, &resident, &ofFiles);
+    return (resident - ofFiles) * sysconf(_SC_PAGESIZE);
 }
 
 void recordSample(double time) {

@@ -52,10 +52,11 @@ static void runIdle(const struct protocol *protocol) {
     enter(protocol, IDLER, 0, options.at);
     enter(protocol, IDLER, 0, options.counterpart);
     pauseFor(0.2);
-    long before = residentBytes(options.relay);
+    // Its own memory: pages of code are shared, and come and go as it runs.
+    long before = ownBytes(options.relay);
     for (unsigned i = 0; i < options.connections; i++) enter(protocol, IDLER, 0, i % 2 ? options.counterpart : options.at);
     pauseFor(0.5);
-    double each = (double)(residentBytes(options.relay) - before) / options.connections;
+    double each = (double)(ownBytes(options.relay) - before) / options.connections;
     printf("{\"connections\": %u, \"bytes\": %.0f}\n", options.connections, each);
     fflush(stdout);
     for (;;) pause();

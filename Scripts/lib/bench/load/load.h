@@ -89,6 +89,7 @@ double now(void);  // seconds, monotonic
 struct meter readMeter(void);
 void printSince(struct meter, unsigned long units);  // as members of a JSON object, for each unit
 long residentBytes(int process);
+long ownBytes(int process);  // without the pages of files, which are shared, and come and go
 void recordSample(double seconds);
 double percentile(double share);       // of the samples; seconds
 
