@@ -9,6 +9,28 @@ package struct TimerToken: Hashable, Sendable {
     let serial: UInt64
 }
 
+/// Room for the token of a timer that may be running. As small as the token: an optional one takes twice as much.
+package struct PendingTimer: Sendable {
+    /// Schedulers count from 1.
+    private var serial: UInt64 = 0
+
+    package init() {}
+
+    package var isSet: Bool { serial != 0 }
+
+    /// Nil while no timer is running.
+    package var token: TimerToken? {
+        get { isSet ? TimerToken(serial: serial) : nil }
+        set { serial = newValue?.serial ?? 0 }
+    }
+
+    /// Cancels the timer, if one is running.
+    package mutating func cancel(on scheduler: any Scheduler) {
+        if let token { scheduler.cancel(token) }
+        token = nil
+    }
+}
+
 /// Takes part in the end of a turn, such as a stream that has collected writes.
 package protocol TurnParticipant: AnyObject {
     /// Called once for each `atEndOfTurn` before: after all events of the turn, or after as many as fill the loop's memory.

@@ -8,7 +8,7 @@ internal import TandemWire
 
 extension FrameChannel: TurnParticipant {
     func startFilter() {
-        filtering { filter throws(StreamFilterError) in try filter.start() }
+        step { filter throws(StreamFilterError) in try filter.start() }
         sendOutput()
     }
 
@@ -21,7 +21,7 @@ extension FrameChannel: TurnParticipant {
     /// One step of reading; whether another may bring more.
     private func readOnce() -> Bool {
         var progress = StreamFilterProgress.needsMore
-        filtering { filter throws(StreamFilterError) in
+        step { filter throws(StreamFilterError) in
             progress = try filter.read { block in decoder.place(before: block) }
         }
         // Before anyone else is called, whose filter may share the memory that this is in.
@@ -38,7 +38,7 @@ extension FrameChannel: TurnParticipant {
     }
 
     private func filterOpened() {
-        if !unfiltered.isEmpty { scheduleFilterFlush() }
+        if let filtering, filtering.queuedBytes > 0 { scheduleFlush(of: filtering) }
         opened()
     }
 
@@ -62,14 +62,14 @@ extension FrameChannel: TurnParticipant {
         return decoder.bufferedCount > 0 ? .truncatedFrame : .closedByPeer
     }
 
-    func scheduleFilterFlush() {
-        guard !isFilterFlushDue else { return }
-        isFilterFlushDue = true
+    func scheduleFlush(of filtering: Filtering) {
+        guard !filtering.isFlushDue else { return }
+        filtering.isFlushDue = true
         scheduler.atEndOfTurn(self)
     }
 
     package func turnDidEnd() {
-        isFilterFlushDue = false
+        filtering?.isFlushDue = false
         guard phase != .closed else { return }
         flushFilter()
     }
@@ -83,18 +83,12 @@ extension FrameChannel: TurnParticipant {
     }
 
     private func flushFilter() {
-        guard filter?.isEstablished == true, !unfiltered.isEmpty else { return }
-        var frames = unfiltered
-        unfiltered = []
-        unfilteredBytes = 0
-        filtering { filter throws(StreamFilterError) in try filter.write(frames) }
+        guard let filtering, filtering.filter.isEstablished, filtering.queuedBytes > 0 else { return }
+        let frames = filtering.takeAll()
+        step { filter throws(StreamFilterError) in try filter.write(frames) }
         sendOutput()
-        // A busy channel keeps its slots; the first quiet turn gives them back.
-        frames.removeAll(keepingCapacity: frames.count * 4 >= frames.capacity || frames.capacity <= Self.slotsKept)
-        if unfiltered.isEmpty { unfiltered = frames }
+        filtering.giveBack(frames)
     }
-
-    private static var slotsKept: Int { 8 }
 
     /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
     private func sendOutput() {
@@ -102,7 +96,7 @@ extension FrameChannel: TurnParticipant {
         filter?.takeOutput { stream.send(isBehind ? ByteSlice(copying: $0.copied()) : $0) }
     }
 
-    private func filtering(_ step: (any StreamFilter) throws(StreamFilterError) -> Void) {
+    private func step(_ step: (any StreamFilter) throws(StreamFilterError) -> Void) {
         guard let filter, phase != .closed else { return }
         do throws(StreamFilterError) {
             try step(filter)

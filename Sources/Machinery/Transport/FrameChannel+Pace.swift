@@ -9,16 +9,16 @@ internal import TandemWire
 extension FrameChannel {
     /// Sets the timer if an unfinished frame is here and none runs.
     func watchPace() {
-        guard phase != .closed, paceTimer == nil, let deadline = pace.deadline else { return }
+        guard phase != .closed, !paceTimer.isSet, let deadline = pace.deadline else { return }
         setPaceTimer(at: deadline)
     }
 
     private func setPaceTimer(at deadline: MonotonicTime) {
-        paceTimer = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace() }
+        paceTimer.token = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace() }
     }
 
     private func judgePace() {
-        paceTimer = nil
+        paceTimer.token = nil
         guard phase != .closed, !isReadingPaused else { return }
         switch pace.judge(now: scheduler.now) {
         case .idle: break
@@ -29,7 +29,7 @@ extension FrameChannel {
 
     /// Closes a peer that says nothing whole in time (LIM-4).
     func watchForFirstFrame(within time: Duration) {
-        firstFrameTimer = scheduler.schedule(after: time) { [self] in
+        firstFrameTimer.token = scheduler.schedule(after: time) { [self] in
             refuse(Refusal(.tooSlow, "nothing whole came in time"), .frameTooSlow)
         }
     }

@@ -31,20 +31,17 @@ package final class FrameChannel {
     package var delegate: (any FrameChannelDelegate)?
     package let stream: any ByteStream
     let scheduler: any Scheduler
-    let filter: (any StreamFilter)?
+    /// Nil without a filter.
+    let filtering: Filtering?
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) var decoder: FrameDecoder
     // What is smaller than a word follows what ends in the middle of one: an idle channel is to be small.
     @exclusivity(unchecked) var pace: FramePace
     private var isDelivering = false
-    var paceTimer: TimerToken?
-    var phase = Phase.idle
     private(set) var isReadingPaused = false
-    var isFilterFlushDue = false
-    var firstFrameTimer: TimerToken?
-    /// Frames for the filter: they go through it together at the end of the turn, as few large records.
-    var unfiltered: [ByteSlice] = []
-    @exclusivity(unchecked) var unfilteredBytes = 0
+    var phase = Phase.idle
+    var paceTimer = PendingTimer()
+    var firstFrameTimer = PendingTimer()
 
     /// A channel over a stream that has not started.
     package init(
@@ -53,10 +50,12 @@ package final class FrameChannel {
     ) {
         self.stream = stream
         self.scheduler = scheduler
-        self.filter = filter
+        filtering = filter.map(Filtering.init)
         decoder = FrameDecoder(limit: options.limit)
         pace = FramePace(options)
     }
+
+    var filter: (any StreamFilter)? { filtering?.filter }
 
     private var options: FrameChannelOptions { pace.options }
 
@@ -69,7 +68,7 @@ package final class FrameChannel {
     }
 
     /// The bytes of accepted frames that the system has not taken yet.
-    package var queuedBytes: Int { stream.queuedBytes + unfilteredBytes }
+    package var queuedBytes: Int { stream.queuedBytes + (filtering?.queuedBytes ?? 0) }
 
     /// Whether a sender should wait for `channelDidDrain`.
     package var isCongested: Bool { stream.isCongested }
@@ -81,7 +80,7 @@ package final class FrameChannel {
         stream.delegate = self
         stream.start()
         if let time = options.firstFrameTime { watchForFirstFrame(within: time) }
-        if filter == nil { opened() } else { startFilter() }
+        if filtering == nil { opened() } else { startFilter() }
     }
 
     /// Queues a frame; it leaves at the end of the turn. A peer with more than the quota waiting is closed.
@@ -105,10 +104,9 @@ package final class FrameChannel {
     }
 
     private func put(_ bytes: ByteSlice) {
-        guard filter != nil else { return stream.send(bytes) }
-        unfiltered.append(bytes)
-        unfilteredBytes += bytes.count
-        scheduleFilterFlush()
+        guard let filtering else { return stream.send(bytes) }
+        filtering.append(bytes)
+        scheduleFlush(of: filtering)
     }
 
     /// Delivers no more frames, and reads no more, until `resumeReading`.
@@ -184,14 +182,11 @@ package final class FrameChannel {
         closeAfterFlush(reason)
     }
 
-    private func cancelFirst(_ timer: TimerToken) {
-        scheduler.cancel(timer)
-        firstFrameTimer = nil
-    }
+    private func cancelFirst() { firstFrameTimer.cancel(on: scheduler) }
 
     private func received(_ frame: Frame) {
         pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
-        if let firstFrameTimer { cancelFirst(firstFrameTimer) }
+        if firstFrameTimer.isSet { cancelFirst() }
         delegate?.channel(self, didReceive: frame)
     }
 }
@@ -203,7 +198,7 @@ extension FrameChannel: ByteStreamDelegate {
     }
 
     package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? {
-        filter == nil ? decoder.place(before: block) : nil
+        filtering == nil ? decoder.place(before: block) : nil
     }
 
     package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) { decoder.leave(block) }
@@ -214,7 +209,8 @@ extension FrameChannel: ByteStreamDelegate {
 
     package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
         phase = .closed
-        for timer in [paceTimer, firstFrameTimer] { if let timer { scheduler.cancel(timer) } }
+        paceTimer.cancel(on: scheduler)
+        firstFrameTimer.cancel(on: scheduler)
         let delegate = delegate
         self.delegate = nil
         delegate?.channel(self, didCloseWith: reason == .closedByPeer ? ended() : reason)

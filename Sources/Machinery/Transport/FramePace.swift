@@ -15,10 +15,22 @@ struct FramePace {
     }
 
     let options: FrameChannelOptions
-    private var gain = 0
-    private var windowStart: MonotonicTime?
+    /// When the window began, in nanoseconds; the end of time while no frame is unfinished.
+    private var start = UInt64.max
+    /// At most as much as is asked for counts.
+    private var counted: UInt32 = 0
 
     init(_ options: FrameChannelOptions) { self.options = options }
+
+    private var windowStart: MonotonicTime? {
+        get { start == .max ? nil : MonotonicTime(nanoseconds: start) }
+        set { start = newValue?.nanoseconds ?? .max }
+    }
+
+    private var gain: Int {
+        get { Int(counted) }
+        set { counted = UInt32(clamping: newValue) }
+    }
 
     /// When an unfinished frame is to be judged; nil if there is none.
     var deadline: MonotonicTime? { windowStart.map { $0 + options.headerTime } }

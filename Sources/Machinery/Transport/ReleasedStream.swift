@@ -36,7 +36,8 @@ extension FrameChannel {
     package func release() -> ReleasedStream? {
         guard phase == .open, filter == nil, let descriptor = stream.release() else { return nil }
         phase = .closed
-        for timer in [paceTimer, firstFrameTimer] { if let timer { scheduler.cancel(timer) } }
+        paceTimer.cancel(on: scheduler)
+        firstFrameTimer.cancel(on: scheduler)
         delegate = nil
         return ReleasedStream(descriptor, peer: peer, unread: decoder.takeBuffered())
     }

@@ -9,41 +9,41 @@ extension HostAppConnection {
     /// Requests that one connection may have open (LIM-18): a person's or a script's, never a flood.
     private static var openControlLimit: Int { 64 }
 
-    func control(_ envelope: Envelope) {
+    func control(_ envelope: Envelope, _ open: OpenControls) {
         guard envelope.kind != .ping else { return pong(envelope) }
         guard envelope.kind != .bye else { return finish() }
         guard envelope.kind == .control, let id = envelope.id, let command = envelope.command else {
             return unexpected(envelope, "on a control connection")
         }
-        guard !openControls.contains(id) else {
+        guard !open.identifiers.contains(id) else {
             return refuse(.unexpected, "a control request with this identifier is open")
         }
         let isPrivileged = credentials.user == 0 || credentials.user == endpoint.options.daemonUser
-        if let failure = obstacle(command, isPrivileged) { return answer(id, command, failure) }
+        if let failure = obstacle(command, isPrivileged, open) { return answer(id, command, failure) }
         guard let body = try? envelope.dictionaryBody() else {
             return answer(id, command, .failed(.badRequest, text: "'body' is not a property list"))
         }
         let request = ControlRequest(command: command, body: body, caller: credentials, isPrivileged: isPrivileged)
-        ask(request, id)
+        ask(request, id, open)
     }
 
-    private func obstacle(_ command: String, _ isPrivileged: Bool) -> ControlAnswer? {
+    private func obstacle(_ command: String, _ isPrivileged: Bool, _ open: OpenControls) -> ControlAnswer? {
         if !isPrivileged, command != "status" {
             return .failed(.notAllowed, text: "only the daemon's own user and root may use this command")
         }
-        guard openControls.count < Self.openControlLimit else {
+        guard open.identifiers.count < Self.openControlLimit else {
             return .failed(.full, text: "\(Self.openControlLimit) requests are open on this connection")
         }
         return nil
     }
 
-    private func ask(_ request: ControlRequest, _ id: UniqueIdentifier) {
+    private func ask(_ request: ControlRequest, _ id: UniqueIdentifier, _ open: OpenControls) {
         guard let responder = endpoint.controlResponder else {
             return answer(id, request.command, .failed(.unknownCommand, text: "there are no commands here"))
         }
-        openControls.insert(id)
+        open.identifiers.insert(id)
         responder.respond(to: request) { [weak self] answer in
-            guard let self, openControls.remove(id) != nil else { return }
+            guard let self, open.identifiers.remove(id) != nil else { return }
             self.answer(id, request.command, answer)
         }
     }

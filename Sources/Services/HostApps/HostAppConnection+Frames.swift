@@ -11,9 +11,9 @@ extension HostAppConnection {
     func receive(_ frame: Frame, _ envelope: Envelope) throws(WireError) {
         switch phase {
         case .opening: try greet(envelope)
-        case .greeted: try begin(envelope)
+        case .greeted(let capabilities): try begin(envelope, capabilities)
         case .registered, .receiving: if let port { take(frame, envelope, port) }
-        case .controlling: control(envelope)
+        case .controlling(let open): control(envelope, open)
         case .registering, .closing: break
         }
     }
@@ -31,20 +31,21 @@ extension HostAppConnection {
             return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
         }
         let common = Capability.allCases.filter(hello.capabilities.contains)
-        capabilities = common.count == Self.allCapabilities.count ? Self.allCapabilities : common
+        let capabilities = common.count == Self.allCapabilities.count ? Self.allCapabilities : common
         let answer = Hello(
             .chosen(version), capabilities: capabilities, software: endpoint.options.software,
             role: endpoint.options.role, device: endpoint.options.device)
-        phase = .greeted
+        phase = .greeted(capabilities)
         send(try Envelope(.hello).with(body: answer.body))
     }
 
-    private func begin(_ envelope: Envelope) throws(WireError) {
+    private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         switch envelope.kind {
-        case .register: try register(envelope)
+        case .register: try register(envelope, capabilities)
         case .control:
-            phase = .controlling
-            control(envelope)
+            let open = OpenControls()
+            phase = .controlling(open)
+            control(envelope, open)
         case .ping: pong(envelope)
         case .pong: break
         case .bye: finish()

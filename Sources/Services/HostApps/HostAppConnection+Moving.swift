@@ -19,18 +19,18 @@ extension HostAppConnection {
     // MARK: where it was accepted
 
     /// Leaves for the loop at a place as soon as the app is this user's and the answer to hello has been written.
-    func move(_ application: ConnectedApplication, to place: Int) {
+    func move(_ application: ConnectedApplication, _ capabilities: [Capability], to place: Int) {
         phase = .registering
         channel.pauseReading()
         endpoint.claim(application.app, by: credentials.user) { [self] refusal in
             guard case .registering = phase else { return }
             if let refusal { return refuse(refusal) }
             // The answer to hello leaves at the end of this turn at the latest, and before this.
-            endpoint.scheduler.atEndOfTurn { [self] in depart(application, to: place) }
+            endpoint.scheduler.atEndOfTurn { [self] in depart(application, capabilities, to: place) }
         }
     }
 
-    private func depart(_ application: ConnectedApplication, to place: Int) {
+    private func depart(_ application: ConnectedApplication, _ capabilities: [Capability], to place: Int) {
         guard case .registering = phase else { return }
         guard !endpoint.isStopping else { return refuse(.stopping, "this daemon is stopping") }
         // A client that has not read the answer to hello is not worth waiting for.
@@ -48,14 +48,13 @@ extension HostAppConnection {
     /// Registers a connection that was greeted on another loop.
     func arrive(_ moving: MovingConnection) {
         hasMoved = true
-        capabilities = moving.capabilities
         start()
         let application = moving.application
         if application.registration.receives {
             guard endpoint.receivers[application.app] == nil else { return refuse(alreadyReceiving(application.app)) }
             endpoint.receivers[application.app] = self
         }
-        enter(application)
+        enter(application, moving.capabilities)
         channel.goOn(with: moving.stream.unread)
     }
 }

@@ -11,12 +11,14 @@ import TandemTransport
 import TandemWire
 
 extension HostAppConnection {
-    func register(_ envelope: Envelope) throws(WireError) {
+    func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard let app = envelope.app else { throw .missingKey(.app, .register) }
-        register(app, try TandemSession.Registration(body: envelope.dictionaryBody()))
+        register(app, try TandemSession.Registration(body: envelope.dictionaryBody()), capabilities)
     }
 
-    private func register(_ app: ApplicationIdentifier, _ registration: TandemSession.Registration) {
+    private func register(
+        _ app: ApplicationIdentifier, _ registration: TandemSession.Registration, _ capabilities: [Capability]
+    ) {
         // Whose the app is comes first: nobody else learns whether it is connected.
         if let owner = endpoint.owner(of: app), owner != credentials.user {
             return refuse(.appOwned, "\(app) belongs to another user")
@@ -24,7 +26,7 @@ extension HostAppConnection {
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        if let place = endpoint.spread?.otherPlace(of: app) { return move(application, to: place) }
+        if let place = endpoint.spread?.otherPlace(of: app) { return move(application, capabilities, to: place) }
         if registration.receives {
             guard endpoint.receivers[app] == nil else { return refuse(alreadyReceiving(app)) }
             endpoint.receivers[app] = self
@@ -32,24 +34,24 @@ extension HostAppConnection {
         phase = .registering
         channel.pauseReading()
         // Not weakly: a weak reference would make each later use of the connection slower, and it completes in any case.
-        endpoint.claim(app, by: credentials.user) { [self] refusal in claimed(application, refusal) }
+        endpoint.claim(app, by: credentials.user) { [self] refusal in claimed(application, capabilities, refusal) }
     }
 
-    private func claimed(_ application: ConnectedApplication, _ refusal: Refusal?) {
+    private func claimed(_ application: ConnectedApplication, _ capabilities: [Capability], _ refusal: Refusal?) {
         guard case .registering = phase else { return endpoint.release(application.app, from: self) }
         channel.resumeReading()
         if let refusal {
             endpoint.release(application.app, from: self)
             return refuse(refusal)
         }
-        enter(application)
+        enter(application, capabilities)
     }
 
     func alreadyReceiving(_ app: ApplicationIdentifier) -> Refusal {
         Refusal(.alreadyReceiving, "another connection takes the messages of \(app)")
     }
 
-    func enter(_ application: ConnectedApplication) {
+    func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
         let (app, role) = (application.app, application.role)
         let registration = application.registration
         endpoint.relay.install(app, on: endpoint.side, identifier: registration.identifier)

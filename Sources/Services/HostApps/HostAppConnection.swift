@@ -16,32 +16,34 @@ final class HostAppConnection {
     enum Phase {
         /// Nothing but `hello`.
         case opening
-        /// `register` or `control` decides what the connection is.
-        case greeted
+        /// `register` or `control` decides what the connection is. What the client said that it can do matters until then.
+        case greeted([Capability])
         /// Its app's ownership is being stored; it is not read meanwhile.
         case registering
         /// It sends, and does not take its app's messages.
         case registered
         /// It takes its app's messages. Boxed: the others need no room for it.
         indirect case receiving(ConnectedApplication)
-        case controlling
+        case controlling(OpenControls)
         /// Refused or told to go; nothing more is read.
         case closing
     }
 
+    /// The control requests that wait for their answer.
+    final class OpenControls {
+        var identifiers: Set<UniqueIdentifier> = []
+    }
+
+    // Nothing weak may refer to this, nor anything be added lightly: thousands are idle, and each is to be small.
     let number: ConnectionNumber
-    let credentials: PeerCredentials
     let channel: FrameChannel
     let endpoint: LocalEndpoint
     var phase = Phase.opening
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
     var port: RelayPort?
-    var capabilities: [Capability] = []
-    /// Control requests that wait for their answer.
-    var openControls: Set<UniqueIdentifier> = []
+    let credentials: PeerCredentials
     /// It was accepted and greeted on another loop.
     var hasMoved = false
-    private(set) var acceptedBytes: UInt64 = 0
 
     init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {
         self.number = number
@@ -100,18 +102,13 @@ final class HostAppConnection {
 extension HostAppConnection: RelayEndpoint {
     var queuedBytes: Int { channel.queuedBytes }
     var isCongested: Bool { channel.isCongested }
-    /// Nobody asks for a host app's: its open requests fail as 7011 whether sent or not (SES-11).
-    var departedBytes: UInt64 { acceptedBytes }
+    // Nobody asks for a host app's: its open requests fail as 7011 whether sent or not (SES-11).
+    var acceptedBytes: UInt64 { 0 }
+    var departedBytes: UInt64 { 0 }
 
-    func send(_ frame: Frame) {
-        acceptedBytes += UInt64(frame.count)
-        channel.send(frame)
-    }
+    func send(_ frame: Frame) { channel.send(frame) }
 
-    func send(_ frame: AddressedFrame) {
-        acceptedBytes += UInt64(frame.count)
-        channel.send(frame)
-    }
+    func send(_ frame: AddressedFrame) { channel.send(frame) }
 
     /// It does not read: a refusal would only wait behind all the rest.
     func overflowed() { channel.close(.slowConsumer) }

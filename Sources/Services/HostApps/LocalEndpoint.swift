@@ -33,6 +33,8 @@ package final class LocalEndpoint {
     }
 
     private static let channelOptions = FrameChannelOptions(firstFrameTime: Limits.firstFrameTime)
+    /// For connections that another loop has greeted.
+    static let greetedOptions = FrameChannelOptions()
 
     /// What the limit of connections may be set to: descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
@@ -59,7 +61,7 @@ package final class LocalEndpoint {
     var movedCount = 0
     /// For connections from other loops: nobody counts them here, but of those that have ended few may linger.
     let lingering: ConnectionBudget
-    private var connections: [ConnectionNumber: HostAppConnection] = [:]
+    private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
     private(set) var isStopping = false
@@ -111,10 +113,10 @@ package final class LocalEndpoint {
         }
     }
 
-    func remember(_ connection: HostAppConnection) { connections[connection.number] = connection }
+    func remember(_ connection: HostAppConnection) { connections.insert(connection) }
 
     func forget(_ connection: HostAppConnection) {
-        connections[connection.number] = nil
+        connections.remove(connection.number)
         if connection.hasMoved { tellGone() }
     }
 
@@ -136,13 +138,13 @@ package final class LocalEndpoint {
         isStopping = true
         listener?.close()
         listener = nil
-        for connection in connections.values { connection.send(Envelope(.bye, name: RefusalName.stopping.rawValue)) }
+        for connection in connections.all { connection.send(Envelope(.bye, name: RefusalName.stopping.rawValue)) }
     }
 
     /// Ends all connections when what is queued for them has been written; `completion` once, when they are gone.
     package func close(completion: @escaping () -> Void) {
         whenClosed = completion
-        for connection in connections.values { connection.finish() }
+        for connection in connections.all { connection.finish() }
         tellClosed()
     }
 

@@ -21,7 +21,7 @@ package final class Relay {
     /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
     /// connection's for the rest.
     @exclusivity(unchecked) private var parties: [RelayPort?] = []
-    private(set) var ports: [ConnectionNumber: RelayPort] = [:]
+    private(set) var ports = ConnectionTable<RelayPort>()
     /// Every app that was ever installed, by its number in the ledger.
     private var apps: [ApplicationIdentifier] = []
     private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
@@ -65,13 +65,13 @@ package final class Relay {
 
     /// Keeps a port under both its numbers.
     func keep(_ port: RelayPort) {
-        ports[port.number] = port
+        ports.insert(port)
         if port.party.index == parties.count { parties.append(port) } else { parties[port.party.index] = port }
     }
 
     /// Removes a port; what it should have answered is returned, oldest first.
     func remove(_ port: RelayPort) -> [OpenRequest] {
-        ports[port.number] = nil
+        ports.remove(port.number)
         parties[port.party.index] = nil
         return ledger.left(port.party)
     }

@@ -1,14 +1,10 @@
 // What the relay needs of a connection, so that host apps' sockets, device links and test doubles plug in alike. The relay
 // never asks what kind of stream is below, and never writes bytes that are not a frame.
 
-package import TandemSession
 package import TandemWire
 
 /// One end of the forwarding path: a host app's connection or a device link. Confined to the relay's loop.
-package protocol RelayEndpoint: AnyObject {
-    /// Never used twice within one relay.
-    var number: ConnectionNumber { get }
-
+package protocol RelayEndpoint: NumberedConnection {
     /// The bytes accepted and not yet given to the system.
     var queuedBytes: Int { get }
 

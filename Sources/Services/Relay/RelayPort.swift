@@ -8,23 +8,29 @@ package import TandemSession
 package import TandemWire
 
 /// The relay's side of one attached connection.
-package final class RelayPort {
+package final class RelayPort: NumberedConnection {
     /// What the connection proved to be when it was attached (FRM-13).
     enum Source {
         case application(LocalApplication)
         case link(PairingEnd)
     }
 
+    /// What only a link needs to know: an object of its own, because links are few.
+    private final class LinkSource {
+        let end: PairingEnd
+        let side: Side
+
+        init(_ end: PairingEnd, _ side: Side) {
+            self.end = end
+            self.side = side
+        }
+    }
+
     package let endpoint: any RelayEndpoint
-    let side: Side
     /// The app whose connection this is; nil for a link.
     let application: LocalApplication?
-    /// The pairing whose link this is; nil for an app's connection.
-    private let end: PairingEnd?
-    /// Whether this is the connection that takes the app's messages.
-    let receives: Bool
-    private let takesMessages: Bool
-    private let takesData: Bool
+    /// What the link is of; nil for an app's connection.
+    private let link: LinkSource?
     /// Made when it is first needed: most connections never hold anybody back.
     var congestion: Congestion {
         if let ownCongestion { return ownCongestion }
@@ -33,20 +39,24 @@ package final class RelayPort {
         return made
     }
     private var ownCongestion: Congestion?
+    private let relay: Relay
+    // What is smaller than a word comes last: an idle connection is to be small.
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
+    /// Whether this is the connection that takes the app's messages.
+    let receives: Bool
+    private let takesMessages: Bool
+    private let takesData: Bool
     private(set) var isClosed = false
-    private let relay: Relay
 
     init(
         endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
         party: RequestParty, relay: Relay
     ) {
         self.endpoint = endpoint
-        self.side = side
         switch source {
-        case .application(let application): (self.application, end) = (application, nil)
-        case .link(let end): (application, self.end) = (nil, end)
+        case .application(let application): (self.application, link) = (application, nil)
+        case .link(let end): (application, link) = (nil, LinkSource(end, side))
         }
         self.receives = receives
         takesMessages = capabilities.contains(.message)
@@ -55,16 +65,17 @@ package final class RelayPort {
         self.relay = relay
     }
 
-    var number: ConnectionNumber { endpoint.number }
+    package var number: ConnectionNumber { endpoint.number }
 
     var isLink: Bool { application == nil }
 
-    var source: Source {
-        switch (application, end) {
-        case (let application?, _): .application(application)
-        case (_, let end?): .link(end)
-        default: preconditionFailure("a connection is an app's or a link")
-        }
+    var source: Source { if let application { .application(application) } else { .link(itsLink.end) } }
+
+    var side: Side { if let application { application.side } else { itsLink.side } }
+
+    private var itsLink: LinkSource {
+        guard let link else { preconditionFailure("a connection is an app's or a link") }
+        return link
     }
 
     /// Whether the other end agreed to get this kind of message (SES-3).
@@ -107,7 +118,7 @@ package final class RelayPort {
     private func takeFromLink(
         _ frame: Frame, _ passage: Passage, of application: LocalApplication?
     ) -> RefusalName? {
-        guard end?.known.pairing == passage.pairing else { return .notYours }
+        guard link?.end.known.pairing == passage.pairing else { return .notYours }
         switch passage.kind {
         case .message, .messageData: relay.forward(frame, passage, toLocal: application, from: self)
         case .reply, .failure: relay.answer(frame, passage, of: application, from: self)

@@ -13,8 +13,6 @@ public import TandemBytes
         set { largest = UInt32(clamping: newValue) }
     }
 
-    private var largest: UInt32
-
     /// Received and not given out; nil instead of an empty slice, which would hold its block.
     @usableFromInline private(set) var rest: ByteSlice?
     /// How many bytes behind the rest, in its block, belong to this decoder too.
@@ -23,6 +21,8 @@ public import TandemBytes
         set { reservedCount = UInt32(clamping: newValue) }
     }
 
+    // Behind the words: an idle decoder is to be small.
+    private var largest: UInt32
     private var reservedCount: UInt32 = 0
 
     package init(limit: Int) { largest = UInt32(clamping: limit) }

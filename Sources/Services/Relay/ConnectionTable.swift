@@ -1,0 +1,55 @@
+// Connections by their number, in one array. Numbers only rise, so that almost each new one goes to the end, and a pointer
+// is all that one takes: a hash table would take four times as much for each of thousands that are idle.
+
+package import TandemSession
+
+/// What a connection table holds.
+package protocol NumberedConnection: AnyObject {
+    /// Never used twice within one relay.
+    var number: ConnectionNumber { get }
+}
+
+/// Connections in the order of their numbers.
+package struct ConnectionTable<Connection: NumberedConnection> {
+    private var connections: [Connection] = []
+
+    package init() {}
+
+    package var count: Int { connections.count }
+
+    package var isEmpty: Bool { connections.isEmpty }
+
+    package var all: [Connection] { connections }
+
+    /// The connection of a number; nil for one that has left.
+    package subscript(number: ConnectionNumber) -> Connection? {
+        let place = place(of: number)
+        return isThere(number, at: place) ? connections[place] : nil
+    }
+
+    /// Adds a connection, whose number is new.
+    package mutating func insert(_ connection: Connection) {
+        connections.insert(connection, at: place(of: connection.number))
+    }
+
+    /// Removes the connection of a number; nothing if there is none.
+    package mutating func remove(_ number: ConnectionNumber) {
+        let place = place(of: number)
+        if isThere(number, at: place) { connections.remove(at: place) }
+    }
+
+    private func isThere(_ number: ConnectionNumber, at place: Int) -> Bool {
+        place < connections.count && connections[place].number == number
+    }
+
+    /// Where the number is, or would be.
+    private func place(of number: ConnectionNumber) -> Int {
+        guard let last = connections.last, last.number >= number else { return connections.count }
+        var (low, high) = (0, connections.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if connections[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
