@@ -43,8 +43,8 @@ final class HandOvers {
     }
 
     /// Whether this connection was given the hand-over with this identifier and has not answered it.
-    func isOpen(_ id: UniqueIdentifier?, to connection: ConnectionNumber) -> Bool {
-        guard !entries.isEmpty, let id else { return false }
+    func isOpen(_ id: UniqueIdentifier, to connection: ConnectionNumber) -> Bool {
+        guard !entries.isEmpty else { return false }
         return entries[id]?.connection == connection
     }
 

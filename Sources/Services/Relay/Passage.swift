@@ -18,11 +18,10 @@ struct Passage {
     /// By its case: `==` of a type from another room is a call through a table.
     var isReply: Bool { if case .reply = kind { true } else { false } }
 
-    init?(_ head: EnvelopeHead) {
-        guard let pairing = head.pairing, let id = head.id else { return nil }
+    init(_ head: EnvelopeHead) {
         kind = head.kind
-        self.pairing = pairing
-        self.id = id
+        pairing = head.pairing
+        id = head.id
         wantsReply = head.wantsReply
         deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
         bodyCount = head.body?.count ?? 0

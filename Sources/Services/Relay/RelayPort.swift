@@ -86,13 +86,12 @@ package final class RelayPort: NumberedConnection {
     ///   passed on has then been answered with `failure`.
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
-        guard let app = head.app else { return .envelope }
-        guard let passage = Passage(head) else { return .envelope }
+        let passage = Passage(head)
         if let application {
-            guard frame.withPayload({ application.isNamed($0.extracting(app)) }) else { return .notYours }
+            guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
             return take(frame, passage, of: application)
         }
-        return takeFromLink(frame, passage, of: frame.withPayload { side.names.find($0.extracting(app)) })
+        return takeFromLink(frame, passage, of: frame.withPayload { side.names.find($0.extracting(head.app)) })
     }
 
     /// The same for any valid frame, and from a link `application` too.

@@ -1,94 +1,95 @@
-// One pass over a plain payload: the keys, then the values, each where the one before ended. That proves the rules of
-// FRM-6 for this shape (contiguous, every object referenced, no container but the root), and the rules of FRM-8 to FRM-10
-// are checked on the way. Accepted here means accepted by `Envelope(reading:)` with the same fields; nil means that it is
-// asked. Nothing is allocated, and a body costs nothing.
+// One pass over a plain payload, along the keys and along the values at the same time, each object where the one before
+// ended and where the offset table says. That proves the rules of FRM-6 for this shape (contiguous, every object
+// referenced, no container but the root), and FRM-8 to FRM-10 are checked on the way. Accepted here means accepted by
+// `Envelope(reading:)` with the same fields; nil means that it is asked. Nothing is allocated, and a body costs nothing.
 
 import TandemBytes
 import TandemIdentity
 
 extension EnvelopeHead {
-    /// Reads the head of a frame; nil if its payload is not plain or not right.
+    /// Reads the head of a frame; nil if it is not plain, not right, or not of a kind that is forwarded.
     package init?(plain frame: borrowing Frame) {
         guard let head = frame.withPayload({ EnvelopeHead(plain: $0) }) else { return nil }
         self = head
     }
 
-    /// Reads the head of a frame's payload; nil if the payload is not plain or not right.
+    /// Reads the head of a frame's payload; nil if it is not plain, not right, or not of a kind that is forwarded.
     package init?(plain payload: RawSpan) {
         self.init()
-        guard let table = PlainTable(payload) else { return nil }
-        var keys = InlineArray<16, EnvelopeKey>(repeating: .kind)
-        guard let position = readKeys(&keys, table, payload) else { return nil }
-        guard readValues(keys, table, payload, from: position) else { return nil }
-        guard present.isSuperset(of: kind.requiredKeys), present.isSubset(of: kind.allowedKeys) else { return nil }
+        guard let frame = PlainFrame(payload), let keys = readPairs(frame, payload) else { return nil }
+        // A key that is there twice is one in the set.
+        guard keys.rawValue.nonzeroBitCount == frame.pairs, keys.isSuperset(of: kind.requiredKeys),
+            keys.isSubset(of: kind.allowedKeys)
+        else { return nil }
     }
 
-    /// The keys are the objects 1 to n in this order, each known and new.
+    /// Takes all values.
+    /// - Returns: their keys; nil if something is not plain or not right.
     @inline(__always)
-    private mutating func readKeys(
-        _ keys: inout InlineArray<16, EnvelopeKey>, _ table: PlainTable, _ payload: RawSpan
-    ) -> Int? {
-        var position = table.firstScalar
-        for index in 0..<table.pairs {
-            guard table.reference(index, in: payload) == index + 1,
-                table.offset(of: index + 1, in: payload) == position,
-                let scalar = PlainScalar(at: position, before: table.start, in: payload), scalar.kind == .ascii,
-                let word = payload.packedWord(at: scalar.content, count: scalar.count),
-                let key = EnvelopeKey(word), !present.contains(key)
+    private mutating func readPairs(_ frame: PlainFrame, _ payload: RawSpan) -> EnvelopeKeys? {
+        var keys = EnvelopeKeys()
+        var (keyEntry, valueEntry) = (frame.entry(of: 1), frame.entry(of: 1 + frame.pairs))
+        // Where the table says that the values begin; the walk proves that the keys end there.
+        let firstValue = frame.offset(at: valueEntry, in: payload)
+        var (key, value) = (frame.firstKey, firstValue)
+        for _ in 0..<frame.pairs {
+            // Below the table, what is read of a word, a number or an identifier cannot run past the payload.
+            guard key < value, value < frame.tableStart, frame.offset(at: keyEntry, in: payload) == key,
+                frame.offset(at: valueEntry, in: payload) == value
             else { return nil }
-            present.insert(key)
-            keys[index] = key
-            position = scalar.end
+            guard let taken = take(key, value, before: frame.tableStart, payload) else { return nil }
+            keys.formUnion(taken.key)
+            (key, value) = (taken.keyEnd, taken.end)
+            (keyEntry, valueEntry) = (keyEntry &+ frame.offsetSize, valueEntry &+ frame.offsetSize)
         }
-        return position
+        return key == firstValue && value == frame.tableStart ? keys : nil
     }
 
-    /// Each value is the next object or, shared, one that was met before.
+    /// Takes a pair. The keys that a forwarded frame may have begin with different letters.
     @inline(__always)
-    private mutating func readValues(
-        _ keys: InlineArray<16, EnvelopeKey>, _ table: PlainTable, _ payload: RawSpan, from first: Int
-    ) -> Bool {
-        var (position, next) = (first, table.pairs + 1)
-        for index in 0..<table.pairs {
-            let object = table.reference(table.pairs + index, in: payload)
-            guard 1...next ~= object, object < table.count else { return false }
-            let offset = table.offset(of: object, in: payload)
-            guard object < next || offset == position,
-                let scalar = PlainScalar(at: offset, before: table.start, in: payload),
-                take(scalar, under: keys[index], payload)
-            else { return false }
-            guard object == next else { continue }
-            (position, next) = (scalar.end, next + 1)
-        }
-        return next == table.count && position == table.start
-    }
-
-    @inline(__always)
-    private mutating func take(_ scalar: PlainScalar, under key: EnvelopeKey, _ payload: RawSpan) -> Bool {
-        switch key {
-        case .kind: return Self.set(&fields.kind, scalar.word(in: payload).flatMap(FrameKind.init))
-        case .app: return Self.set(&fields.app, scalar.application(in: payload))
-        case .pairing: return Self.set(&fields.pairing, scalar.identifier(in: payload))
-        case .id: return Self.set(&fields.id, scalar.identifier(in: payload))
-        case .channel: return Self.set(&fields.channel, scalar.word(in: payload).flatMap(Channel.init))
-        case .sequence: return Self.set(&fields.sequence, scalar.integer(from: 1, in: payload))
-        case .reply: return Self.set(&fields.reply, scalar.boolean(in: payload))
-        case .deadline: return Self.set(&fields.deadline, scalar.deadline(in: payload))
-        case .age: return Self.set(&fields.age, scalar.integer(from: 0, in: payload))
-        case .remaining: return Self.set(&fields.remaining, scalar.integer(from: 0, in: payload))
-        case .attempt: return Self.set(&fields.attempt, scalar.integer(from: 1, in: payload))
-        case .nonce: return scalar.identifier(in: payload) != nil
-        case .code: return scalar.kind == .integer
-        case .name, .command: return scalar.isText(in: payload)
-        case .sealing: return scalar.integer(from: 0, to: 0, in: payload) != nil
-        case .body: return Self.set(&fields.body, scalar.kind == .data ? scalar.place : nil)
+    private mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> Taken? {
+        switch payload.innerByte(at: key + 1) {
+        case UInt8(ascii: "a"):
+            Self.set(
+                &appPlace, payload.plainApplication(at: value, before: limit), payload.plainWord("app", at: key), .app)
+        case UInt8(ascii: "b"):
+            Self.set(&bodyPlace, payload.plainData(at: value, before: limit), payload.plainWord("body", at: key), .body)
+        case UInt8(ascii: "c"):
+            Self.pass(payload.plainInteger(at: value), payload.plainWord("code", at: key), .code)
+        case UInt8(ascii: "d"):
+            Self.set(&milliseconds, payload.plainDeadline(at: value), payload.plainWord("deadline", at: key), .deadline)
+        case UInt8(ascii: "i"):
+            Self.set(&id, payload.plainIdentifier(at: value), payload.plainWord("id", at: key), .id)
+        case UInt8(ascii: "k"):
+            Self.set(&kind, payload.plainKind(at: value), payload.plainWord("kind", at: key), .kind)
+        case UInt8(ascii: "n"):
+            Self.pass(payload.plainText(at: value, before: limit), payload.plainWord("name", at: key), .name)
+        case UInt8(ascii: "p"):
+            Self.set(&pairing, payload.plainIdentifier(at: value), payload.plainWord("pairing", at: key), .pairing)
+        case UInt8(ascii: "r"):
+            Self.set(&wantsReply, payload.plainBoolean(at: value), payload.plainWord("reply", at: key), .reply)
+        case UInt8(ascii: "s"):
+            Self.pass(payload.plainZero(at: value), payload.plainWord("sealing", at: key), .sealing)
+        default: nil
         }
     }
 
+    /// A key whose value is plain and right, and where both end.
+    private typealias Taken = (key: EnvelopeKeys, keyEnd: Int, end: Int)
+
     @inline(__always)
-    private static func set<Field>(_ field: inout Field, _ value: Field?) -> Bool {
-        guard let value else { return false }
-        field = value
-        return true
+    private static func set<Field>(
+        _ field: inout Field, _ plain: Plain<Field>?, _ keyEnd: Int?, _ key: EnvelopeKeys
+    ) -> Taken? {
+        guard let plain, let keyEnd else { return nil }
+        field = plain.value
+        return (key, keyEnd, plain.end)
+    }
+
+    /// What is checked and needed by nobody here.
+    @inline(__always)
+    private static func pass<Field>(_ plain: Plain<Field>?, _ keyEnd: Int?, _ key: EnvelopeKeys) -> Taken? {
+        guard let plain, let keyEnd else { return nil }
+        return (key, keyEnd, plain.end)
     }
 }

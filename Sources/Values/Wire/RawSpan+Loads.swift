@@ -5,26 +5,23 @@ extension RawSpan {
     @inline(__always)
     func byte(at offset: Int) -> UInt8 { unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
+    /// The eight bytes at `offset`, big-endian, for an offset that has 32 bytes or more behind it, as all have that lie
+    /// before a trailer: the check is then one comparison with a number that a loop keeps.
+    @inline(__always)
+    func innerWord(at offset: Int) -> UInt64 {
+        precondition(UInt(bitPattern: offset) < UInt(bitPattern: max(0, byteCount &- 31)), "a word is in the payload")
+        // It is: a negative offset is a large unsigned number, and eight are less than 32.
+        return unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+    }
+
+    /// The byte at such an offset.
+    @inline(__always)
+    func innerByte(at offset: Int) -> UInt8 { UInt8(truncatingIfNeeded: innerWord(at: offset) >> 56) }
+
     /// The eight bytes from `offset`, big-endian.
     @inline(__always)
     func word(at offset: Int) -> UInt64 {
         unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
-
-    /// The unsigned integer of 1, 2, 4 or 8 bytes at `offset`. Eight bytes must be there in any case.
-    @inline(__always)
-    func number(at offset: Int, size: Int) -> UInt64 {
-        word(at: offset) >> UInt64(truncatingIfNeeded: 64 - 8 * size)
-    }
-
-    /// The bytes at `offset` as a word of the protocol; nil if it has not 1 to 16, or ends in a NUL, which would make it
-    /// equal to a shorter one. Sixteen bytes must be there in any case.
-    @inline(__always)
-    func packedWord(at offset: Int, count: Int) -> PackedWord? {
-        guard 1...PackedWord.maximumCount ~= count, byte(at: offset + count - 1) != 0 else { return nil }
-        let unused = UInt64(truncatingIfNeeded: count > 8 ? 8 * (16 - count) : 8 * (8 - count))
-        guard count > 8 else { return PackedWord(head: (word(at: offset) >> unused) << unused, tail: 0) }
-        return PackedWord(head: word(at: offset), tail: (word(at: offset + 8) >> unused) << unused)
     }
 }
 

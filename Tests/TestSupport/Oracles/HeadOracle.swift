@@ -13,14 +13,12 @@ enum HeadOracle {
         guard let head = EnvelopeHead(plain: span.bytes) else { return nil }
         guard let reference else { return "read in place, though the protocol forbids it" }
         let pairs: [(String, PropertyListValue?)] = [
-            ("kind", .string(head.kind.rawValue)), ("pairing", head.pairing.map { .data($0.bytes) }),
-            ("id", head.id.map { .data($0.bytes) }), ("channel", head.channel.map { .string($0.rawValue) }),
-            ("sequence", head.sequence.map { PropertyListValue($0) }), ("reply", head.reply.map { .boolean($0) }),
-            ("deadline", head.deadline.map { PropertyListValue($0) }), ("age", head.age.map { .integer($0) }),
-            ("remaining", head.remaining.map { .integer($0) }), ("attempt", head.attempt.map { PropertyListValue($0) }),
-            ("app", head.app.map { .string(String(decoding: payload[$0], as: UTF8.self)) }),
+            ("kind", .string(head.kind.rawValue)), ("pairing", .data(head.pairing.bytes)), ("id", .data(head.id.bytes)),
+            ("app", .string(String(decoding: payload[head.app], as: UTF8.self))),
             ("body", head.body.map { .data(Array(payload[$0])) }),
+            ("deadline", head.deadline.map { PropertyListValue($0) }),
         ]
+        guard head.wantsReply == (reference["reply"] == true) else { return "reply in place is \(head.wantsReply)" }
         for (key, value) in pairs where reference[key] != value {
             return "\(key) in place is \(String(describing: value))"
         }

@@ -1,0 +1,140 @@
+// The values of a plain payload, read where they lie, with the types and ranges of FRM-8 and in the forms that writers
+// use; nil for anything else. The same rules as EnvelopeValue's, without the words for what is wrong. Each says where the
+// object ends; whoever walks the objects proves that the next one begins there, and that it begins before the table.
+
+import TandemIdentity
+
+/// A value and the offset of the byte behind its object.
+typealias Plain<Value> = (value: Value, end: Int)
+
+extension RawSpan {
+    @inline(__always)
+    func plainIdentifier(at offset: Int) -> Plain<UniqueIdentifier>? {
+        // Data, whose count is an integer of one byte, and that is 16.
+        guard innerWord(at: offset) >> 40 == 0x4F_10_10 else { return nil }
+        return (UniqueIdentifier(high: innerWord(at: offset + 3), low: innerWord(at: offset + 11)), offset + 19)
+    }
+
+    @inline(__always)
+    func plainBoolean(at offset: Int) -> Plain<Bool>? {
+        let marker = innerByte(at: offset)
+        return marker >> 1 == 0x08 >> 1 ? (marker & 1 == 1, offset + 1) : nil
+    }
+
+    @inline(__always)
+    func plainInteger(at offset: Int) -> Plain<Int64>? {
+        let head = innerWord(at: offset)
+        switch head >> 56 {
+        // Eight bytes are signed, fewer are not (FRM-6 f).
+        case 0x10: return (Int64((head << 8) >> 56), offset + 2)
+        case 0x11: return (Int64((head << 8) >> 48), offset + 3)
+        case 0x12: return (Int64((head << 8) >> 32), offset + 5)
+        case 0x13: return (Int64(bitPattern: innerWord(at: offset + 1)), offset + 9)
+        default: return nil
+        }
+    }
+
+    /// An integer of FRM-8's range for `deadline`.
+    @inline(__always)
+    func plainDeadline(at offset: Int) -> Plain<UInt32>? {
+        guard let (value, end) = plainInteger(at: offset), 1...Limits.deadlineMilliseconds ~= value else { return nil }
+        return (UInt32(truncatingIfNeeded: value), end)
+    }
+
+    /// The integer 0.
+    @inline(__always)
+    func plainZero(at offset: Int) -> Plain<Int64>? {
+        plainInteger(at: offset).flatMap { $0.value == 0 ? $0 : nil }
+    }
+
+    /// The kind of a frame that is forwarded.
+    @inline(__always)
+    func plainKind(at offset: Int) -> Plain<FrameKind>? {
+        if let end = plainWord("message", at: offset) { return (.message, end) }
+        if let end = plainWord("reply", at: offset) { return (.reply, end) }
+        if let end = plainWord("messageData", at: offset) { return (.messageData, end) }
+        return plainWord("failure", at: offset).map { (.failure, $0) }
+    }
+}
+
+// MARK: Data and text
+
+extension RawSpan {
+    /// Any data.
+    /// - Parameter limit: where the objects end; the content ends there at the latest.
+    @inline(__always)
+    func plainData(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+        plainContent(at: offset, type: 0x4, before: limit)?.plain
+    }
+
+    /// An application identifier.
+    @inline(__always)
+    func plainApplication(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+        guard let content = plainContent(at: offset, type: 0x5, before: limit),
+            1...ApplicationIdentifier.maximumLength ~= content.count, innerByte(at: content.start) != UInt8(ascii: "."),
+            allWords(in: content, { $0.areApplicationCharacters })
+        else { return nil }
+        return content.plain
+    }
+
+    /// Text of at most 256 ASCII characters: names have no more.
+    @inline(__always)
+    func plainText(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+        guard let content = plainContent(at: offset, type: 0x5, before: limit), content.count <= 256,
+            allWords(in: content, { $0.isASCII })
+        else { return nil }
+        return content.plain
+    }
+
+    /// Data or ASCII text: the four high bits of its marker, then its count (FRM-6 h).
+    @inline(__always)
+    private func plainContent(at offset: Int, type: UInt64, before limit: Int) -> PlainContent? {
+        let head = innerWord(at: offset)
+        guard head >> 60 == type else { return nil }
+        let low = head >> 56 & 0x0F
+        if low < 0x0F { return PlainContent(start: offset + 1, count: low, before: limit) }
+        switch head >> 48 & 0xFF {
+        case 0x10: return PlainContent(start: offset + 3, count: head >> 40 & 0xFF, before: limit)
+        case 0x11: return PlainContent(start: offset + 4, count: head >> 32 & 0xFFFF, before: limit)
+        case 0x12: return PlainContent(start: offset + 6, count: head >> 16 & 0xFFFF_FFFF, before: limit)
+        default: return nil
+        }
+    }
+
+    /// Whether a rule holds for the content, eight bytes at a time; behind its end stands the letter `a`.
+    @inline(__always)
+    private func allWords(in content: PlainContent, _ rule: (UInt64) -> Bool) -> Bool {
+        var place = content.start
+        while place + 8 <= content.end {
+            guard rule(innerWord(at: place)) else { return false }
+            place += 8
+        }
+        guard place < content.end else { return true }
+        let behind = UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* (content.end &- place))
+        return rule(innerWord(at: place) & ~behind | 0x6161_6161_6161_6161 & behind)
+    }
+}
+
+/// Where the content of data or text is.
+struct PlainContent {
+    let start: Int
+    let end: Int
+
+    /// nil if it does not end where the objects end, or before.
+    @inline(__always)
+    init?(start: Int, count: UInt64, before limit: Int) {
+        self.start = start
+        // Of four bytes at most: there is no overflow.
+        end = start &+ Int(truncatingIfNeeded: count)
+        guard end <= limit else { return nil }
+    }
+
+    @inline(__always)
+    var count: Int { end - start }
+
+    /// Exact, because ``PlainFrame`` refuses payloads that four bytes cannot count.
+    @inline(__always)
+    var plain: Plain<EnvelopeHead.Place> {
+        (EnvelopeHead.Place(start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end)), end)
+    }
+}
