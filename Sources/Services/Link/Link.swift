@@ -1,6 +1,5 @@
-// One ready device link: frames of one pairing, both ways, inside TLS. It checks what every frame must keep (the pairing
-// is the link's own, the kind belongs on a link), answers heartbeats and sees when the peer is gone. What a frame means
-// is for others; a forwarded frame is handed on as the bytes it came in.
+// One ready device link: frames of one pairing, both ways, inside TLS. It sends, answers heartbeats and sees when the
+// peer is gone. What a frame means is for others; a forwarded frame is handed on as the bytes it came in.
 
 package import TandemCrypto
 package import TandemIdentity
@@ -32,6 +31,8 @@ package final class Link {
     private var isOver = false
     /// Told before the delegate; the dialler's.
     var onClose: ((LinkCloseReason) -> Void)?
+    /// Who takes messages and their answers as they are; set when the link becomes ready, let go when it is over.
+    package var forwarder: (any LinkForwarder)?
 
     init(
         record: PairingRecord, peer: PeerGreeting, agreement: HelloAgreement, channel: SecuredChannel,
@@ -105,6 +106,14 @@ package final class Link {
         finish(.refused(name, text))
     }
 
+    /// The peer has said why it ends the link.
+    func farewell(_ reason: LinkCloseReason) {
+        channel.end(reason)
+        finish(reason)
+    }
+
+    var delegate: (any LinkDelegate)? { context.delegate }
+
     private func finish(_ reason: LinkCloseReason) {
         guard !isOver else { return }
         isOver = true
@@ -113,6 +122,7 @@ package final class Link {
         context.log(LogEvent(.info, "link closed", fields: fields + [.outside("reason", "\(reason)")]))
         onClose?(reason)
         onClose = nil
+        forwarder = nil
         context.delegate?.link(self, didCloseWith: reason)
     }
 
@@ -149,30 +159,10 @@ extension Link: FrameChannelDelegate {
     package func channel(_ frames: FrameChannel, didReceive frame: Frame) {
         guard !isOver else { return }
         heartbeat.heard(now: context.scheduler.now)
-        do throws(WireError) {
-            let envelope = try Envelope(reading: frame)
-            received(envelope, in: frame)
-        } catch {
-            refuse(error.refusalName, "\(error)")
-        }
-    }
-
-    private func received(_ envelope: Envelope, in frame: Frame) {
-        switch envelope.kind {
-        case .ping: send(Envelope(.pong, id: envelope.id))
-        case .pong: break
-        case .bye, .refusal:
-            let reason = SecuredChannel.farewell(envelope)
-            channel.end(reason)
-            finish(reason)
-        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled:
-            guard envelope.pairing == pairing else {
-                return refuse(.notYours, "a frame names another pairing than the link's")
-            }
-            context.delegate?.link(self, didReceive: envelope, in: frame)
-        case .application: context.delegate?.link(self, didReceive: envelope, in: frame)
-        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result:
-            refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
+        if let forwarder, let head = EnvelopeHead(plain: frame), isForwarded(head) {
+            if let name = forwarder.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
+        } else {
+            read(frame)
         }
     }
 

@@ -105,8 +105,10 @@ extension Node: LinkAuthority {
 extension Node: LinkDelegate {
     package func linkDidBecomeReady(_ link: Link) {
         let endpoint = LinkEndpoint(link, number: relay.nextNumber())
-        ports[link.pairing] = relay.linkUp(
+        let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
+        ports[link.pairing] = port
+        link.forwarder = port
         exchange.linkOpened(
             link.pairing, received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) })
     }
@@ -141,6 +143,8 @@ extension Node: LinkDelegate {
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
     }
 }
+
+extension RelayPort: LinkForwarder {}
 
 extension LinkFailure {
     /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.
