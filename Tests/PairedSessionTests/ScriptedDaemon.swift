@@ -56,7 +56,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
             return
         }
         let (own, other) = InProcessStream.pair(on: scheduler)
-        let channel = FrameChannel(stream: other, scheduler: scheduler)
+        let channel = FrameChannel(stream: other)
         channel.delegate = self
         self.channel = channel
         channel.start()

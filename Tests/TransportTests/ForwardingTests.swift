@@ -24,8 +24,8 @@ import Testing
         let (far, target) = try RawPeer.joined(to: loop)
         self.source = source
         self.target = target
-        incoming = FrameChannel(stream: near, scheduler: loop)
-        outgoing = FrameChannel(stream: far, scheduler: loop)
+        incoming = FrameChannel(stream: near)
+        outgoing = FrameChannel(stream: far)
         incoming.delegate = recorder
         outgoing.delegate = silent
         recorder.onFrame = { [outgoing] _, frame in outgoing.send(frame) }
@@ -91,9 +91,9 @@ import Testing
             let quota = 2 << 20
             let (near, source) = try RawPeer.joined(to: loop)
             let (far, target) = try RawPeer.joined(to: loop)
-            let incoming = FrameChannel(stream: near, scheduler: loop)
+            let incoming = FrameChannel(stream: near)
             let outgoing = FrameChannel(
-                stream: far, scheduler: loop, options: FrameChannelOptions(queueQuota: quota))
+                stream: far, options: FrameChannelOptions(queueQuota: quota))
             let (forward, end) = (Forwarder(to: outgoing), ChannelRecorder())
             incoming.delegate = forward
             outgoing.delegate = end

@@ -17,7 +17,7 @@ import Testing
         options: FrameChannelOptions = FrameChannelOptions(), marks: WaterMarks = .standard
     ) throws -> (channel: FrameChannel, recorder: ChannelRecorder, peer: RawPeer) {
         let (stream, peer) = try RawPeer.joined(to: loop, marks: marks)
-        let channel = FrameChannel(stream: stream, scheduler: loop, options: options)
+        let channel = FrameChannel(stream: stream, options: options)
         let recorder = ChannelRecorder()
         channel.delegate = recorder
         channel.start()

@@ -16,7 +16,7 @@ import Testing
 
     private init(options: FrameChannelOptions) {
         let (near, far) = InProcessStream.pair(on: scheduler)
-        channel = FrameChannel(stream: near, scheduler: scheduler, options: options)
+        channel = FrameChannel(stream: near, options: options)
         channel.delegate = recorder
         channel.start()
         peer = far

@@ -77,7 +77,7 @@ private final class InvertingFilter: StreamFilter {
 
     init() {
         let (near, far) = InProcessStream.pair(on: scheduler)
-        channel = FrameChannel(stream: near, scheduler: scheduler, filter: filter)
+        channel = FrameChannel(stream: near, filter: filter)
         channel.delegate = recorder
         peer = far
         peer.delegate = seen

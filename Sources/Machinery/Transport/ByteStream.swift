@@ -31,6 +31,9 @@ package protocol ByteStream: AnyObject {
 
     var peer: PeerDescription { get }
 
+    /// What it is confined to.
+    var scheduler: any Scheduler { get }
+
     /// The bytes accepted by `send` and not given to the system: not yet, or never when the stream is closed.
     var queuedBytes: Int { get }
 

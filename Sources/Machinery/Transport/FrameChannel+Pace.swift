@@ -7,29 +7,63 @@ internal import TandemReactor
 internal import TandemWire
 
 extension FrameChannel {
+    /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and one
+    /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
+    final class Watch {
+        @exclusivity(unchecked) var pace: FramePace
+        var paceTimer = PendingTimer()
+        var firstFrameTimer = PendingTimer()
+
+        init(_ options: FrameChannelOptions) { pace = FramePace(options) }
+
+        func cancel(on scheduler: any Scheduler) {
+            paceTimer.cancel(on: scheduler)
+            firstFrameTimer.cancel(on: scheduler)
+        }
+    }
+
+    /// A frame was completed while there is a watch.
+    func completed(_ watch: Watch) {
+        watch.pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
+        guard watch.firstFrameTimer.isSet else { return }
+        watch.firstFrameTimer.cancel(on: scheduler)
+        // Most peers begin with a small frame, and never send one in parts.
+        if !watch.paceTimer.isSet { self.watch = nil }
+    }
+
     /// Sets the timer if an unfinished frame is here and none runs.
     func watchPace() {
-        guard phase != .closed, !paceTimer.isSet, let deadline = pace.deadline else { return }
-        setPaceTimer(at: deadline)
+        guard phase != .closed, let watch = watch ?? watchUnfinished() else { return }
+        if !watch.paceTimer.isSet, let deadline = watch.pace.deadline { setPaceTimer(of: watch, at: deadline) }
     }
 
-    private func setPaceTimer(at deadline: MonotonicTime) {
-        paceTimer.token = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace() }
+    private func watchUnfinished() -> Watch? {
+        guard decoder.bufferedCount > 0 else { return nil }
+        let made = Watch(options)
+        made.pace.gained(decoder.bufferedCount, now: scheduler.now)
+        watch = made
+        return made
     }
 
-    private func judgePace() {
-        paceTimer.token = nil
+    private func setPaceTimer(of watch: Watch, at deadline: MonotonicTime) {
+        watch.paceTimer.token = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace(watch) }
+    }
+
+    private func judgePace(_ watch: Watch) {
+        watch.paceTimer.token = nil
         guard phase != .closed, !isReadingPaused else { return }
-        switch pace.judge(now: scheduler.now) {
+        switch watch.pace.judge(now: scheduler.now) {
         case .idle: break
-        case .judgeAgain(let time): setPaceTimer(at: time)
+        case .judgeAgain(let time): setPaceTimer(of: watch, at: time)
         case .tooSlow: refuse(Refusal(.tooSlow, "a frame came too slowly"), .frameTooSlow)
         }
     }
 
     /// Closes a peer that says nothing whole in time (LIM-4).
     func watchForFirstFrame(within time: Duration) {
-        firstFrameTimer.token = scheduler.schedule(after: time) { [self] in
+        let watch = Watch(options)
+        self.watch = watch
+        watch.firstFrameTimer.token = scheduler.schedule(after: time) { [self] in
             refuse(Refusal(.tooSlow, "nothing whole came in time"), .frameTooSlow)
         }
     }

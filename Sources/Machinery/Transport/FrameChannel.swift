@@ -4,7 +4,7 @@
 
 package import TandemBytes
 internal import TandemIdentity
-package import TandemReactor
+internal import TandemReactor
 package import TandemWire
 
 /// Receives what happens on a channel; on the scheduler's thread.
@@ -30,34 +30,31 @@ package final class FrameChannel {
     /// Kept alive until the channel has closed.
     package var delegate: (any FrameChannelDelegate)?
     package let stream: any ByteStream
-    let scheduler: any Scheduler
     /// Nil without a filter.
     let filtering: Filtering?
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) var decoder: FrameDecoder
     // What is smaller than a word follows what ends in the middle of one: an idle channel is to be small.
-    @exclusivity(unchecked) var pace: FramePace
+    let options: FrameChannelOptions
+    /// Made when the first frame is waited for, or one is unfinished for the first time.
+    var watch: Watch?
     private var isDelivering = false
     private(set) var isReadingPaused = false
     var phase = Phase.idle
-    var paceTimer = PendingTimer()
-    var firstFrameTimer = PendingTimer()
 
     /// A channel over a stream that has not started.
     package init(
-        stream: any ByteStream, scheduler: any Scheduler, filter: (any StreamFilter)? = nil,
-        options: FrameChannelOptions = FrameChannelOptions()
+        stream: any ByteStream, filter: (any StreamFilter)? = nil, options: FrameChannelOptions = FrameChannelOptions()
     ) {
         self.stream = stream
-        self.scheduler = scheduler
         filtering = filter.map(Filtering.init)
         decoder = FrameDecoder(limit: options.limit)
-        pace = FramePace(options)
+        self.options = options
     }
 
-    var filter: (any StreamFilter)? { filtering?.filter }
+    var scheduler: any Scheduler { stream.scheduler }
 
-    private var options: FrameChannelOptions { pace.options }
+    var filter: (any StreamFilter)? { filtering?.filter }
 
     package var peer: PeerDescription { stream.peer }
 
@@ -119,7 +116,7 @@ package final class FrameChannel {
     package func resumeReading() {
         guard isReadingPaused else { return }
         isReadingPaused = false
-        pace.restart(isUnfinished: decoder.bufferedCount > 0, now: scheduler.now)
+        watch?.pace.restart(isUnfinished: decoder.bufferedCount > 0, now: scheduler.now)
         scheduler.atEndOfTurn { [self] in
             guard !isReadingPaused, phase == .open || phase == .opening else { return }
             deliver()
@@ -151,7 +148,7 @@ package final class FrameChannel {
     /// Takes plain bytes and gives out the frames that they complete.
     func accept(_ bytes: ByteSlice) {
         decoder.append(bytes)
-        pace.gained(bytes.count, now: scheduler.now)
+        watch?.pace.gained(bytes.count, now: scheduler.now)
         deliver()
     }
 
@@ -182,11 +179,8 @@ package final class FrameChannel {
         closeAfterFlush(reason)
     }
 
-    private func cancelFirst() { firstFrameTimer.cancel(on: scheduler) }
-
     private func received(_ frame: Frame) {
-        pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
-        if firstFrameTimer.isSet { cancelFirst() }
+        if let watch { completed(watch) }
         delegate?.channel(self, didReceive: frame)
     }
 }
@@ -209,8 +203,7 @@ extension FrameChannel: ByteStreamDelegate {
 
     package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
         phase = .closed
-        paceTimer.cancel(on: scheduler)
-        firstFrameTimer.cancel(on: scheduler)
+        watch?.cancel(on: scheduler)
         let delegate = delegate
         self.delegate = nil
         delegate?.channel(self, didCloseWith: reason == .closedByPeer ? ended() : reason)

@@ -24,7 +24,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     package var delegate: (any ByteStreamDelegate)?
     package private(set) var isCongested = false
     package private(set) var queuedBytes = 0
-    private let scheduler: any Scheduler
+    package let scheduler: any Scheduler
     private let marks: WaterMarks
     private var dice: FaultDice
     private var other: InProcessStream?

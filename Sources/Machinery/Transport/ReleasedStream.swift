@@ -36,8 +36,7 @@ extension FrameChannel {
     package func release() -> ReleasedStream? {
         guard phase == .open, filter == nil, let descriptor = stream.release() else { return nil }
         phase = .closed
-        paceTimer.cancel(on: scheduler)
-        firstFrameTimer.cancel(on: scheduler)
+        watch?.cancel(on: scheduler)
         delegate = nil
         return ReleasedStream(descriptor, peer: peer, unread: decoder.takeBuffered())
     }
@@ -46,7 +45,7 @@ extension FrameChannel {
     package func goOn(with unread: [UInt8]) {
         guard phase == .open, !unread.isEmpty else { return }
         decoder.append(unread)
-        pace.gained(unread.count, now: scheduler.now)
+        watch?.pace.gained(unread.count, now: scheduler.now)
         deliver()
     }
 }

@@ -19,24 +19,31 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         case idle, open, finishing, lingering, closed
     }
 
+    private final class Ending {
+        let reason: CloseReason
+        var timer: TimerToken?
+
+        init(_ reason: CloseReason) { self.reason = reason }
+    }
+
     package var delegate: (any ByteStreamDelegate)?
     private let loop: EventLoop
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) private var queue = SendQueue()
-    /// Queued once, and never to be sent: who asks what has left must not be told these.
-    @exclusivity(unchecked) private var lostBytes = 0
     private let marks: WaterMarks
     private var charge: ConnectionCharge?
-    private var finishReason = CloseReason.closedHere
+    /// Why and until when the stream waits to be closed; nil until it does.
+    private var ending: Ending?
     // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
     private var phase = Phase.idle
     @exclusivity(unchecked) package private(set) var isCongested = false
-    private var closeTimer: TimerToken?
     private var isReadingPaused = false
+    /// Queued once, and never to be sent: who asks what has left must not be told these.
+    @exclusivity(unchecked) private var lostBytes: UInt32 = 0
+    private var registration: Registration?
     private var isBlocked = false
     private var isFlushDue = false
-    private var registration: Registration?
     private var descriptor: OwnedDescriptor?
 
     /// Takes over a connected, non-blocking socket.
@@ -51,7 +58,11 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         self.marks = marks
     }
 
-    package var queuedBytes: Int { queue.byteCount + lostBytes }
+    package var scheduler: any Scheduler { loop }
+
+    package var queuedBytes: Int { queue.byteCount + Int(lostBytes) }
+
+    private var finishReason: CloseReason { ending?.reason ?? .closedHere }
 
     package func start() {
         precondition(phase == .idle, "a stream is started once")
@@ -94,7 +105,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     package func closeAfterFlush(_ reason: CloseReason) {
         guard phase == .open else { return close(reason) }
         phase = .finishing
-        finishReason = reason
+        ending = Ending(reason)
         isReadingPaused = false
         setCloseTimer(after: Self.flushTime)
         updateInterest()
@@ -112,8 +123,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 
     private func setCloseTimer(after time: Duration?) {
-        if let closeTimer { loop.cancel(closeTimer) }
-        closeTimer = time.map { time in loop.schedule(after: time) { [self] in close(finishReason) } }
+        if let timer = ending?.timer { loop.cancel(timer) }
+        ending?.timer = time.map { time in loop.schedule(after: time) { [self] in close(finishReason) } }
     }
 
     /// The first call counts.
@@ -221,7 +232,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 
     private func loseQueue() {
-        lostBytes += queue.byteCount
+        lostBytes = UInt32(clamping: queuedBytes)
         queue.removeAll(loop.sliceLists)
     }
 

@@ -18,7 +18,7 @@ extension LocalEndpoint {
         guard let spread, let stream = moving.stream.take(on: spread.loops[spread.own], charge: lingering.take()) else {
             return tellGone()
         }
-        let channel = FrameChannel(stream: stream, scheduler: scheduler, options: Self.greetedOptions)
+        let channel = FrameChannel(stream: stream, options: Self.greetedOptions)
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: moving.credentials, endpoint: self)
         remember(connection)

@@ -101,7 +101,7 @@ package final class LocalEndpoint {
     ///   closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
-        let channel = FrameChannel(stream: stream, scheduler: scheduler, options: Self.channelOptions)
+        let channel = FrameChannel(stream: stream, options: Self.channelOptions)
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: credentials, endpoint: self)
         remember(connection)

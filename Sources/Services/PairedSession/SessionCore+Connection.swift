@@ -12,7 +12,7 @@ extension SessionCore {
         dialer.dial { [weak self] stream in
             guard let self else { return }
             guard let stream else { return lost() }
-            let channel = FrameChannel(stream: stream, scheduler: scheduler)
+            let channel = FrameChannel(stream: stream)
             channel.delegate = self
             self.channel = channel
             channel.start()

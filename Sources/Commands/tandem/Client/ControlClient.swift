@@ -44,7 +44,7 @@ final class ControlClient {
     private func connect(to address: SocketAddress) {
         StreamConnector(to: address, loop: loop) { [self] outcome in
             switch outcome {
-            case .success(let stream): begin(FrameChannel(stream: stream, scheduler: loop))
+            case .success(let stream): begin(FrameChannel(stream: stream))
             case .failure(let error): finish(.refused("no daemon answers: \(error)"))
             }
         }
