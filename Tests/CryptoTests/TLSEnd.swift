@@ -58,6 +58,14 @@ final class TLSEnd {
 
     func flush() throws(TLSError) { try session.flush() }
 
+    /// Takes the bytes and encrypts all that waits.
+    func finish(with bytes: [UInt8]) throws(TLSError) {
+        let result = bytes.withUnsafeBytes { lent in
+            Result { () throws(TLSError) in try session.write(last: lent) }
+        }
+        try result.get()
+    }
+
     func write(_ bytes: [UInt8]) throws(TLSError) {
         try add(bytes)
         try flush()

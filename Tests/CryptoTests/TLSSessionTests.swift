@@ -95,6 +95,31 @@ import Testing
         #expect(pair.server.takePlaintext().count == 60)
     }
 
+    @Test(arguments: [0, 1, 16384, 16385, 100_000], [0, 5, 16384])
+    func theLastWriteTakesWhatWaitsWithIt(last: Int, before: Int) throws {
+        let pair = try Self.pinnedPair()
+        #expect(throws: TLSError.notEstablished) { try pair.client.finish(with: [1]) }
+        pair.run()
+        let sent = SecureRandom.bytes(before + last)
+        try pair.client.add(Array(sent.prefix(before)))
+        try pair.client.finish(with: Array(sent.dropFirst(before)))
+        let output = pair.client.takeOutput()
+        #expect((output.count - sent.count) / Self.recordOverhead == (sent.count + 16383) / 16384)
+        #expect(pair.deliver(output, to: pair.server) == nil)
+        #expect(pair.server.takePlaintext() == sent)
+        #expect(!pair.server.session.canRead)
+    }
+
+    @Test func whatCameBeforeACloseIsReadBeforeTheEnd() throws {
+        let pair = try Self.pinnedPair()
+        pair.run()
+        try pair.client.write(SecureRandom.bytes(50_000))
+        pair.client.close()
+        pair.carry()
+        #expect(pair.server.takePlaintext().count == 50_000)
+        #expect(pair.server.isClosedByPeer && pair.server.session.canRead)
+    }
+
     @Test(arguments: [1, 300, 4096, 16384, 16385, 40_000])
     func writesOfAnySizeLeaveAsFullRecords(size: Int) throws {
         let pair = try Self.pinnedPair()

@@ -92,8 +92,12 @@ extension FrameChannel: TurnParticipant {
 
     /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
     private func sendOutput() {
-        let isBehind = stream.queuedBytes > 0
-        filter?.takeOutput { stream.send(isBehind ? ByteSlice(copying: $0.copied()) : $0) }
+        var isBehind: Bool?
+        filter?.takeOutput { bytes in
+            let copies = isBehind ?? (stream.queuedBytes > 0)
+            isBehind = copies
+            stream.send(copies ? ByteSlice(copying: bytes.copied()) : bytes)
+        }
     }
 
     private func step(_ step: (any StreamFilter) throws(StreamFilterError) -> Void) {

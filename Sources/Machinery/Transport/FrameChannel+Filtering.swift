@@ -7,15 +7,21 @@ extension FrameChannel {
     /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large records.
     final class Filtering {
         let filter: any StreamFilter
-        private var frames: [ByteSlice] = []
+        // Unchecked, because no method here calls out.
+        @exclusivity(unchecked) private var frames: [ByteSlice] = []
         @exclusivity(unchecked) private(set) var queuedBytes = 0
         var isFlushDue = false
 
         init(_ filter: any StreamFilter) { self.filter = filter }
 
+        /// Neighbours become one piece, so that a burst is encrypted where it lies.
         func append(_ bytes: ByteSlice) {
-            frames.append(bytes)
             queuedBytes += bytes.count
+            if let last = frames.last, last.isFollowed(by: bytes) {
+                frames[frames.count - 1] = last.extended(by: bytes.count)
+            } else {
+                frames.append(bytes)
+            }
         }
 
         /// All frames, for the filter.

@@ -45,6 +45,7 @@ final class TLSFilter: StreamFilter {
     }
 
     func read(_ place: (ByteBlock) -> ByteSlice?) throws(StreamFilterError) -> StreamFilterProgress {
+        guard session.canRead else { return .needsMore }
         let block = memory.blocks.block
         if let place = place(block) {
             return try read(into: place.block, place.start..<place.end) { place.prefix($0) }
@@ -71,8 +72,8 @@ final class TLSFilter: StreamFilter {
 
     func write(_ frames: [ByteSlice]) throws(StreamFilterError) {
         try named { () throws(TLSError) in
-            for frame in frames { try session.write(frame.unsafeBytes) }
-            try session.flush()
+            for frame in frames.dropLast() { try session.write(frame.unsafeBytes) }
+            if let last = frames.last { try session.write(last: last.unsafeBytes) }
         }
     }
 

@@ -29,6 +29,9 @@ import CTandemOpenSSL
         return try body()
     }
 
+    /// Whether lent bytes wait.
+    var hasInput: Bool { unsafe !input.isEmpty }
+
     fileprivate func read(into room: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe min(room.count, input.count)
         unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: input.prefix(count)))
@@ -36,9 +39,10 @@ import CTandemOpenSSL
         return count
     }
 
-    fileprivate static func of(_ bio: OpaquePointer?) -> TLSPort? {
+    /// Lends the port of a BIO, which it outlives; nil for a BIO without one.
+    fileprivate static func with<Result>(_ bio: OpaquePointer?, _ body: (TLSPort) -> Result) -> Result? {
         guard let data = unsafe BIO_get_data(bio) else { return nil }
-        return unsafe Unmanaged<TLSPort>.fromOpaque(data).takeUnretainedValue()
+        return unsafe Unmanaged<TLSPort>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
     }
 }
 
@@ -59,7 +63,8 @@ import CTandemOpenSSL
 private func readFromPort(
     _ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ room: Int, _ count: UnsafeMutablePointer<Int>?
 ) -> CInt {
-    let taken = unsafe TLSPort.of(bio)?.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: room)) ?? 0
+    let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: room)
+    let taken = unsafe TLSPort.with(bio) { unsafe $0.read(into: room) } ?? 0
     unsafe count?.pointee = taken
     unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
     if taken == 0 { unsafe BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
@@ -69,10 +74,10 @@ private func readFromPort(
 private func writeToPort(
     _ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ given: Int, _ count: UnsafeMutablePointer<Int>?
 ) -> CInt {
-    guard let port = unsafe TLSPort.of(bio) else { return 0 }
-    unsafe port.workspace.append(UnsafeRawBufferPointer(start: bytes, count: given), for: port)
+    let bytes = unsafe UnsafeRawBufferPointer(start: bytes, count: given)
+    let isTaken: Void? = unsafe TLSPort.with(bio) { unsafe $0.workspace.append(bytes, for: $0) }
     unsafe count?.pointee = given
-    return 1
+    return isTaken == nil ? 0 : 1
 }
 
 /// A flush has nothing to do and succeeds; everything else is no business of ours.

@@ -20,6 +20,16 @@ extension TLSSession {
         }
     }
 
+    /// Takes the last plaintext of a turn and encrypts all that waits. What comes alone is encrypted where it lies.
+    package func write(last bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        guard port.workspace.gathered.isEmpty else {
+            try unsafe write(bytes)
+            return try flush()
+        }
+        guard state == .established else { throw .notEstablished }
+        if unsafe !bytes.isEmpty { try unsafe encrypt(bytes) }
+    }
+
     /// Encrypts what waits for a full record.
     package func flush() throws(TLSError) {
         guard !port.workspace.gathered.isEmpty else { return }

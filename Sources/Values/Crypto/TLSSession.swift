@@ -41,6 +41,8 @@ import CTandemOpenSSL
 
     /// Whether the peer has said that nothing more will come.
     package private(set) var isClosedByPeer = false
+    /// A record may have filled the last room and have more.
+    private var hasRest = false
 
     /// Whether the handshake is done and neither side has closed.
     package var isEstablished: Bool { state == .established }
@@ -94,6 +96,9 @@ import CTandemOpenSSL
         try unsafe port.lending(bytes, body)
     }
 
+    /// Whether a read has anything to go on with; without, it would say `needsMore`.
+    package var canRead: Bool { port.hasInput || hasRest || isClosedByPeer }
+
     /// Goes on with the handshake, or decrypts into the room: what is there, or about as much as fits.
     /// - Throws: the named cause if the peer's bytes break the connection; later calls say `needsMore`.
     package func read(into room: UnsafeMutableRawBufferPointer) throws(TLSError) -> Progress {
@@ -129,25 +134,35 @@ import CTandemOpenSSL
         }
     }
 
+    /// Record after record, as long as lent bytes are left and the next one is sure to fit.
     private func decrypt(into room: UnsafeMutableRawBufferPointer) throws(TLSError) -> Progress {
+        guard !isClosedByPeer else { return .ended }
         var filled = 0
-        repeat {
-            var count = 0
+        while canRead, filled == 0 || room.count - filled >= TLSWorkspace.recordCount {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room.dropFirst(filled))
-            let step = openSSL {
-                unsafe SSL_get_error(connection, SSL_read_ex(connection, rest.baseAddress, rest.count, &count))
-            }
-            switch step.value {
-            case SSL_ERROR_NONE: filled += count
-            case SSL_ERROR_WANT_READ: return filled > 0 ? .plaintext(filled) : .needsMore
-            case SSL_ERROR_ZERO_RETURN where filled > 0: return .plaintext(filled)
-            case SSL_ERROR_ZERO_RETURN:
-                isClosedByPeer = true
-                return .ended
-            default: throw end(TLSError(step.faults))
-            }
-        } while room.count - filled >= TLSWorkspace.recordCount
-        return .plaintext(filled)
+            let progress = try unsafe decryptRecord(into: rest)
+            guard case .plaintext(let count) = progress else { return filled > 0 ? .plaintext(filled) : progress }
+            filled += count
+        }
+        return filled > 0 ? .plaintext(filled) : .needsMore
+    }
+
+    private func decryptRecord(into room: UnsafeMutableRawBufferPointer) throws(TLSError) -> Progress {
+        var count = 0
+        let step = openSSL {
+            let result = unsafe SSL_read_ex(connection, room.baseAddress, room.count, &count)
+            return result == 1 ? SSL_ERROR_NONE : unsafe SSL_get_error(connection, result)
+        }
+        // One call reads of one record: what leaves room has taken it all.
+        hasRest = step.value == SSL_ERROR_NONE && count == room.count
+        switch step.value {
+        case SSL_ERROR_NONE: return .plaintext(count)
+        case SSL_ERROR_WANT_READ: return .needsMore
+        case SSL_ERROR_ZERO_RETURN:
+            isClosedByPeer = true
+            return .ended
+        default: throw end(TLSError(step.faults))
+        }
     }
 
     func end(_ error: TLSError) -> TLSError {
