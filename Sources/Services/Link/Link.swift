@@ -26,6 +26,8 @@ package final class Link {
 
     private let context: LinkContext
     private let channel: SecuredChannel
+    /// Its frames, for who sends many: what is sent after the end of the link is dropped there too.
+    package let frames: FrameChannel
     private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
@@ -44,6 +46,7 @@ package final class Link {
         self.peer = peer
         self.agreement = agreement
         self.channel = channel
+        frames = channel.frames
         self.context = context
         readySince = context.scheduler.now
         heartbeat = Heartbeat(now: context.scheduler.now)
@@ -146,9 +149,9 @@ package final class Link {
     }
 
     private func schedule(_ time: Duration) {
-        heartbeatTimer = context.scheduler.schedule(after: time) { [weak self] in
-            guard let self, !isOver else { return }
-            beat()
+        // Strong: the end of the link cancels it, and a weak reference would make each count of references slow.
+        heartbeatTimer = context.scheduler.schedule(after: time) { [self] in
+            if !isOver { beat() }
         }
     }
 }

@@ -4,21 +4,22 @@
 import TandemLink
 import TandemRelay
 import TandemSession
+import TandemTransport
 import TandemWire
 
 /// The relay's end of a ready link; confined to the loop.
 final class LinkEndpoint: RelayEndpoint {
     let number: ConnectionNumber
-    private let link: Link
+    private let frames: FrameChannel
     private(set) var acceptedBytes: UInt64 = 0
 
     init(_ link: Link, number: ConnectionNumber) {
-        self.link = link
+        frames = link.frames
         self.number = number
     }
 
-    var queuedBytes: Int { link.queuedBytes }
-    var isCongested: Bool { link.isCongested }
+    var queuedBytes: Int { frames.queuedBytes }
+    var isCongested: Bool { frames.isCongested }
 
     /// What is queued has been enciphered and is larger than what was accepted, by at most the same again: half of it surely
     /// has not left. Never less is told than may have left, for who hears "not sent" may send again.
@@ -29,19 +30,19 @@ final class LinkEndpoint: RelayEndpoint {
 
     func send(_ frame: Frame) {
         acceptedBytes += UInt64(frame.count)
-        link.send(frame)
+        frames.send(frame)
     }
 
     func send(_ frame: AddressedFrame) {
         acceptedBytes += UInt64(frame.count)
-        link.send(frame)
+        frames.send(frame)
     }
 
     func overflowed() {
         // The link's own quota closes it as a slow consumer; the relay has told the sender.
     }
 
-    func pauseReading() { link.pauseReading() }
+    func pauseReading() { frames.pauseReading() }
 
-    func resumeReading() { link.resumeReading() }
+    func resumeReading() { frames.resumeReading() }
 }
