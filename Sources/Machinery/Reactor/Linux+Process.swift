@@ -20,6 +20,9 @@ extension Linux {
     /// Gives back what only the start of a process needs: free heap, and mapped code that does not run any more.
     package static func giveBackStartMemory() { tandem_memory_give_back() }
 
+    /// Gives back free heap, whole pages of it; takes some hundred microseconds.
+    package static func giveBackHeap() { tandem_heap_give_back() }
+
     /// Sets the soft limit of open descriptors, at most to the hard one.
     package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {
         try check(tandem_descriptor_limit_set(limit), "setrlimit")

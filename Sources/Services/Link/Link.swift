@@ -57,6 +57,7 @@ package final class Link {
         channel.allowLargeFrames()
         channel.frames.delegate = self
         context.links.insert(self)
+        context.handshakeEnded()
         beat()
         context.log(LogEvent(.info, "link ready", fields: fields))
         context.delegate?.linkDidBecomeReady(self)

@@ -49,6 +49,7 @@ package final class LinkContext {
     package let scheduler: any Scheduler
     private let makeIdentity: () throws(TLSError) -> TLSIdentity
     private var madeIdentity: TLSIdentity?
+    fileprivate var restTimer: TimerToken?
     package let device: LinkDevice
     package let log: LogHandler
     /// What its connections share while they work.
@@ -80,5 +81,20 @@ package final class LinkContext {
         let identity = try makeIdentity()
         madeIdentity = identity
         return identity
+    }
+}
+
+extension LinkContext {
+    /// Without another handshake for this long there was the last of them for now.
+    private static var rest: Duration { .milliseconds(250) }
+
+    /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others keep:
+    /// when a group of peers has connected, malloc is asked to give it back.
+    func handshakeEnded() {
+        if let restTimer { scheduler.cancel(restTimer) }
+        restTimer = scheduler.schedule(after: Self.rest) { [self] in
+            restTimer = nil
+            Linux.giveBackHeap()
+        }
     }
 }

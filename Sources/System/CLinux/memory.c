@@ -22,7 +22,9 @@ static int unmap_code(struct dl_phdr_info *object, size_t size, void *context) {
     return 0;
 }
 
+void tandem_heap_give_back(void) { malloc_trim(0); }
+
 void tandem_memory_give_back(void) {
-    malloc_trim(0);
+    tandem_heap_give_back();
     dl_iterate_phdr(unmap_code, NULL);
 }

@@ -49,6 +49,8 @@ int tandem_group_identifier(const char *name, uint32_t *identifier);
 // ---- memory (memory.c)
 
 void tandem_memory_give_back(void);
+/// Only free heap.
+void tandem_heap_give_back(void);
 
 // ---- bytes and descriptors (descriptors.c)
 
