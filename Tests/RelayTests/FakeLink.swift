@@ -1,6 +1,7 @@
 // A device link without TLS or a stream: it remembers what the relay gave it, and says how much of it has left. Two of
 // them, on two devices, are a link that a test can cut at any byte.
 
+import TandemBytes
 import TandemIdentity
 import TandemReactor
 import TandemRelay
@@ -15,6 +16,8 @@ final class FakeLink: RelayEndpoint {
     var departedBytes: UInt64 = 0
     var isCongested = false
     private(set) var overflows = 0
+    /// How often frames were written together.
+    private(set) var writes = 0
     private(set) var isReadingPaused = false
     var port: RelayPort?
     /// The other device's link; frames arrive there at the end of the turn.
@@ -36,6 +39,17 @@ final class FakeLink: RelayEndpoint {
         acceptedBytes += UInt64(frame.count)
         undelivered.append(frame)
         scheduler.atEndOfTurn { [weak self] in self?.deliver() }
+    }
+
+    func write(_ frames: RawSpan) {
+        writes += 1
+        var decoder = FrameDecoder(limit: Limits.frame)
+        decoder.append(ByteSlice(copying: frames))
+        do {
+            while let frame = try decoder.next() { send(frame) }
+        } catch {
+            Issue.record("the relay wrote \(error)")
+        }
     }
 
     func overflowed() { overflows += 1 }

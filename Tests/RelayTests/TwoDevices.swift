@@ -28,14 +28,15 @@ final class TwoDevices {
         }
     }
 
-    func linkUp() throws {
+    func linkUp(capabilities: [Capability] = Capability.allCases) throws {
         let links = PerRole(
             primary: FakeLink(devices.primary.relay), secondary: FakeLink(devices.secondary.relay))
         links.primary.other = links.secondary
         links.secondary.other = links.primary
         self.links = links
         for role in DeviceRole.allCases {
-            let port = devices[role].relay.linkUp(links[role], pairing: pairing, role: role)
+            let port = devices[role].relay.linkUp(
+                links[role], pairing: pairing, role: role, capabilities: capabilities)
             #expect(port != nil)
             links[role].port = port
         }

@@ -18,13 +18,17 @@ struct BroadcastLedgerTests {
         _ id: UniqueIdentifier = .random(), in ledger: inout BroadcastLedger, from origin: ConnectionNumber? = nil,
         seconds: Int = 30, endOffset: UInt64? = 100
     ) -> UniqueIdentifier {
-        let deliveries = pairings.enumerated().map { index, pairing in
-            BroadcastLedger.Delivery(
-                pairing: pairing, destination: ConnectionNumber(UInt64(10 + index)), endOffset: endOffset)
-        }
+        let message = BroadcastLedger.Message(id: id, deadline: now + .seconds(seconds), count: 40)
         ledger.record(
-            id, app: app, origin: origin ?? sender, deadline: now + .seconds(seconds), deliveries: deliveries)
+            [message], app: app, origin: origin ?? sender, deliveries: deliveries(from: endOffset.map { $0 - 40 }))
         return id
+    }
+
+    private func deliveries(from startOffset: UInt64?) -> [BroadcastLedger.Delivery] {
+        pairings.enumerated().map { index, pairing in
+            BroadcastLedger.Delivery(
+                pairing: pairing, destination: ConnectionNumber(UInt64(10 + index)), startOffset: startOffset)
+        }
     }
 
     @Test("SES-30 SES-10: a failure counts once, and only from who got the message, naming its app and pairing")
@@ -52,6 +56,30 @@ struct BroadcastLedgerTests {
         #expect(ledger.closed(ConnectionNumber(11), departed: 0).map(\.id) == [first, second])
         #expect(ledger.closed(ConnectionNumber(12), departed: nil).isEmpty)
         #expect(ledger.closed(sender, departed: nil).isEmpty && ledger.count == 0)
+    }
+
+    @Test(
+        "SES-30 SES-11: broadcasts that left together share their receivers, and each has its own place among the bytes"
+    )
+    func together() {
+        var ledger = BroadcastLedger(capacity: 100)
+        let alone = ConnectionNumber(20)
+        var messages = [10, 20, 30].map {
+            BroadcastLedger.Message(id: .random(), deadline: now + .seconds(30), count: $0)
+        }
+        let ids = messages.map(\.id)
+        let delivery = BroadcastLedger.Delivery(pairing: pairings[0], destination: alone, startOffset: 1000)
+        messages[2].deliveries = [delivery]
+        ledger.record(messages, app: app, origin: sender, deliveries: deliveries(from: 100))
+        #expect(ledger.count == 3)
+        #expect(ledger.failed(ids[1], app: app, pairing: pairings[0], by: ConnectionNumber(10)) != nil)
+        #expect(ledger.failed(ids[1], app: app, pairing: pairings[0], by: alone) == nil)
+        #expect(ledger.failed(ids[2], app: app, pairing: pairings[0], by: ConnectionNumber(10)) != nil)
+        #expect(ledger.closed(ConnectionNumber(10), departed: 109).map(\.id) == [ids[0]])
+        #expect(ledger.closed(ConnectionNumber(11), departed: 110).map(\.id) == [ids[1], ids[2]])
+        #expect(ledger.closed(ConnectionNumber(12), departed: 159).map(\.id) == [ids[2]])
+        #expect(ledger.closed(alone, departed: 1029).map(\.id) == [ids[2]])
+        #expect(ledger.closed(alone, departed: 1030).isEmpty)
     }
 
     @Test("a broadcast is remembered until its deadline, and its identifier is free again then")

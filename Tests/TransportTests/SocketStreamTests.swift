@@ -66,6 +66,57 @@ import Testing
         #expect(stream.queuedBytes == 0)
     }
 
+    @Test func lentBytesLeaveAtOnceBehindWhatIsQueued() throws {
+        loop.runOnce()
+        stream.send(Bytes.text("first, "))
+        let counts = SystemCallCounter.counting { stream.write(Bytes.text("second, ").span.bytes) }
+        #expect(counts.writes == 2 && counts.interestChanges == 0)
+        #expect(try peer.receiveAvailable() == Bytes.text("first, second, "))
+        stream.send(Bytes.text("third"))
+        #expect(try collect(5) == Bytes.text("third"))
+    }
+
+    @Test func lentBytesThatASocketDoesNotTakeAreCopiedAndKeepTheirOrder() throws {
+        var generator = SeededGenerator(seed: 30)
+        var (lent, sent, received) = (generator.bytes(64 * 1024), [UInt8](), [UInt8]())
+        for round in 0..<40 {
+            let count = Int.random(in: 1...lent.count, using: &generator)
+            sent += lent[..<count]
+            stream.write(lent.span.bytes.extracting(first: count))
+            // The memory is the next stream's now.
+            lent.swapAt(Int.random(in: 0..<lent.count, using: &generator), round)
+            lent[0] &+= 1
+            if round.isMultiple(of: 3) {
+                stream.send([UInt8(round)])
+                sent.append(UInt8(round))
+            }
+            if round == 20 { received += try peer.receiveAvailable() }
+            if round.isMultiple(of: 7) { loop.runOnce() }
+        }
+        #expect(stream.isCongested && stream.queuedBytes > 400_000)
+        received += try collect(sent.count - received.count)
+        #expect(received == sent)
+        #expect(stream.queuedBytes == 0 && recorder.drains == 1)
+    }
+
+    @Test func aBlockedStreamCopiesLentBytesWithoutWriting() throws {
+        stream.send([UInt8](repeating: 7, count: 1_000_000))
+        loop.runOnce()
+        let queued = stream.queuedBytes
+        let counts = SystemCallCounter.counting { stream.write(Bytes.text("abc").span.bytes) }
+        #expect(counts.writes == 0 && stream.queuedBytes == queued + 3)
+    }
+
+    @Test func lentBytesForAPeerThatIsGoneAreKnownAsNeverSent() throws {
+        peer.disappear()
+        stream.write(Bytes.text("too late").span.bytes)
+        #expect(stream.queuedBytes == 8)
+        stream.close(.closedHere)
+        stream.write(Bytes.text("closed").span.bytes)
+        #expect(stream.queuedBytes == 8)
+        loop.runOnce()
+    }
+
     @Test func aFullSocketIsCongestedUntilThePeerReads() throws {
         stream.send([UInt8](repeating: 7, count: 1_000_000))
         #expect(stream.isCongested)

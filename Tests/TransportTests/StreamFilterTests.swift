@@ -117,6 +117,18 @@ private final class InvertingFilter: StreamFilter {
         #expect(seen.pieces == 2)
     }
 
+    @Test func lentFramesGoThroughTheFilterAtOnceBehindThoseThatWait() throws {
+        channel.write(Bytes.frame([1]).span.bytes)
+        #expect(channel.queuedBytes == 5, "before the handshake they wait like all others")
+        send(Bytes.text("H"))
+        channel.send(try Frame(payload: [2]))
+        channel.write((Bytes.frame([3]) + Bytes.frame([4])).span.bytes)
+        #expect(filter.writes == 3)
+        channel.send(try Frame(payload: [5]))
+        scheduler.run()
+        #expect(seen.bytes == Bytes.text("H") + (1...5).flatMap { Bytes.frame([$0]) }.map { ~$0 })
+    }
+
     @Test func aFailureClosesWithItsReasonAfterTheAlert() {
         send(Bytes.text("H") + [0])
         #expect(seen.bytes == Bytes.text("HALERT"))

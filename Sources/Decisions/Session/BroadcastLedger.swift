@@ -1,22 +1,39 @@
 // To whom broadcasts were delivered (SES-30), so that a receiver's failure finds the sender, once, and only from a
-// connection that got the message (SES-10). A broadcast costs one entry and each delivery 40 bytes of it: no hashing for a
-// delivery. It is bounded by deliveries; the oldest broadcast is forgotten first, and its failures with it.
+// connection that got the message (SES-10). Broadcasts that left together share one list of receivers, and each remembers
+// only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded by deliveries;
+// the oldest broadcast is forgotten first, and its failures with it.
 
 package import TandemIdentity
 
 /// The broadcasts of one relay whose failures can still be told.
 package struct BroadcastLedger: Sendable {
-    /// A frame given to one receiver.
+    /// Frames given to one receiver.
     package struct Delivery: Sendable, Equatable {
         package let pairing: UniqueIdentifier
         package let destination: ConnectionNumber
-        /// Bytes given to the destination's channel up to this frame's last byte; nil if nobody asks what has left.
-        package let endOffset: UInt64?
+        /// Bytes given to the destination's channel before the first of these frames; nil if nobody asks what has left.
+        package let startOffset: UInt64?
 
-        package init(pairing: UniqueIdentifier, destination: ConnectionNumber, endOffset: UInt64?) {
+        package init(pairing: UniqueIdentifier, destination: ConnectionNumber, startOffset: UInt64?) {
             self.pairing = pairing
             self.destination = destination
-            self.endOffset = endOffset
+            self.startOffset = startOffset
+        }
+    }
+
+    /// One of the broadcasts that left together.
+    package struct Message: Sendable {
+        package let id: UniqueIdentifier
+        package let deadline: MonotonicTime
+        /// The bytes of its frame.
+        package let count: Int
+        /// To those who got it alone and not together with the others.
+        package var deliveries: [Delivery] = []
+
+        package init(id: UniqueIdentifier, deadline: MonotonicTime, count: Int) {
+            self.id = id
+            self.deadline = deadline
+            self.count = count
         }
     }
 
@@ -31,9 +48,30 @@ package struct BroadcastLedger: Sendable {
     private struct Broadcast {
         let app: ApplicationIdentifier
         let origin: ConnectionNumber
-        let deadline: MonotonicTime
-        /// nil: it has failed already.
-        var deliveries: [Delivery?]
+        let message: Message
+        /// The bytes of the frames from the first that left together to the end of this one.
+        let end: Int
+        /// To those who got it together with the others; one list for all of them.
+        let shared: [Delivery]
+        /// Places of deliveries that have failed already.
+        var failed: Set<Int> = []
+
+        /// Places begin with the shared deliveries.
+        var count: Int { shared.count + message.deliveries.count }
+
+        func delivery(_ place: Int) -> Delivery {
+            place < shared.count ? shared[place] : message.deliveries[place - shared.count]
+        }
+
+        /// Bytes given to the destination's channel up to the frame's last byte.
+        func endOffset(_ place: Int) -> UInt64? {
+            let count = place < shared.count ? end : message.count
+            return delivery(place).startOffset.map { $0 + UInt64(count) }
+        }
+
+        func place(of pairing: UniqueIdentifier, to destination: ConnectionNumber) -> Int? {
+            (0..<count).first { delivery($0).destination == destination && delivery($0).pairing == pairing }
+        }
     }
 
     private var broadcasts: [UniqueIdentifier: Broadcast] = [:]
@@ -49,15 +87,20 @@ package struct BroadcastLedger: Sendable {
     /// Whether the identifier is that of a broadcast that is remembered.
     package func contains(_ id: UniqueIdentifier) -> Bool { broadcasts[id] != nil }
 
-    /// Remembers a broadcast under an identifier that is new.
+    /// Remembers broadcasts that left together, in this order, under identifiers that are new.
+    /// - Parameter deliveries: to those who got all of them.
     package mutating func record(
-        _ id: UniqueIdentifier, app: ApplicationIdentifier, origin: ConnectionNumber, deadline: MonotonicTime,
-        deliveries: [Delivery]
+        _ messages: [Message], app: ApplicationIdentifier, origin: ConnectionNumber, deliveries: [Delivery]
     ) {
-        precondition(broadcasts[id] == nil, "the caller has asked whether the identifier is new")
-        deliveryCount += deliveries.count
-        broadcasts[id] = Broadcast(app: app, origin: origin, deadline: deadline, deliveries: deliveries)
-        order.append(id)
+        var end = 0
+        for message in messages {
+            precondition(broadcasts[message.id] == nil, "the caller has asked whether the identifier is new")
+            end += message.count
+            let broadcast = Broadcast(app: app, origin: origin, message: message, end: end, shared: deliveries)
+            broadcasts[message.id] = broadcast
+            order.append(message.id)
+            deliveryCount += broadcast.count
+        }
         forgetOldest()
     }
 
@@ -66,11 +109,9 @@ package struct BroadcastLedger: Sendable {
         _ id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier, by connection: ConnectionNumber
     ) -> Failure? {
         guard let broadcast = broadcasts[id], broadcast.app == app,
-            let place = broadcast.deliveries.firstIndex(where: {
-                $0?.destination == connection && $0?.pairing == pairing
-            })
+            let place = broadcast.place(of: pairing, to: connection),
+            broadcasts[id]?.failed.insert(place).inserted == true
         else { return nil }
-        broadcasts[id]?.deliveries[place] = nil
         return Failure(id: id, app: app, pairing: pairing, origin: broadcast.origin)
     }
 
@@ -83,17 +124,19 @@ package struct BroadcastLedger: Sendable {
         var failures: [Failure] = []
         for id in order {
             guard let broadcast = broadcasts[id] else { continue }
-            for case let delivery? in broadcast.deliveries where delivery.destination == connection {
-                guard let end = delivery.endOffset, end > departed else { continue }
-                failures.append(
-                    Failure(id: id, app: broadcast.app, pairing: delivery.pairing, origin: broadcast.origin))
+            for place in 0..<broadcast.count where broadcast.delivery(place).destination == connection {
+                guard !broadcast.failed.contains(place), let end = broadcast.endOffset(place), end > departed else {
+                    continue
+                }
+                let pairing = broadcast.delivery(place).pairing
+                failures.append(Failure(id: id, app: broadcast.app, pairing: pairing, origin: broadcast.origin))
             }
         }
         return failures
     }
 
     /// Forgets the broadcasts whose sender does not wait any more.
-    package mutating func expire(now: MonotonicTime) { forget { $0.deadline <= now } }
+    package mutating func expire(now: MonotonicTime) { forget { $0.message.deadline <= now } }
 
     private mutating func forget(where condition: (Broadcast) -> Bool) {
         let gone = broadcasts.filter { condition($0.value) }
@@ -115,6 +158,6 @@ package struct BroadcastLedger: Sendable {
 
     private mutating func remove(_ id: UniqueIdentifier, _ broadcast: Broadcast) {
         broadcasts[id] = nil
-        deliveryCount -= broadcast.deliveries.count
+        deliveryCount -= broadcast.count
     }
 }

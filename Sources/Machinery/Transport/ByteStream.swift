@@ -46,6 +46,10 @@ package protocol ByteStream: AnyObject {
     /// Queues the bytes; they leave at the end of the turn, together with all others. Nothing after a close.
     func send(_ bytes: ByteSlice)
 
+    /// Gives bytes that are only lent to the system now, behind what is queued; what it does not take is copied into the
+    /// queue. For bytes that many streams get in turn. Nothing after a close.
+    func write(_ bytes: RawSpan)
+
     /// Bytes in this block stay needed for now; `mustLeave` may follow.
     func keep(_ block: ByteBlock)
 
@@ -67,6 +71,8 @@ package protocol ByteStream: AnyObject {
 
 extension ByteStream {
     package func release() -> OwnedDescriptor? { nil }
+
+    package func write(_ bytes: RawSpan) { send(ByteSlice(copying: bytes)) }
 
     /// Queues a copy of the bytes.
     package func send(_ bytes: [UInt8]) { send(ByteSlice(copying: bytes)) }

@@ -90,6 +90,16 @@ extension FrameChannel: TurnParticipant {
         filtering.giveBack(frames)
     }
 
+    /// Takes lent frames through the filter at once, behind those that wait, and their output out of its shared memory.
+    func writeFiltered(_ frames: RawSpan) {
+        guard filter?.isEstablished == true else { return put(ByteSlice(copying: frames)) }
+        flushFilter()
+        step { filter throws(StreamFilterError) in
+            try filter.write(frames)
+            filter.takeOutput { $0.withBytes(stream.write) }
+        }
+    }
+
     /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
     private func sendOutput() {
         var isBehind: Bool?

@@ -85,12 +85,10 @@ package final class FrameChannel {
         if takes(frame.count) { put(frame.bytes) }
     }
 
-    /// The same for one receiver's frame of a broadcast, in its parts.
-    package func send(_ frame: AddressedFrame) {
-        guard takes(frame.count) else { return }
-        put(frame.before)
-        put(frame.pairing)
-        put(frame.after)
+    /// Gives frames in memory that is only lent to the system now, behind what is queued; otherwise as ``send(_:)``.
+    package func write(_ frames: RawSpan) {
+        guard takes(frames.byteCount) else { return }
+        if filtering == nil { stream.write(frames) } else { writeFiltered(frames) }
     }
 
     private func takes(_ count: Int) -> Bool {
@@ -100,7 +98,7 @@ package final class FrameChannel {
         return false
     }
 
-    private func put(_ bytes: ByteSlice) {
+    func put(_ bytes: ByteSlice) {
         guard let filtering else { return stream.send(bytes) }
         filtering.append(bytes)
         scheduleFlush(of: filtering)

@@ -78,6 +78,13 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         scheduleFlush()
     }
 
+    package func write(_ bytes: RawSpan) {
+        // Order: what is queued goes first.
+        if !queue.isEmpty, !isBlocked { flush() }
+        let count = phase == .open && queue.isEmpty && !isBlocked ? written(bytes) : 0
+        if count < bytes.byteCount { send(ByteSlice(copying: bytes.extracting(droppingFirst: count))) }
+    }
+
     package func pauseReading() {
         isReadingPaused = true
         updateInterest()
@@ -229,6 +236,27 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
             loseQueue()
         }
         return !isBlocked
+    }
+
+    /// How many bytes are done with after one write: taken by the system, or lost because the peer is gone.
+    private func written(_ bytes: RawSpan) -> Int {
+        switch try? Linux.send(descriptor?.raw ?? -1, bytes) {
+        case .bytes(bytes.byteCount): return bytes.byteCount
+        case .bytes(let count):
+            block()
+            return count
+        case .wouldBlock:
+            block()
+            return 0
+        case .ended, nil:
+            lostBytes = UInt32(clamping: queuedBytes + bytes.byteCount)
+            return bytes.byteCount
+        }
+    }
+
+    private func block() {
+        isBlocked = true
+        updateInterest()
     }
 
     private func loseQueue() {

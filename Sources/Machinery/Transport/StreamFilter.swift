@@ -44,9 +44,16 @@ package protocol StreamFilter: AnyObject {
     /// Takes frames for the peer: all that a turn has queued.
     func write(_ frames: [ByteSlice]) throws(StreamFilterError)
 
+    /// Takes frames for the peer in memory that is only lent.
+    func write(_ frames: RawSpan) throws(StreamFilterError)
+
     /// Gives out the bytes for the stream since the last call, if there are any.
     func takeOutput(_ body: (ByteSlice) -> Void)
 
     /// Puts the closing message into the output.
     func finish()
+}
+
+extension StreamFilter {
+    package func write(_ frames: RawSpan) throws(StreamFilterError) { try write([ByteSlice(copying: frames)]) }
 }

@@ -108,7 +108,7 @@ extension HostAppConnection: RelayEndpoint {
 
     func send(_ frame: Frame) { channel.send(frame) }
 
-    func send(_ frame: AddressedFrame) { channel.send(frame) }
+    func write(_ frames: RawSpan) { channel.write(frames) }
 
     /// It does not read: a refusal would only wait behind all the rest.
     func overflowed() { channel.close(.slowConsumer) }
@@ -123,6 +123,8 @@ extension HostAppConnection: FrameChannelDelegate {
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame) {
         if let port, let head = EnvelopeHead(plain: frame), isForRelay(head) { return pass(frame, head, port) }
+        // What is no broadcast may be answered, or end the connection: those before it go first (SES-30).
+        port?.sendBroadcasts()
         do throws(WireError) {
             try receive(frame, Envelope(reading: frame))
         } catch {

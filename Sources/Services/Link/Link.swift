@@ -71,12 +71,6 @@ package final class Link {
         channel.frames.send(frame)
     }
 
-    /// Queues one receiver's frame of a broadcast; otherwise as ``send(_:)``.
-    package func send(_ frame: AddressedFrame) {
-        guard !isOver else { return }
-        channel.frames.send(frame)
-    }
-
     /// Queues an envelope of this device's own making.
     package func send(_ envelope: Envelope) {
         guard !isOver else { return }

@@ -77,6 +77,12 @@ final class TLSFilter: StreamFilter {
         }
     }
 
+    func write(_ frames: RawSpan) throws(StreamFilterError) {
+        try named { () throws(TLSError) in
+            try frames.withUnsafeBytes { (bytes) throws(TLSError) in try session.write(last: bytes) }
+        }
+    }
+
     func takeOutput(_ body: (ByteSlice) -> Void) { session.takeOutput(body) }
 
     func finish() { session.close() }

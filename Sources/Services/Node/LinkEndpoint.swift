@@ -33,9 +33,9 @@ final class LinkEndpoint: RelayEndpoint {
         frames.send(frame)
     }
 
-    func send(_ frame: AddressedFrame) {
-        acceptedBytes += UInt64(frame.count)
-        frames.send(frame)
+    func write(_ bytes: RawSpan) {
+        acceptedBytes += UInt64(bytes.byteCount)
+        frames.write(bytes)
     }
 
     func overflowed() {

@@ -15,15 +15,12 @@ final class PairingEnd {
     }
 
     var known: RelayedPairing
-    /// The pairing as it stands in frames.
-    let bytes: PairingBytes
     var way: Way
     /// The other device's apps as it announced them (SES-16). They outlive the link, except that nobody is connected.
     private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
 
     init(_ known: RelayedPairing, way: Way) {
         self.known = known
-        bytes = PairingBytes(known.pairing)
         self.way = way
     }
 

@@ -18,6 +18,8 @@ package final class Relay {
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) var ledger: RequestLedger
     var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
+    /// Broadcasts of this turn that have not left yet. Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) var batch = BroadcastBatch()
     /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
     /// connection's for the rest.
     @exclusivity(unchecked) private var parties: [RelayPort?] = []
@@ -93,6 +95,7 @@ package final class Relay {
     /// Passes nothing new on from here on (SES-18); calls back once: when no request is open any more, at once if none
     /// is, or when the time is over.
     package func stop(within time: Duration = .seconds(5), whenIdle: @escaping () -> Void) {
+        sendBroadcasts()
         isStopping = true
         self.whenIdle = whenIdle
         stopTimer = scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }

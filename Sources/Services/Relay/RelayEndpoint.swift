@@ -11,7 +11,7 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
     var isCongested: Bool { get }
 
-    /// The bytes accepted by ``send(_:)`` since the connection began.
+    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began.
     var acceptedBytes: UInt64 { get }
 
     /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of
@@ -21,8 +21,9 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Queues the frame as the bytes it is; they leave with the others of this turn. Nothing after a close.
     func send(_ frame: Frame)
 
-    /// Queues a frame of a broadcast, whose parts are shared with other receivers; otherwise as ``send(_:)``.
-    func send(_ frame: AddressedFrame)
+    /// Sends whole frames in memory that is only lent: they are given to the system, or copied behind what is queued,
+    /// before this returns. Otherwise as ``send(_:)``.
+    func write(_ frames: RawSpan)
 
     /// A frame did not fit the quota (LIM-6) and was not sent. The end closes itself as `slow-consumer` if it should;
     /// it does not call back into the relay before the end of the turn.
@@ -35,8 +36,6 @@ package protocol RelayEndpoint: NumberedConnection {
 }
 
 extension RelayEndpoint {
-    package func send(_ frame: AddressedFrame) { send(frame.joined) }
-
     /// Whether a frame of this many bytes fits the quota (LIM-6).
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
 }

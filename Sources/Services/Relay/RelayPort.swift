@@ -105,6 +105,8 @@ package final class RelayPort: NumberedConnection {
 
     /// Takes a frame that names the connection's own app (FRM-13).
     private func take(_ frame: Frame, _ passage: Passage, of application: LocalApplication) -> RefusalName? {
+        // Only another broadcast may join those that wait.
+        if relay.batch.origin === self, passage.pairing != .zero || passage.wantsReply { relay.sendBroadcasts() }
         switch passage.kind {
         case .message, .messageData: relay.forward(frame, passage, of: application, from: self)
         case .reply, .failure: relay.answer(frame, passage, of: application, from: self)
@@ -126,6 +128,11 @@ package final class RelayPort: NumberedConnection {
         return nil
     }
 
+    /// Broadcasts of this connection that wait for the end of the turn leave now, before what it sends next is answered.
+    package func sendBroadcasts() {
+        if relay.batch.origin === self { relay.sendBroadcasts() }
+    }
+
     /// The endpoint's queue has drained: who was held back may go on.
     package func drained() { ownCongestion?.end(relay.scheduler) }
 
@@ -133,6 +140,8 @@ package final class RelayPort: NumberedConnection {
     /// - Parameter reason: for a link, what host apps see as the reason.
     package func closed(_ reason: ReachabilityReason = .noLink) {
         guard !isClosed else { return }
+        // What it has broadcast was accepted.
+        sendBroadcasts()
         isClosed = true
         ownCongestion?.end(relay.scheduler)
         relay.detach(self, reason: reason)

@@ -84,6 +84,12 @@
         unsafe UnsafeRawBufferPointer(rebasing: block.bytes[start..<end])
     }
 
+    /// Copies the bytes to the end of an array.
+    package func append(to array: inout [UInt8]) {
+        defer { withExtendedLifetime(block) {} }
+        unsafe array.append(contentsOf: unsafeBytes)
+    }
+
     /// The bytes in memory of the caller's own.
     package func copied() -> [UInt8] {
         defer { withExtendedLifetime(block) {} }

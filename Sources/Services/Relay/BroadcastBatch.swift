@@ -1,0 +1,66 @@
+// Broadcasts of one connection that leave together (SES-30): their frames lie one behind the other, so that each receiver
+// is given all of them in one write, and whom they reached is noted once for all. The batch waits for more until something
+// else comes that must not overtake it, and at most until the end of the turn. It decides nothing about receivers.
+
+import TandemIdentity
+import TandemSession
+import TandemWire
+
+/// Broadcasts that wait to leave.
+struct BroadcastBatch {
+    /// The most bytes that wait, unless a single frame is longer: enough for a burst to be one write, little enough for
+    /// the cache that all receivers' writes are read from.
+    private static var capacity: Int { 128 * 1024 }
+
+    /// Whose they are; nil while there are none.
+    private(set) var origin: RelayPort?
+    private(set) var frames = BroadcastFrames()
+    private(set) var messages: [BroadcastLedger.Message] = []
+    private(set) var kinds: [FrameKind] = []
+    private var hasData = false
+    private var hasMessages = false
+
+    var isEmpty: Bool { messages.isEmpty }
+
+    /// Whether a frame of a connection may join; none need be here.
+    func hasRoom(for frame: Frame, from port: RelayPort) -> Bool {
+        isEmpty || origin === port && frames.bytes.count + frame.count <= Self.capacity
+    }
+
+    func contains(_ id: UniqueIdentifier) -> Bool { messages.contains { $0.id == id } }
+
+    /// Adds a broadcast of the connection whose they all are.
+    /// - Returns: false, and nothing has changed, if another value shares the bytes of `pairing`.
+    mutating func add(_ frame: Frame, _ kind: FrameKind, _ message: BroadcastLedger.Message, from port: RelayPort)
+        -> Bool
+    {
+        guard frames.append(frame) else { return false }
+        origin = port
+        messages.append(message)
+        kinds.append(kind)
+        if kind == .messageData { hasData = true } else { hasMessages = true }
+        return true
+    }
+
+    mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
+
+    /// Whether a receiver can take all frames.
+    func fits(_ port: RelayPort) -> Bool {
+        (!hasMessages || port.takes(.message)) && (!hasData || port.takes(.messageData))
+            && port.endpoint.isWritable(frames.bytes.count)
+    }
+
+    /// A receiver got one of the messages and not all.
+    mutating func delivered(_ index: Int, _ delivery: BroadcastLedger.Delivery) {
+        messages[index].deliveries.append(delivery)
+    }
+
+    /// Forgets all and keeps the room for the next ones.
+    mutating func removeAll() {
+        origin = nil
+        frames.removeAll()
+        messages.removeAll(keepingCapacity: true)
+        kinds.removeAll(keepingCapacity: true)
+        (hasData, hasMessages) = (false, false)
+    }
+}
