@@ -51,7 +51,11 @@ import Testing
         let workspace = try Workspace()
         let socket = workspace["hub.sock"]
         let daemon = try Program(
-            "tandem", ["primary", "--state", workspace["hub"], "--local", socket], named: "hub", in: workspace)
+            "tandem",
+            [
+                "primary", "--state", workspace["hub"], "--local", socket, "--listen",
+                "127.0.0.1:\(FreePort.find())",
+            ], named: "hub", in: workspace)
         try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") })
         let before = try #require(daemon.residentBytes)
         // 4 GiB - 1, which is refused, and the limit itself, which is waited for; then some bytes.
