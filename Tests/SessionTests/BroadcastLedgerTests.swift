@@ -82,6 +82,16 @@ struct BroadcastLedgerTests {
         #expect(ledger.closed(alone, departed: 1030).isEmpty)
     }
 
+    @Test("LIM-21: broadcasts that reached nobody are bounded, too")
+    func nobody() {
+        var ledger = BroadcastLedger(capacity: 100)
+        for _ in 0..<1000 {
+            let message = BroadcastLedger.Message(id: .random(), deadline: now + .seconds(600), count: 300)
+            ledger.record([message], app: app, origin: sender, deliveries: [])
+            #expect((1...100).contains(ledger.count))
+        }
+    }
+
     @Test("a broadcast is remembered until its deadline, and its identifier is free again then")
     func deadline() {
         var ledger = BroadcastLedger(capacity: 100)

@@ -1,7 +1,7 @@
 // To whom broadcasts were delivered (SES-30), so that a receiver's failure finds the sender, once, and only from a
 // connection that got the message (SES-10). Broadcasts that left together share one list of receivers, and each remembers
-// only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded by deliveries;
-// the oldest broadcast is forgotten first, and its failures with it.
+// only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded by deliveries,
+// and a broadcast that reached nobody counts as one; the oldest is forgotten first, and its failures with it.
 
 package import TandemIdentity
 
@@ -59,6 +59,9 @@ package struct BroadcastLedger: Sendable {
         /// Places begin with the shared deliveries.
         var count: Int { shared.count + message.deliveries.count }
 
+        /// What it counts for in the ledger.
+        var weight: Int { max(1, count) }
+
         func delivery(_ place: Int) -> Delivery {
             place < shared.count ? shared[place] : message.deliveries[place - shared.count]
         }
@@ -76,7 +79,7 @@ package struct BroadcastLedger: Sendable {
 
     private var broadcasts: [UniqueIdentifier: Broadcast] = [:]
     private var order: [UniqueIdentifier] = []  // oldest first; may name what is gone
-    private var deliveryCount = 0
+    private var weight = 0
     private let capacity: Int
 
     /// - Parameter capacity: deliveries to remember (LIM-21); a single broadcast may be larger.
@@ -99,7 +102,7 @@ package struct BroadcastLedger: Sendable {
             let broadcast = Broadcast(app: app, origin: origin, message: message, end: end, shared: deliveries)
             broadcasts[message.id] = broadcast
             order.append(message.id)
-            deliveryCount += broadcast.count
+            weight += broadcast.weight
         }
         forgetOldest()
     }
@@ -147,9 +150,9 @@ package struct BroadcastLedger: Sendable {
 
     /// Half of what there is, so that the list moves seldom; the newest stays.
     private mutating func forgetOldest() {
-        guard deliveryCount > capacity else { return }
+        guard weight > capacity else { return }
         var gone = 0
-        while deliveryCount > capacity / 2, gone < order.count - 1 {
+        while weight > capacity / 2, gone < order.count - 1 {
             if let broadcast = broadcasts[order[gone]] { remove(order[gone], broadcast) }
             gone += 1
         }
@@ -158,6 +161,6 @@ package struct BroadcastLedger: Sendable {
 
     private mutating func remove(_ id: UniqueIdentifier, _ broadcast: Broadcast) {
         broadcasts[id] = nil
-        deliveryCount -= broadcast.count
+        weight -= broadcast.weight
     }
 }

@@ -17,11 +17,7 @@ extension FrameChannel {
         /// Neighbours become one piece, so that a burst is encrypted where it lies.
         func append(_ bytes: ByteSlice) {
             queuedBytes += bytes.count
-            if let last = frames.last, last.isFollowed(by: bytes) {
-                frames[frames.count - 1] = last.extended(by: bytes.count)
-            } else {
-                frames.append(bytes)
-            }
+            if frames.isEmpty || !frames[frames.count - 1].join(bytes) { frames.append(bytes) }
         }
 
         /// All frames, for the filter.

@@ -10,6 +10,7 @@ extension FrameChannel {
     /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and one
     /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
     final class Watch {
+        /// Unchecked, because no method of it calls out.
         @exclusivity(unchecked) var pace: FramePace
         var paceTimer = PendingTimer()
         var firstFrameTimer = PendingTimer()

@@ -26,16 +26,14 @@ struct SendQueue {
         byteCount += bytes.count
         if parts.isEmpty {
             appendToSingle(bytes, lists())
-        } else if parts[parts.count - 1].isFollowed(by: bytes) {
-            parts[parts.count - 1].extend(by: bytes.count)
-        } else {
+        } else if !parts[parts.count - 1].join(bytes) {
             parts.append(bytes)
         }
     }
 
     private mutating func appendToSingle(_ bytes: ByteSlice, _ lists: @autoclosure () -> SliceLists) {
-        guard let isFollowed = single?.isFollowed(by: bytes) else { return single = bytes }
-        guard !isFollowed else { return single?.extend(by: bytes.count) ?? () }
+        guard let hasJoined = single?.join(bytes) else { return single = bytes }
+        if hasJoined { return }
         parts = lists().take()
         if let first = single.take() { parts.append(first) }
         parts.append(bytes)

@@ -28,7 +28,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package var delegate: (any ByteStreamDelegate)?
     private let loop: EventLoop
-    /// Unchecked, because no method of it calls out.
+    /// Unchecked, because nothing that it calls comes back to it.
     @exclusivity(unchecked) private var queue = SendQueue()
     private let marks: WaterMarks
     private var charge: ConnectionCharge?
@@ -37,6 +37,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
     private var phase = Phase.idle
+    /// Unchecked, as the count of lost bytes: one word, touched by nobody meanwhile.
     @exclusivity(unchecked) package private(set) var isCongested = false
     private var isReadingPaused = false
     /// Queued once, and never to be sent: who asks what has left must not be told these.

@@ -28,7 +28,7 @@ final class HandOvers {
         let completion: (HandOverOutcome) -> Void
     }
 
-    /// Unchecked, because it is asked for each answer of an app.
+    /// Unchecked, because nothing is called while it is touched: a completion runs when its entry is out.
     @exclusivity(unchecked) private var entries: [UniqueIdentifier: Entry] = [:]
     private let scheduler: any Scheduler
 

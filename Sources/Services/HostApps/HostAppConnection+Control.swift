@@ -42,8 +42,8 @@ extension HostAppConnection {
             return answer(id, request.command, .failed(.unknownCommand, text: "there are no commands here"))
         }
         open.identifiers.insert(id)
-        responder.respond(to: request) { [weak self] answer in
-            guard let self, open.identifiers.remove(id) != nil else { return }
+        responder.respond(to: request) { [self] answer in
+            guard open.identifiers.remove(id) != nil else { return }
             self.answer(id, request.command, answer)
         }
     }

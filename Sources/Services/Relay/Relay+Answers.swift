@@ -78,7 +78,7 @@ extension Relay {
     /// Within the quota; a frame that does not fit is lost, and the end is told that it is too slow.
     func deliver(_ frame: Frame, to port: RelayPort) {
         let endpoint = port.endpoint
-        guard endpoint.queuedBytes + frame.count <= Limits.queuedBytes else {
+        guard endpoint.isWritable(frame.count) else {
             counts.shed.add()
             return endpoint.overflowed()
         }

@@ -49,6 +49,7 @@ extension Relay {
         swap(&sending, &batch)
         send(&sending, of: application, from: origin)
         sending.removeAll()
+        precondition(batch.isEmpty, "nothing joins while broadcasts are given to their receivers")
         swap(&sending, &batch)
     }
 

@@ -1,5 +1,5 @@
 // The path of a message (SES-8 to SES-10): authorise by the connection, find the way, enter it in the ledger, pass the
-// frame on as it came. No allocation, no closure, no lookup by text and no look at a body on this path when all is well.
+// frame on as it came. No allocation, no lookup by a String and no look at a body on this path when all is well.
 
 import TandemIdentity
 import TandemLog
@@ -53,7 +53,7 @@ extension Relay {
             return fail(frame, passage, of: application, failure, to: origin)
         }
         let endpoint = destination.endpoint
-        guard endpoint.queuedBytes + frame.count <= Limits.queuedBytes else {
+        guard endpoint.isWritable(frame.count) else {
             return shed(frame, passage, of: application, from: origin, to: destination)
         }
         let request = OpenRequest(
@@ -107,11 +107,4 @@ extension Relay {
         guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
         fail(Message(app: app, pairing: passage.pairing, id: passage.id), failure, to: origin)
     }
-}
-
-/// What identifies a message, for its failure.
-struct Message {
-    let app: ApplicationIdentifier
-    let pairing: UniqueIdentifier
-    let id: UniqueIdentifier
 }

@@ -15,13 +15,15 @@ package final class Relay {
     let sides: PerRole<Side>
     let log: LogHandler
     let counts: RelayCounts
-    /// Unchecked, because no method of it calls out.
+    // Unchecked, because nothing that these call comes back here: each frame touches them several times.
     @exclusivity(unchecked) var ledger: RequestLedger
     var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
-    /// Broadcasts of this turn that have not left yet. Unchecked, because no method of it calls out.
+    /// Broadcasts of this turn that have not left yet. Unchecked, because it is taken out before it is sent.
     @exclusivity(unchecked) var batch = BroadcastBatch()
     /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
     /// connection's for the rest.
+    ///
+    /// Unchecked, because nothing is called while it is touched.
     @exclusivity(unchecked) private var parties: [RelayPort?] = []
     private(set) var ports = ConnectionTable<RelayPort>()
     /// Every app that was ever installed, by its number in the ledger.
@@ -29,7 +31,7 @@ package final class Relay {
     private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
     var changes = RelayChanges()
     var isSweepScheduled = false
-    /// Stopping: nothing new is passed on, what is open may be answered (SES-18).
+    /// Stopping: nothing new is passed on, what is open may be answered (SES-18). Unchecked, because it is one byte.
     @exclusivity(unchecked) package private(set) var isStopping = false
     private var whenIdle: (() -> Void)?
     private var stopTimer: TimerToken?

@@ -11,7 +11,8 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
     var isCongested: Bool { get }
 
-    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began.
+    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began. Only a link's count: what an app
+    /// has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
     var acceptedBytes: UInt64 { get }
 
     /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of
@@ -37,5 +38,6 @@ package protocol RelayEndpoint: NumberedConnection {
 
 extension RelayEndpoint {
     /// Whether a frame of this many bytes fits the quota (LIM-6).
+    @inline(__always)
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
 }

@@ -52,10 +52,12 @@
         return taken
     }
 
-    /// Adds the bytes that follow in the block, in place.
-    @inlinable package mutating func extend(by count: Int) {
-        precondition(0 <= count && end <= block.capacity - count, "a slice lies in its block")
-        length += UInt32(count)
+    /// Adds a slice that begins where this one ends, in place.
+    /// - Returns: false, and nothing has changed, if it lies elsewhere.
+    @inlinable package mutating func join(_ other: ByteSlice) -> Bool {
+        guard block === other.block, other.first == first + length else { return false }
+        length += other.length
+        return true
     }
 
     @inlinable package func part(from offset: Int, count: Int) -> ByteSlice {

@@ -36,11 +36,7 @@ package final class TLSWorkspace {
     }
 
     private func add(_ slice: ByteSlice) {
-        if let last = output.last, last.isFollowed(by: slice) {
-            output[output.count - 1] = ByteSlice(of: last.block, from: last.start, count: last.count + slice.count)
-        } else {
-            output.append(slice)
-        }
+        if output.isEmpty || !output[output.count - 1].join(slice) { output.append(slice) }
     }
 
     /// Gives out the bytes for the peer and forgets them.

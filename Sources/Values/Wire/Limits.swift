@@ -31,7 +31,7 @@ package enum Limits {
 
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
     package static let openRequests = 1024
-    /// Deliveries of broadcasts whose failure can still find its sender (LIM-21): 2.5 MiB.
+    /// Deliveries of broadcasts whose failure can still find its sender (LIM-21).
     package static let rememberedDeliveries = 65_536
     /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.
     package static let deadline = Duration.milliseconds(1)...Duration.seconds(600)
