@@ -10,7 +10,9 @@ import Testing
 @testable import TandemTransport
 
 @Suite struct SendQueueTests {
-    private let lists = SliceLists()
+    private let loop: EventLoop
+
+    init() throws { loop = try EventLoop() }
 
     /// Cuts blocks as a loop does: pieces that mostly follow each other.
     private struct Source {
@@ -71,16 +73,16 @@ import Testing
             switch Int.random(in: 0..<8, using: &source.generator) {
             case 0..<4:
                 let piece = source.piece()
-                queue.append(piece, lists)
+                queue.append(piece, loop)
                 expected += piece.copied()
             case 4: if let block = source.blocks.randomElement(using: &source.generator) { queue.leave(block) }
             case 5: sent += received(from: pair.far)
-            default: _ = try queue.write(to: pair.near, lists)
+            default: _ = try queue.write(to: pair.near, loop)
             }
             #expect(queue.byteCount <= expected.count - sent.count)
         }
         while !queue.isEmpty {
-            #expect(try queue.write(to: pair.near, lists) != .ended)
+            #expect(try queue.write(to: pair.near, loop) != .ended)
             sent += received(from: pair.far)
         }
         #expect(sent + received(from: pair.far) == expected)
@@ -89,7 +91,7 @@ import Testing
     @Test func slicesThatFollowEachOtherAreOnePiece() {
         let block = ByteBlock(capacity: 100)
         var queue = SendQueue()
-        for _ in 0..<10 { queue.append(block.append(ByteSlice(copying: [1, 2, 3])), lists) }
+        for _ in 0..<10 { queue.append(block.append(ByteSlice(copying: [1, 2, 3])), loop) }
         var told = 0
         queue.forEachBlock { _ in told += 1 }
         #expect(queue.byteCount == 30 && told == 1)
@@ -102,7 +104,7 @@ import Testing
             let left = ByteBlock(capacity: 100)
             block = left
             for _ in 0..<pieces {
-                queue.append(left.append(ByteSlice(copying: [1, 2, 3])), lists)
+                queue.append(left.append(ByteSlice(copying: [1, 2, 3])), loop)
                 _ = left.append(ByteSlice(copying: [0]))
             }
             queue.leave(left)

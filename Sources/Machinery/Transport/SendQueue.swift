@@ -21,21 +21,21 @@ struct SendQueue {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    mutating func append(_ bytes: ByteSlice, _ lists: @autoclosure () -> SliceLists) {
+    mutating func append(_ bytes: ByteSlice, _ loop: EventLoop) {
         guard !bytes.isEmpty else { return }
         byteCount += bytes.count
-        if parts.isEmpty {
-            appendToSingle(bytes, lists())
-        } else if !parts[parts.count - 1].join(bytes) {
-            parts.append(bytes)
-        }
+        let hasJoined = parts.isEmpty ? single?.join(bytes) == true : parts[parts.count - 1].join(bytes)
+        if !hasJoined { add(bytes, loop) }
     }
 
-    private mutating func appendToSingle(_ bytes: ByteSlice, _ lists: @autoclosure () -> SliceLists) {
-        guard let hasJoined = single?.join(bytes) else { return single = bytes }
-        if hasJoined { return }
-        parts = lists().take()
-        if let first = single.take() { parts.append(first) }
+    /// Not inlined: what joins is not kept, and the others' reference would be counted for it, too.
+    @inline(never)
+    private mutating func add(_ bytes: ByteSlice, _ loop: EventLoop) {
+        guard byteCount > bytes.count else { return single = bytes }
+        if let first = single.take() {
+            parts = loop.sliceLists.take()
+            parts.append(first)
+        }
         parts.append(bytes)
     }
 
@@ -51,11 +51,11 @@ struct SendQueue {
 
     /// Writes as much as one call takes, and removes that: a short write means a full socket, without a second call to
     /// learn it. Mutating as a whole, so that what is written is borrowed from the queue and not retained.
-    mutating func write(to descriptor: CInt, _ lists: @autoclosure () -> SliceLists) throws(SystemError) -> Progress {
+    mutating func write(to descriptor: CInt, _ loop: EventLoop) throws(SystemError) -> Progress {
         let offered = byteCountOfNextWrite
         switch try transfer(to: descriptor) {
         case .bytes(let count):
-            remove(count, lists())
+            remove(count, loop)
             return count < offered ? .full : .taken
         case .wouldBlock: return .full
         case .ended: return .ended
@@ -75,8 +75,8 @@ struct SendQueue {
     }
 
     /// Removes what has been written, and lets go of its blocks.
-    private mutating func remove(_ count: Int, _ lists: @autoclosure () -> SliceLists) {
-        guard count < byteCount else { return removeAll(lists()) }
+    private mutating func remove(_ count: Int, _ loop: EventLoop) {
+        guard count < byteCount else { return removeAll(loop) }
         byteCount -= count
         if single?.removeFirst(count) != nil { return }
         var rest = count
@@ -89,10 +89,10 @@ struct SendQueue {
         parts.removeFirst(written)
     }
 
-    mutating func removeAll(_ lists: @autoclosure () -> SliceLists) {
+    mutating func removeAll(_ loop: EventLoop) {
         byteCount = 0
         single = nil
-        if !parts.isEmpty { lists().giveBack(&parts) }
+        if !parts.isEmpty { loop.sliceLists.giveBack(&parts) }
     }
 
     // MARK: blocks

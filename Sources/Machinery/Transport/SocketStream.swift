@@ -73,7 +73,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle else { return }
-        queue.append(bytes, loop.sliceLists)
+        queue.append(bytes, loop)
         if isBlocked { keep(bytes.block) }
         isCongested = isCongested || queue.byteCount > marks.high
         scheduleFlush()
@@ -228,7 +228,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     /// Whether another write may follow at once.
     private func writeOnce() -> Bool {
         do {
-            switch try queue.write(to: descriptor?.raw ?? -1, loop.sliceLists) {
+            switch try queue.write(to: descriptor?.raw ?? -1, loop) {
             case .taken: break
             case .full: isBlocked = true
             case .ended: loseQueue()
@@ -262,7 +262,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     private func loseQueue() {
         lostBytes = UInt32(clamping: queuedBytes)
-        queue.removeAll(loop.sliceLists)
+        queue.removeAll(loop)
     }
 
     private func beginLinger() {
