@@ -229,4 +229,18 @@ import Testing
         #expect(sender.received(.failure).map(\.id) == data.map(\.id))
         #expect(sender.received(.failure).allSatisfy { $0.name == "unsupported-kind" })
     }
+
+    @Test func `SES-30: who broadcasts much that reaches nobody gets every failure and stays connected`() throws {
+        let many = Simulation(secondaries: 200)
+        let sender = try many.app(.primary)
+        for _ in 0..<120 {
+            var message = try many.message("", wantsReply: false)
+            message.pairing = .zero
+            try sender.send(message)
+        }
+        many.scheduler.run()
+        #expect(sender.received(.failure).count == 120 * 200)
+        #expect(!sender.isClosed)
+        #expect(many.counter("relay.shed") == 0)
+    }
 }

@@ -28,9 +28,20 @@ import Testing
         }
     }
 
-    @Test func manyExtensionsAreAllKept() throws {
-        let envelope = try Envelope(reading: Self.frame(Self.keys(16_000).reversed().map { ($0, 1) }))
-        #expect(envelope.extensions.count == 16_000)
+    @Test(arguments: [1, 63, 64])
+    func `FRM-9 LIM-22: as many extensions as there may be are kept`(count: Int) throws {
+        let envelope = try Envelope(reading: Self.frame(Self.keys(count).reversed().map { ($0, 1) }))
+        #expect(envelope.extensions.count == count)
         #expect(envelope.extensions["x-0"] == 1)
+    }
+
+    @Test(arguments: [65, 16_000])
+    func `FRM-9 LIM-22: more extensions than there may be are refused`(count: Int) throws {
+        let frame = try Self.frame(Self.keys(count).reversed().map { ($0, 1) })
+        #expect {
+            try Envelope(reading: frame)
+        } throws: { error in
+            (error as? WireError)?.refusalName == .envelope
+        }
     }
 }

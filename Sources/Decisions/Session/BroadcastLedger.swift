@@ -80,6 +80,8 @@ package struct BroadcastLedger: Sendable {
     private var broadcasts: [UniqueIdentifier: Broadcast] = [:]
     private var order: [UniqueIdentifier] = []  // oldest first; may name what is gone
     private var weight = 0
+    /// How many each sender has: most connections that leave have sent none.
+    private var senders: [ConnectionNumber: Int] = [:]
     private let capacity: Int
 
     /// - Parameter capacity: deliveries to remember (LIM-21); a single broadcast may be larger.
@@ -103,6 +105,7 @@ package struct BroadcastLedger: Sendable {
             broadcasts[message.id] = broadcast
             order.append(message.id)
             weight += broadcast.weight
+            senders[origin, default: 0] += 1
         }
         forgetOldest()
     }
@@ -122,7 +125,7 @@ package struct BroadcastLedger: Sendable {
     /// returned, oldest first.
     /// - Parameter departed: how many of the bytes given to it may have left; nil if nobody can say.
     package mutating func closed(_ connection: ConnectionNumber, departed: UInt64?) -> [Failure] {
-        forget { $0.origin == connection }
+        if senders[connection] != nil { forget { $0.origin == connection } }
         guard let departed else { return [] }
         var failures: [Failure] = []
         for id in order {
@@ -162,5 +165,7 @@ package struct BroadcastLedger: Sendable {
     private mutating func remove(_ id: UniqueIdentifier, _ broadcast: Broadcast) {
         broadcasts[id] = nil
         weight -= broadcast.weight
+        let left = (senders[broadcast.origin] ?? 1) - 1
+        senders[broadcast.origin] = left > 0 ? left : nil
     }
 }

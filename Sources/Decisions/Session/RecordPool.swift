@@ -31,6 +31,9 @@ struct RecordPool<Record: ChainedRecord>: Sendable {
     /// The records in use.
     var count: Int { places.count - free.count }
 
+    /// The most records that were in use at once.
+    var room: Int { places.count }
+
     subscript(number: Int) -> Record {
         get { places[number] }
         _modify { yield &places[number] }

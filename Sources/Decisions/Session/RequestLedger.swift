@@ -94,6 +94,7 @@ package struct RequestLedger: Sendable {
                 expired += 1
             }
         }
+        giveBack()
         return expired
     }
 
@@ -107,8 +108,18 @@ package struct RequestLedger: Sendable {
             forget(number)
         }
         parties.remove(party)
+        giveBack()
         return owed
     }
+
+    /// After a flood, the room that it needed.
+    private mutating func giveBack() {
+        guard requests.count == 0, requests.room > Self.roomKept else { return }
+        (requests, byOrigin, byDestination) = (RecordPool(), HashTable(), HashTable())
+    }
+
+    /// Records that a busy daemon may have at once without asking for their memory again.
+    private static var roomKept: Int { 16_384 }
 }
 
 extension RequestLedger {

@@ -133,6 +133,8 @@ package final class FrameChannel {
     package func closeAfterFlush(_ reason: CloseReason = .closedHere) {
         guard phase == .opening || phase == .open else { return }
         finishFilter()
+        // A filter that failed has closed the channel, and what it still had to say must leave.
+        guard phase != .closed else { return }
         phase = .closed
         stream.closeAfterFlush(reason)
     }

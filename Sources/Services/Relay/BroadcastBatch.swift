@@ -11,12 +11,17 @@ struct BroadcastBatch {
     /// The most bytes that wait, unless a single frame is longer: enough for a burst to be one write, little enough for
     /// the cache that all receivers' writes are read from.
     private static var capacity: Int { 128 * 1024 }
+    /// The most failures that one batch may lead to, unless a single message does: half of what makes a sender's queue
+    /// congested, so that a sender whose messages reach nobody is held back before its failures overflow.
+    private static var mostFailures: Int { 2048 }
 
     /// Whose they are; nil while there are none.
     private(set) var origin: RelayPort?
     private(set) var frames = BroadcastFrames()
     private(set) var messages: [BroadcastLedger.Message] = []
     private(set) var kinds: [FrameKind] = []
+    /// Pairings that could not take the first message; each of them fails each message.
+    private var unreachable = 0
     private var hasData = false
     private var hasMessages = false
 
@@ -24,7 +29,9 @@ struct BroadcastBatch {
 
     /// Whether a frame of a connection may join; none need be here.
     func hasRoom(for frame: Frame, from port: RelayPort) -> Bool {
-        isEmpty || origin === port && frames.bytes.count + frame.count <= Self.capacity
+        guard !isEmpty else { return true }
+        return origin === port && frames.bytes.count + frame.count <= Self.capacity
+            && (messages.count + 1) * unreachable <= Self.mostFailures
     }
 
     func contains(_ id: UniqueIdentifier) -> Bool { messages.contains { $0.id == id } }
@@ -35,6 +42,7 @@ struct BroadcastBatch {
         -> Bool
     {
         guard frames.append(frame) else { return false }
+        if isEmpty { unreachable = port.application?.routes.unreachableCount ?? 0 }
         origin = port
         messages.append(message)
         kinds.append(kind)

@@ -59,12 +59,20 @@ extension Relay {
     /// Tells the sender that its message goes no further.
     func fail(_ message: Message, _ failure: RelayFailure, to caller: RelayPort) {
         counts.failed.add()
+        guard caller.endpoint.isWritable(Self.usualFailure) else {
+            // Not even written: a caller that is full, or closed for that, gets no more of them.
+            counts.shed.add()
+            return caller.endpoint.overflowed()
+        }
         do {
             deliver(try failure.error.failure(app: message.app, pairing: message.pairing, id: message.id), to: caller)
         } catch {
             notWritten(.failure, error)
         }
     }
+
+    /// Bytes of a failure, about.
+    private static var usualFailure: Int { 512 }
 
     func deliver(_ envelope: Envelope, to port: RelayPort) {
         do { deliver(try envelope.frame(), to: port) } catch { notWritten(envelope.kind, error) }

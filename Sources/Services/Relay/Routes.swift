@@ -14,6 +14,9 @@ struct Routes {
 
     var count: Int { entries.count }
 
+    /// How many of them lead nowhere now.
+    var unreachableCount: Int { entries.count { $0.route.port == nil } }
+
     /// All routes, in the order of their pairings.
     var all: some Collection<Route> { entries.lazy.map(\.route) }
 

@@ -43,6 +43,8 @@ import CTandemOpenSSL
     package private(set) var isClosedByPeer = false
     /// A record may have filled the last room and have more.
     private var hasRest = false
+    /// What ended the connection behind plaintext that had to be given out first.
+    private var fault: TLSError?
 
     /// Whether the handshake is done and neither side has closed.
     package var isEstablished: Bool { state == .established }
@@ -97,12 +99,13 @@ import CTandemOpenSSL
     }
 
     /// Whether a read has anything to go on with; without, it would say `needsMore`.
-    package var canRead: Bool { port.hasInput || hasRest || isClosedByPeer }
+    package var canRead: Bool { port.hasInput || hasRest || isClosedByPeer || fault != nil }
 
     /// Goes on with the handshake, or decrypts into the room: what is there, or about as much as fits.
     /// - Throws: the named cause if the peer's bytes break the connection; later calls say `needsMore`.
     package func read(into room: UnsafeMutableRawBufferPointer) throws(TLSError) -> Progress {
-        switch state {
+        if let fault = fault.take() { throw fault }
+        return switch state {
         case .handshaking: try continueHandshake()
         case .established: try unsafe decrypt(into: room)
         case .new, .ended: .needsMore
@@ -140,7 +143,14 @@ import CTandemOpenSSL
         var filled = 0
         while canRead, filled == 0 || room.count - filled >= TLSWorkspace.recordCount {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room.dropFirst(filled))
-            let progress = try unsafe decryptRecord(into: rest)
+            let progress: Progress
+            do throws(TLSError) {
+                progress = try unsafe decryptRecord(into: rest)
+            } catch {
+                guard filled > 0 else { throw error }
+                fault = error
+                break
+            }
             guard case .plaintext(let count) = progress else { return filled > 0 ? .plaintext(filled) : progress }
             filled += count
         }

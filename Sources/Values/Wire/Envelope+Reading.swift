@@ -23,10 +23,11 @@ extension Envelope {
                 present.insert(key)
             } else {
                 guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }
+                guard extras.count < Limits.extensions else { throw .tooManyExtensions(limit: Limits.extensions) }
                 extras.append((word, try Self.value(position, in: pairs).scalar(word)))
             }
         }
-        // At once: a peer may send thousands. That they are unique was proved before.
+        // That they are unique was proved before.
         extensions = PropertyListDictionary(uniqueKeysWithValues: extras)
         if let key = present.firstMissing(of: kind.requiredKeys) { throw .missingKey(key, kind) }
     }

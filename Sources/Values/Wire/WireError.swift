@@ -18,6 +18,7 @@ package enum WireError: Error, Sendable, Equatable {
     case unlistedKey(EnvelopeKey, FrameKind)
     /// A value that is not of the key's type or not within its range.
     case invalidValue(key: String, expected: StaticText)
+    case tooManyExtensions(limit: Int)
 
     /// The name that the peer is told.
     package var refusalName: RefusalName {
@@ -27,7 +28,7 @@ package enum WireError: Error, Sendable, Equatable {
         case .unknownKind: .unknownKind
         case .unknownKey: .unknownKey
         case .unknownSealing: .unknownSealing
-        case .missingKind, .missingKey, .unlistedKey, .invalidValue: .envelope
+        case .missingKind, .missingKey, .unlistedKey, .invalidValue, .tooManyExtensions: .envelope
         }
     }
 }
@@ -50,6 +51,7 @@ extension WireError: CustomStringConvertible {
         case .missingKind: "envelope without its key 'kind'"
         case .missingKey(let key, let kind): "\(kind.rawValue) without its key '\(key.rawValue)'"
         case .unlistedKey(let key, let kind): "\(kind.rawValue) must not have the key '\(key.rawValue)'"
+        case .tooManyExtensions(let limit): "more than \(limit) keys that start with x-"
         case .invalidValue(let key, let expected): "key \(PeerText.quoted(key)) is not \(expected)"
         }
     }

@@ -33,6 +33,7 @@ package enum ReferenceEnvelope {
         guard case .dictionary(var pairs)? = ReferenceReader.value(payload),
             let kind = pairs["kind"]?.stringValue, let row = kinds[Array(kind.utf8)]
         else { return nil }
+        guard pairs.count(where: { $0.key.utf8.starts(with: "x-".utf8) }) <= 64 else { return nil }
         let listed = row.required + row.optional
         let allowed = listed + (listed.contains("body") ? ["kind", "sealing"] : ["kind"])
         for pair in pairs {
