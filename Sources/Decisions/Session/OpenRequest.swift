@@ -3,7 +3,8 @@
 
 package import TandemIdentity
 
-/// A connection that asks or answers, as a ledger numbers it: small, dense, and used again after the connection has left.
+/// A connection that asks or answers, as a ledger numbers it: small, dense, and used again after the connection has
+/// left.
 package struct RequestParty: Sendable, Hashable {
     private let number: UInt32
 

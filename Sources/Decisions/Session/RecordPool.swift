@@ -1,5 +1,5 @@
-// Records by number, in one array: a number is free again when its record is removed, and the next record takes it. So a
-// steady flow of records allocates nothing. Records can stand in chains, which are links between numbers.
+// Records by number, in one array: a number is free again when its record is removed, and the next record takes it. So
+// a steady flow of records allocates nothing. Records can stand in chains, which are links between numbers.
 
 /// A record that can stand in chains.
 protocol ChainedRecord: Sendable {

@@ -1,7 +1,8 @@
 // Which requests a daemon has passed on and not yet seen answered (SES-9 to SES-11, LIM-7). An answer is accepted only
 // from the connection that the request was delivered to, and goes only to the one that asked; both ends' loss settles
 // what they left open. The ledger knows connections and apps as numbers and never sees a body. What it does for a frame
-// costs the same however many requests are open; what it does for a connection that leaves, as much as that one had open.
+// costs the same however many requests are open; what it does for a connection that leaves, as much as that one had
+// open.
 
 package import TandemIdentity
 

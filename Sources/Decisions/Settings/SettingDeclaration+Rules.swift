@@ -1,5 +1,5 @@
-// The rules of one property, in the order in which they are told: type, finite, bounds, choices, regular expression. Both
-// the bounds and the expression must hold; a value inside its range may still fail its expression.
+// The rules of one property, in the order in which they are told: type, finite, bounds, choices, regular expression.
+// Both the bounds and the expression must hold; a value inside its range may still fail its expression.
 
 import TandemPattern
 

@@ -1,5 +1,5 @@
-// How a property is edited, which is also what it may hold: the five kinds that make up the sixteen editors of the model,
-// and the pairs of pictures that a slider may show.
+// How a property is edited, which is also what it may hold: the five kinds that make up the sixteen editors of the
+// model, and the pairs of pictures that a slider may show.
 
 /// The kind of editor of a property.
 public enum SettingEditor: String, Sendable, Hashable {

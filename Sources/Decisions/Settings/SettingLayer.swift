@@ -1,5 +1,5 @@
-// Where a value comes from when several places have one. The order of the cases is the order of precedence, and there is
-// no second statement of it anywhere.
+// Where a value comes from when several places have one. The order of the cases is the order of precedence, and there
+// is no second statement of it anywhere.
 
 /// The layers of a property's value; the first one that has a value wins.
 public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {

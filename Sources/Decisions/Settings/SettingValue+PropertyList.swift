@@ -1,5 +1,5 @@
-// From a property list to a property's own type and back. Exact or refused: a boolean is never a number, a real never an
-// integer; an integer stands for a real only if it is that number exactly. Floats are rounded from the Double they
+// From a property list to a property's own type and back. Exact or refused: a boolean is never a number, a real never
+// an integer; an integer stands for a real only if it is that number exactly. Floats are rounded from the Double they
 // travel as, which is how their bounds were made too.
 
 package import TandemPropertyList

@@ -1,5 +1,5 @@
-// A whole set of values from outside (a signed configuration, a file), judged as one: either every value may be held, or
-// none is applied and every mistake is listed.
+// A whole set of values from outside (a signed configuration, a file), judged as one: either every value may be held,
+// or none is applied and every mistake is listed.
 
 package import TandemPropertyList
 

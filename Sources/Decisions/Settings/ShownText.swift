@@ -1,5 +1,5 @@
-// How text of others is shown in errors: quoted, control characters escaped, cut at the limit for peers' text, so that a
-// value cannot forge a log line or flood a terminal.
+// How text of others is shown in errors: quoted, control characters escaped, cut at the limit for peers' text, so that
+// a value cannot forge a log line or flood a terminal.
 
 enum ShownText {
     /// Bytes of foreign text that are shown (Protocol/Limits.md LIM-13).

@@ -1,5 +1,5 @@
-// A signed configuration as text: for a QR code, a message, a web page. It is a copy of the envelope and nothing else; who
-// opens it gains no authority that the signatures do not give.
+// A signed configuration as text: for a QR code, a message, a web page. It is a copy of the envelope and nothing else;
+// who opens it gains no authority that the signatures do not give.
 
 import TandemIdentity
 

@@ -1,5 +1,5 @@
-// Why a configuration was not applied, by a name that never changes its meaning: logs, reports, the command line and the
-// test vectors use the same ones. The text beside a name is for people and may change.
+// Why a configuration was not applied, by a name that never changes its meaning: logs, reports, the command line and
+// the test vectors use the same ones. The text beside a name is for people and may change.
 
 /// A named rejection (Protocol/SignedConfiguration.md CFG-24); the raw value is the name on the wire.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {

@@ -31,8 +31,8 @@ package final class DirectoryLock: Sendable {
 
     deinit { release() }
 
-    /// Gives the directory back now. A child process that was forked and has not yet become its program holds a copy of every
-    /// descriptor for a moment: closing ours alone would leave the lock to it.
+    /// Gives the directory back now. A child process that was forked and has not yet become its program holds a copy of
+    /// every descriptor for a moment: closing ours alone would leave the lock to it.
     package func release() { _ = tandem_unlock(file.raw) }
 
     private static func holder(_ place: FilePlace) -> Int32? {

@@ -1,6 +1,6 @@
-// A directory that is ours alone, held open: a device's state, an app's own files. It refuses one that another user owns
-// or may write to, and a symbolic link, because whoever can change it can change what we trust. Names in it come from a
-// small alphabet, so that none can leave it.
+// A directory that is ours alone, held open: a device's state, an app's own files. It refuses one that another user
+// owns or may write to, and a symbolic link, because whoever can change it can change what we trust. Names in it come
+// from a small alphabet, so that none can leave it.
 
 internal import CTandemLinux
 internal import TandemReactor
@@ -86,8 +86,8 @@ package final class OwnedDirectory: Sendable {
         }
     }
 
-    /// Puts the bytes in the file's place, whole and durable when this returns; after a failure the file is the old one,
-    /// or (if only the last step failed) perhaps the new one.
+    /// Puts the bytes in the file's place, whole and durable when this returns; after a failure the file is the old
+    /// one, or (if only the last step failed) perhaps the new one.
     package func replace(
         _ name: String, with bytes: [UInt8], _ attributes: FileAttributes = .privateFile
     ) throws(FileError) {

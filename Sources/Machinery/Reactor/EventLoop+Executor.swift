@@ -1,6 +1,6 @@
 // The loop as a Swift executor: an actor that names it as its executor runs on its thread, and code on that thread
-// enters the actor with `assumeIsolated`, without a hop. The actor must keep the loop alive (executors are unowned), and
-// must not outlive its running: a job after the stop has nowhere to run, which is a bug of ours.
+// enters the actor with `assumeIsolated`, without a hop. The actor must keep the loop alive (executors are unowned),
+// and must not outlive its running: a job after the stop has nowhere to run, which is a bug of ours.
 
 extension EventLoop: SerialExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {

@@ -1,6 +1,6 @@
-// Starting and stopping a loop: on the caller's thread (`run`) or on a thread of its own (`startThread`). A stop lets the
-// turn finish and runs the jobs that were accepted, so that no accepted job is lost; whatever drains first (listeners,
-// streams) is the business of those who know them, before they call `stop`.
+// Starting and stopping a loop: on the caller's thread (`run`) or on a thread of its own (`startThread`). A stop lets
+// the turn finish and runs the jobs that were accepted, so that no accepted job is lost; whatever drains first
+// (listeners, streams) is the business of those who know them, before they call `stop`.
 
 internal import Synchronization
 

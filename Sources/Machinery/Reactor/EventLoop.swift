@@ -1,10 +1,10 @@
 // One thread that waits for descriptors, timers and other threads' jobs, and runs what they call for: the only place
-// where the program sleeps. Everything but `submit`, `stop`, `join` and the executor's doors belongs to its thread (until
-// it runs: to the thread that made it), which is checked. It is a Swift executor too, so that actors can live on it and
-// be entered by an event without a hop.
+// where the program sleeps. Everything but `submit`, `stop`, `join` and the executor's doors belongs to its thread
+// (until it runs: to the thread that made it), which is checked. It is a Swift executor too, so that actors can live on
+// it and be entered by an event without a hop.
 //
-// One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. What a turn adds to the jobs runs
-// in the next turn, so that no job can keep the others from their events.
+// One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. What a turn adds to the jobs
+// runs in the next turn, so that no job can keep the others from their events.
 
 internal import Synchronization
 import TandemBytes
@@ -159,8 +159,8 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         }
     }
 
-    /// Rounded up, so that the loop does not wake before the timer is due. The last turn's time is good enough: it makes
-    /// a timer late by what that turn took, and saves asking the clock in each.
+    /// Rounded up, so that the loop does not wake before the timer is due. The last turn's time is good enough: it
+    /// makes a timer late by what that turn took, and saves asking the clock in each.
     private func millisecondsToNextTimer() -> CInt {
         guard let deadline = timers.nextDeadline()?.nanoseconds else { return -1 }
         let now = (cachedNow ?? Linux.bootTime).nanoseconds

@@ -13,8 +13,8 @@ extension Linux {
     /// The user that this process runs as.
     package static var user: UInt32 { tandem_user_current() }
 
-    /// Keeps this process's secrets to itself: no core file holds its keys, no other process of the user traces it, and what it
-    /// creates without a mode of its own is for its user alone.
+    /// Keeps this process's secrets to itself: no core file holds its keys, no other process of the user traces it, and
+    /// what it creates without a mode of its own is for its user alone.
     package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }
 
     /// Gives back what only the start of a process needs: free heap, and mapped code that does not run any more.

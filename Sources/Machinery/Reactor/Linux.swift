@@ -1,6 +1,6 @@
-// The Swift side of the Linux calls: each once, with typed results. A call that would block, or a stream that has ended,
-// is a value and not an error. Rooms above use these and never the C library, so that the discipline of the C side
-// (interrupted calls, close-on-exec, errno) holds everywhere.
+// The Swift side of the Linux calls: each once, with typed results. A call that would block, or a stream that has
+// ended, is a value and not an error. Rooms above use these and never the C library, so that the discipline of the C
+// side (interrupted calls, close-on-exec, errno) holds everywhere.
 
 internal import CTandemLinux
 internal import Glibc
@@ -49,8 +49,8 @@ package enum Linux {
         ended(try transfer(tandem_receive(descriptor, buffer.baseAddress, buffer.count), "recv"))
     }
 
-    /// Reads from a socket: first into a place that was taken before, if there is one, then into the block's room, which
-    /// is counted up to `limit` bytes of the block.
+    /// Reads from a socket: first into a place that was taken before, if there is one, then into the block's room,
+    /// which is counted up to `limit` bytes of the block.
     package static func receive(
         _ descriptor: CInt, into place: ByteSlice?, then block: ByteBlock, upTo limit: Int
     ) throws(SystemError) -> Transfer {

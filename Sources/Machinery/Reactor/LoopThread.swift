@@ -1,5 +1,5 @@
-// A thread: for a loop, and for the few calls that can only block (names are resolved in one). Joined or detached exactly
-// once.
+// A thread: for a loop, and for the few calls that can only block (names are resolved in one). Joined or detached
+// exactly once.
 
 internal import CTandemLinux
 

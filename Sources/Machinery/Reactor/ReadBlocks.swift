@@ -1,7 +1,7 @@
-// The memory that a loop reads into. The reads of a turn are packed into one block; when nobody holds a part of it any more
-// it is used again from its beginning, while it is still in the cache. Who holds a part for longer is its tenant and is
-// asked to copy that part away before the block's place in the pool is needed, so that neither an unfinished frame nor
-// a peer that does not read can pin a block for its few bytes.
+// The memory that a loop reads into. The reads of a turn are packed into one block; when nobody holds a part of it any
+// more it is used again from its beginning, while it is still in the cache. Who holds a part for longer is its tenant
+// and is asked to copy that part away before the block's place in the pool is needed, so that neither an unfinished
+// frame nor a peer that does not read can pin a block for its few bytes.
 
 internal import Synchronization
 package import TandemBytes

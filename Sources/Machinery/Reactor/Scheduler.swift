@@ -33,7 +33,8 @@ package struct PendingTimer: Sendable {
 
 /// Takes part in the end of a turn, such as a stream that has collected writes.
 package protocol TurnParticipant: AnyObject {
-    /// Called once for each `atEndOfTurn` before: after all events of the turn, or after as many as fill the loop's memory.
+    /// Called once for each `atEndOfTurn` before: after all events of the turn, or after as many as fill the loop's
+    /// memory.
     func turnDidEnd()
 }
 

@@ -1,6 +1,7 @@
 // A value of which only what is durable is in force. Transitions run one at a time: each works on a copy, its rows are
-// committed, and only then the copy becomes the state and its effects run. A commit that fails changes nothing, so memory
-// and disk never tell two stories. For state that changes rarely (pairings, owners, configurations), not for queues.
+// committed, and only then the copy becomes the state and its effects run. A commit that fails changes nothing, so
+// memory and disk never tell two stories. For state that changes rarely (pairings, owners, configurations), not for
+// queues.
 
 /// A state machine's value behind a store.
 package final class CommittedState<State> {

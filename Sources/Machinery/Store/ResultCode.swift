@@ -1,5 +1,5 @@
-// SQLite's result codes as a value: an extended code matches its primary one, so that a decision on `full` or `inputOutput`
-// cannot miss one of the thirty ways to spell it.
+// SQLite's result codes as a value: an extended code matches its primary one, so that a decision on `full` or
+// `inputOutput` cannot miss one of the thirty ways to spell it.
 
 import CTandemSQLite
 

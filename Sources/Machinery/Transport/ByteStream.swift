@@ -1,6 +1,6 @@
-// A connection as bytes in and bytes out, confined to one scheduler's thread: what sockets and the in-process twin share.
-// Writes are queued and leave together at the end of the turn. It knows no frames, and has no opinion on how much may
-// queue: it says how much does.
+// A connection as bytes in and bytes out, confined to one scheduler's thread: what sockets and the in-process twin
+// share. Writes are queued and leave together at the end of the turn. It knows no frames, and has no opinion on how
+// much may queue: it says how much does.
 
 package import TandemBytes
 package import TandemReactor
@@ -46,8 +46,8 @@ package protocol ByteStream: AnyObject {
     /// Queues the bytes; they leave at the end of the turn, together with all others. Nothing after a close.
     func send(_ bytes: ByteSlice)
 
-    /// Gives bytes that are only lent to the system now, behind what is queued; what it does not take is copied into the
-    /// queue. For bytes that many streams get in turn. Nothing after a close.
+    /// Gives bytes that are only lent to the system now, behind what is queued; what it does not take is copied into
+    /// the queue. For bytes that many streams get in turn. Nothing after a close.
     func write(_ bytes: RawSpan)
 
     /// Bytes in this block stay needed for now; `mustLeave` may follow.

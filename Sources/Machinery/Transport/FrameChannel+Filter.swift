@@ -1,6 +1,6 @@
-// The channel's way through a filter. Plain bytes are read to where their frame ends and cut where they are; frames that one turn queues go
-// through it together at the end of the turn, and leave as one write. The filter's failures close the channel, after what
-// it still had to say (an alert) is out.
+// The channel's way through a filter. Plain bytes are read to where their frame ends and cut where they are; frames
+// that one turn queues go through it together at the end of the turn, and leave as one write. The filter's failures
+// close the channel, after what it still had to say (an alert) is out.
 
 internal import TandemBytes
 internal import TandemReactor

@@ -1,10 +1,11 @@
-// What a channel with a filter holds beyond a plain one: an object of its own, so that thousands of idle plain channels do
-// not carry it.
+// What a channel with a filter holds beyond a plain one: an object of its own, so that thousands of idle plain channels
+// do not carry it.
 
 internal import TandemBytes
 
 extension FrameChannel {
-    /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large records.
+    /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large
+    /// records.
     final class Filtering {
         let filter: any StreamFilter
         // Unchecked, because no method here calls out.

@@ -1,14 +1,14 @@
-// The channel's timers. One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a read
-// and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it, and an
-// idle channel has none.
+// The channel's timers. One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a
+// read and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it,
+// and an idle channel has none.
 
 internal import TandemIdentity
 internal import TandemReactor
 internal import TandemWire
 
 extension FrameChannel {
-    /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and one
-    /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
+    /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and
+    /// one whose frames always come whole, does not carry it. Once a frame came in parts it stays.
     final class Watch {
         /// Unchecked, because no method of it calls out.
         @exclusivity(unchecked) var pace: FramePace

@@ -1,6 +1,6 @@
 // Frames over any byte stream, plain or through a filter: the one place where bytes from outside become frames. It
-// enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named reason;
-// what a frame says is for others. Frames go on as the bytes they came in.
+// enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named
+// reason; what a frame says is for others. Frames go on as the bytes they came in.
 
 package import TandemBytes
 internal import TandemIdentity

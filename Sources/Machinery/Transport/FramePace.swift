@@ -1,7 +1,7 @@
 // Judges whether an unfinished frame comes fast enough (FRM-4). Time is cut into windows that begin with the frame's
 // first byte; a frame that is unfinished at the end of a window must have gained the least rate's worth of bytes in it.
-// So a header, and any small frame, has one window; a large payload keeps its rate in every window, and bytes sent early
-// buy no silence later. No clock here, and nothing to do for a frame that comes whole.
+// So a header, and any small frame, has one window; a large payload keeps its rate in every window, and bytes sent
+// early buy no silence later. No clock here, and nothing to do for a frame that comes whole.
 
 internal import TandemIdentity
 

@@ -1,5 +1,5 @@
-// A connection between two loops: given up by one, not yet taken by the other. The descriptor has one owner all the way,
-// and is closed if nobody takes it; bytes that were read ahead go along, so that the peer notices nothing.
+// A connection between two loops: given up by one, not yet taken by the other. The descriptor has one owner all the
+// way, and is closed if nobody takes it; bytes that were read ahead go along, so that the peer notices nothing.
 
 internal import Synchronization
 package import TandemReactor
@@ -29,8 +29,8 @@ package final class ReleasedStream: Sendable {
 }
 
 extension FrameChannel {
-    /// Gives the connection up for a channel on another loop to go on with, without a word to the peer; the delegate hears
-    /// nothing any more.
+    /// Gives the connection up for a channel on another loop to go on with, without a word to the peer; the delegate
+    /// hears nothing any more.
     /// - Returns: nil, and nothing has changed, if the channel is not open, has a filter, is not over a socket, or if
     ///   something that was sent waits to be written.
     package func release() -> ReleasedStream? {

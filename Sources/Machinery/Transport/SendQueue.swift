@@ -1,6 +1,7 @@
-// What waits to be written: slices of blocks, shared with whoever else sends the same frame. Slices that follow each other
-// in a block become one, so that a burst of forwarded frames leaves as it came; that one needs no array. The array of
-// more is the loop's while it is empty: so it allocates nothing when it is busy and holds nothing when it is idle.
+// What waits to be written: slices of blocks, shared with whoever else sends the same frame. Slices that follow each
+// other in a block become one, so that a burst of forwarded frames leaves as it came; that one needs no array. The
+// array of more is the loop's while it is empty: so it allocates nothing when it is busy and holds nothing when it is
+// idle.
 
 import TandemBytes
 import TandemReactor

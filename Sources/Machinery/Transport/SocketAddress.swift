@@ -1,5 +1,5 @@
-// Where a stream socket listens or connects, as people write it: `HOST:PORT`, `[::1]:PORT`, `unix:PATH`. Checked when it
-// is read, so that a wrong address is a message at the start and not a failed call later.
+// Where a stream socket listens or connects, as people write it: `HOST:PORT`, `[::1]:PORT`, `unix:PATH`. Checked when
+// it is read, so that a wrong address is a message at the start and not a failed call later.
 
 /// The address of a stream socket.
 package enum SocketAddress: Hashable, Sendable {

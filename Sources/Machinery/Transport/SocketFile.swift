@@ -1,6 +1,6 @@
 // The file of a listening Unix socket. A file left behind by a process that died is taken over, but only under a lock
-// beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode or a tighter
-// one, and is removed at the end only if it is still the one that was made.
+// beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode or a
+// tighter one, and is removed at the end only if it is still the one that was made.
 
 internal import Glibc
 internal import TandemReactor

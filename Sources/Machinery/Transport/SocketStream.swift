@@ -1,7 +1,7 @@
 // A stream over a connected socket. Reading: one read for each readiness, into the block that all streams of the loop
-// share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Writing: one sendmsg at the end of the turn for all that the turn queued;
-// the socket is watched for writing only while it is full. A peer that is gone may have said why: when writing fails, what
-// it sent is still read.
+// share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Writing:
+// one sendmsg at the end of the turn for all that the turn queued; the socket is watched for writing only while it is
+// full. A peer that is gone may have said why: when writing fails, what it sent is still read.
 
 package import TandemBytes
 internal import TandemIdentity

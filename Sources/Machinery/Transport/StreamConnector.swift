@@ -1,6 +1,6 @@
 // Connects to an address without blocking its loop: a name is looked up on a thread of its own, then each of its
-// addresses is tried in turn, all within one deadline. The outcome is told exactly once, never from inside the call that
-// began it, and not at all after `cancel`.
+// addresses is tried in turn, all within one deadline. The outcome is told exactly once, never from inside the call
+// that began it, and not at all after `cancel`.
 
 package import TandemReactor
 

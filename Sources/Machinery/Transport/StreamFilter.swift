@@ -1,6 +1,7 @@
 // What may stand between a stream and its frames: TLS, as bytes in and bytes out. Transport knows no cryptography; the
-// room that joins the two hands a filter in. Bytes are lent both ways, so that a filter needs no buffers of its own; what
-// it has to say to the peer is taken after each call, because filters may share the memory that they write it into.
+// room that joins the two hands a filter in. Bytes are lent both ways, so that a filter needs no buffers of its own;
+// what it has to say to the peer is taken after each call, because filters may share the memory that they write it
+// into.
 
 package import TandemBytes
 

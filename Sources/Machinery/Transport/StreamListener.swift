@@ -1,7 +1,7 @@
-// Takes connections at one address and hands them on as streams. It takes a bounded number in a turn, so that a flood of
-// connections does not starve those that exist; it refuses what is over its budget at once; and when the process is out
-// of descriptors it sheds what waits with a descriptor kept in reserve and then pauses, instead of being woken for ever by
-// connections that it cannot take.
+// Takes connections at one address and hands them on as streams. It takes a bounded number in a turn, so that a flood
+// of connections does not starve those that exist; it refuses what is over its budget at once; and when the process is
+// out of descriptors it sheds what waits with a descriptor kept in reserve and then pauses, instead of being woken for
+// ever by connections that it cannot take.
 
 package import TandemLog
 package import TandemReactor

@@ -1,5 +1,5 @@
-// The two fill levels of a send queue: above the high one a writer should pause, at the low one it may go on. Two, so that
-// a queue that hovers around one level does not switch its writers on and off with each frame.
+// The two fill levels of a send queue: above the high one a writer should pause, at the low one it may go on. Two, so
+// that a queue that hovers around one level does not switch its writers on and off with each frame.
 
 /// Fill levels of a send queue, in bytes.
 package struct WaterMarks: Sendable, Hashable {

@@ -1,5 +1,5 @@
-// A configuration from the operator: read far enough to know for whom it is, checked early where a key is known, and given to
-// this device's own app or to the secondaries that it is for.
+// A configuration from the operator: read far enough to know for whom it is, checked early where a key is known, and
+// given to this device's own app or to the secondaries that it is for.
 
 import TandemCrypto
 import TandemDelivery

@@ -23,7 +23,8 @@ extension Carrier {
         scheduleTick()
     }
 
-    /// A crash may have come between a pairing's removal and its slots': no primary is left who could target them (CFG-31).
+    /// A crash may have come between a pairing's removal and its slots': no primary is left who could target them
+    /// (CFG-31).
     private func closeAbandonedSlots() {
         for key in receiver.committed.state.slots.keys where key.role == .secondary {
             let targets = delegate?.configurationTargets(of: key.application) ?? []

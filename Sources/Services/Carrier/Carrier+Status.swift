@@ -1,4 +1,5 @@
-// What the carrier can tell about itself: trusted keys, and the configurations of this device's apps and its secondaries'.
+// What the carrier can tell about itself: trusted keys, and the configurations of this device's apps and its
+// secondaries'.
 
 package import TandemCrypto
 import TandemFiles

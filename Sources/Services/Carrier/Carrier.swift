@@ -1,5 +1,6 @@
-// Signed configuration in a daemon: what operators give, what links bring, what apps answer, what secondaries report. The
-// carrier composes the two halves of the one apply path; every verdict is the SignedConfiguration room's or the app's.
+// Signed configuration in a daemon: what operators give, what links bring, what apps answer, what secondaries report.
+// The carrier composes the two halves of the one apply path; every verdict is the SignedConfiguration room's or the
+// app's.
 
 package import TandemCrypto
 import TandemDelivery

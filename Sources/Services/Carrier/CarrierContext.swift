@@ -1,5 +1,5 @@
-// What both halves of the carrier work with: the device's facts, its loop, its queues and the daemon around it. Shared by
-// reference, so that the halves need not know the carrier that composes them.
+// What both halves of the carrier work with: the device's facts, its loop, its queues and the daemon around it. Shared
+// by reference, so that the halves need not know the carrier that composes them.
 
 import TandemDelivery
 import TandemIdentity

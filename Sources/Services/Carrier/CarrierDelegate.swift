@@ -1,4 +1,5 @@
-// What the carrier needs of the daemon around it: who this device is for an app, where apps are, and what its pairings say.
+// What the carrier needs of the daemon around it: who this device is for an app, where apps are, and what its pairings
+// say.
 
 package import TandemHostApps
 package import TandemIdentity

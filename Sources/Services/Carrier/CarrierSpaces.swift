@@ -1,5 +1,5 @@
-// The key spaces of the carrier's rows in the store, 33 to 48, and the keys in them. A slot's key is its texts with NUL between
-// them: none of them can hold one.
+// The key spaces of the carrier's rows in the store, 33 to 48, and the keys in them. A slot's key is its texts with NUL
+// between them: none of them can hold one.
 
 import TandemIdentity
 import TandemSignedConfiguration

@@ -1,5 +1,5 @@
-// Which key verifies the configuration of which app here (CFG-17): the operator says so, or the app's first registration does.
-// The first one stays; another one later is a conflict that an operator has to look at.
+// Which key verifies the configuration of which app here (CFG-17): the operator says so, or the app's first
+// registration does. The first one stays; another one later is a conflict that an operator has to look at.
 
 package import TandemIdentity
 import TandemPropertyList

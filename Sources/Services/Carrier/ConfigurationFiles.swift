@@ -1,5 +1,5 @@
-// The files in the apps' own directories (CFG-36): copies of the slots' rows that the library reads without the daemon. Written
-// on the loop's thread: a few milliseconds, once for each configuration that a verified signature lets through.
+// The files in the apps' own directories (CFG-36): copies of the slots' rows that the library reads without the daemon.
+// Written on the loop's thread: a few milliseconds, once for each configuration that a verified signature lets through.
 
 import TandemFiles
 import TandemIdentity

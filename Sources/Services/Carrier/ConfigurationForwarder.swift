@@ -1,5 +1,5 @@
-// The forwarding half: a configuration from the operator becomes one durable item for each secondary that it is for, and what
-// they report is waited for. The early check is for feedback only; nobody relies on it (CFG-21).
+// The forwarding half: a configuration from the operator becomes one durable item for each secondary that it is for,
+// and what they report is waited for. The early check is for feedback only; nobody relies on it (CFG-21).
 
 import TandemCrypto
 import TandemDelivery

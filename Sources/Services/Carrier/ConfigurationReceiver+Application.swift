@@ -1,5 +1,5 @@
-// The receiving half's dealings with host apps: their registrations bring keys and free what waits, and what is handed over is
-// answered, or waits again.
+// The receiving half's dealings with host apps: their registrations bring keys and free what waits, and what is handed
+// over is answered, or waits again.
 
 import TandemDelivery
 import TandemHostApps

@@ -1,5 +1,5 @@
-// The receiving half's signed reports: each is owed from the commit of its verdict on, until the pairing's queue has taken
-// it (CFG-50). One that is accepted there twice is dropped by the counter in it.
+// The receiving half's signed reports: each is owed from the commit of its verdict on, until the pairing's queue has
+// taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
 
 import TandemDelivery
 import TandemIdentity

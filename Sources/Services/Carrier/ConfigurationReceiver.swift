@@ -1,5 +1,6 @@
-// The receiving half of the one apply path (CFG-35): bytes that arrive are judged by their slot, what the slot answers is written
-// and committed, and only then anybody hears of it. It never decides a verdict: the slot does, and the app's library.
+// The receiving half of the one apply path (CFG-35): bytes that arrive are judged by their slot, what the slot answers
+// is written and committed, and only then anybody hears of it. It never decides a verdict: the slot does, and the app's
+// library.
 
 import TandemDelivery
 import TandemFiles

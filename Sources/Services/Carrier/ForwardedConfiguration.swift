@@ -1,5 +1,5 @@
-// A configuration on its way to one secondary, and what became of it: a row each, so that a report that comes after a restart
-// still finds what it answers. The item's identifier is the nonce that the report must repeat.
+// A configuration on its way to one secondary, and what became of it: a row each, so that a report that comes after a
+// restart still finds what it answers. The item's identifier is the nonce that the report must repeat.
 
 import TandemCrypto
 package import TandemIdentity

@@ -1,4 +1,5 @@
-// Reading the receiving half's state back at start. A row that does not read is a damaged or newer store: refused by name.
+// Reading the receiving half's state back at start. A row that does not read is a damaged or newer store: refused by
+// name.
 
 import TandemIdentity
 import TandemPropertyList

@@ -1,5 +1,5 @@
-// From what a slot answered to the rows of one commit: the slot's records, the device's clock floor and counter, and the signed
-// reports that are owed from then on.
+// From what a slot answered to the rows of one commit: the slot's records, the device's clock floor and counter, and
+// the signed reports that are owed from then on.
 
 import TandemCrypto
 import TandemDelivery

@@ -1,5 +1,6 @@
-// Everything that the receiving half of the carrier keeps, as one value: slots, trusted keys, clock floor, report counter and
-// the reports not yet queued. One value, because one verdict changes several of them in one commit (CFG-35).
+// Everything that the receiving half of the carrier keeps, as one value: slots, trusted keys, clock floor, report
+// counter and the reports not yet queued. One value, because one verdict changes several of them in one commit
+// (CFG-35).
 
 import TandemIdentity
 import TandemPropertyList

@@ -1,6 +1,6 @@
-// A device connection from connect to hello and back, on the side that dialled (SES-1 to SES-4). TLS has already refused
-// every key but the pinned one; what is left is to agree on a version that is not lowered, and to commit that the pairing
-// is alive before anything is sent on it.
+// A device connection from connect to hello and back, on the side that dialled (SES-1 to SES-4). TLS has already
+// refused every key but the pinned one; what is left is to agree on a version that is not lowered, and to commit that
+// the pairing is alive before anything is sent on it.
 
 import TandemCrypto
 import TandemIdentity

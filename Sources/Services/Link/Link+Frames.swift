@@ -1,6 +1,6 @@
-// What a ready link does with a frame. Messages and their answers, nearly all that a link carries, are passed on by their
-// head alone when they have the shape that every writer makes; whatever is not that plain, faulty or merely unusual, is
-// read in full, so that each refusal has one place.
+// What a ready link does with a frame. Messages and their answers, nearly all that a link carries, are passed on by
+// their head alone when they have the shape that every writer makes; whatever is not that plain, faulty or merely
+// unusual, is read in full, so that each refusal has one place.
 
 import TandemSession
 package import TandemWire

@@ -1,6 +1,6 @@
 // Where devices come in: any number of listening addresses, TCP and Unix alike. Peers that are not known yet share a
-// small budget (LIM-4): beyond it the oldest of them gives way, so that a flood of strangers who connect and stay silent
-// costs a paired device nothing but a place in a short queue that moves.
+// small budget (LIM-4): beyond it the oldest of them gives way, so that a flood of strangers who connect and stay
+// silent costs a paired device nothing but a place in a short queue that moves.
 
 import TandemCrypto
 import TandemIdentity

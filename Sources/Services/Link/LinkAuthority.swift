@@ -20,7 +20,8 @@ package protocol LinkAuthority: AnyObject {
         _ hello: PairingRegistry.PeerHello, peerSituation: LinkSituation,
         completion: @escaping (HelloVerdict) -> Void)
 
-    /// Judges a `join` at this device. The completion is called on the loop's thread, once, when what changed is durable.
+    /// Judges a `join` at this device. The completion is called on the loop's thread, once, when what changed is
+    /// durable.
     func judge(
         _ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8],
         completion: @escaping (JoinVerdict) -> Void)

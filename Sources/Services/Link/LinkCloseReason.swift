@@ -1,5 +1,5 @@
-// Why a device connection is over, by a stable name: status shows it, logs and tests compare it, and the dialler decides
-// by it whether it is worth dialling again at once.
+// Why a device connection is over, by a stable name: status shows it, logs and tests compare it, and the dialler
+// decides by it whether it is worth dialling again at once.
 
 package import TandemCrypto
 package import TandemTransport

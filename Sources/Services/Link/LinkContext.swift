@@ -88,8 +88,8 @@ extension LinkContext {
     /// Without another handshake for this long there was the last of them for now.
     private static var rest: Duration { .milliseconds(250) }
 
-    /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others keep:
-    /// when a group of peers has connected, malloc is asked to give it back.
+    /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others
+    /// keep: when a group of peers has connected, malloc is asked to give it back.
     func handshakeEnded() {
         if let restTimer { scheduler.cancel(restTimer) }
         restTimer = scheduler.schedule(after: Self.rest) { [self] in

@@ -1,6 +1,6 @@
-// A device's two keys: the one its TLS certificate is made from, which peers pin, and the one that signs its reports. Made
-// once, at the first start, each in a file of mode 0600 in the state directory; a file that others can read is refused, and
-// a lost one is never replaced silently: that would make it another device.
+// A device's two keys: the one its TLS certificate is made from, which peers pin, and the one that signs its reports.
+// Made once, at the first start, each in a file of mode 0600 in the state directory; a file that others can read is
+// refused, and a lost one is never replaced silently: that would make it another device.
 
 import TandemCrypto
 import TandemFiles

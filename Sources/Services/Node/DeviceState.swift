@@ -1,5 +1,5 @@
-// Everything that a device keeps: its directory under lock, its keys, its store, and what the store's rows mean. Opening
-// either gives all of it or says what is wrong; a damaged or foreign part is never replaced by an empty one.
+// Everything that a device keeps: its directory under lock, its keys, its store, and what the store's rows mean.
+// Opening either gives all of it or says what is wrong; a damaged or foreign part is never replaced by an empty one.
 
 import TandemFiles
 import TandemIdentity

@@ -1,5 +1,5 @@
-// A device link as the relay sees it: frames in, frames out. What the relay may know of it (how much waits, how much has left)
-// is what the link's own stream tells.
+// A device link as the relay sees it: frames in, frames out. What the relay may know of it (how much waits, how much
+// has left) is what the link's own stream tells.
 
 import TandemLink
 import TandemRelay
@@ -21,8 +21,8 @@ final class LinkEndpoint: RelayEndpoint {
     var queuedBytes: Int { frames.queuedBytes }
     var isCongested: Bool { frames.isCongested }
 
-    /// What is queued has been enciphered and is larger than what was accepted, by at most the same again: half of it surely
-    /// has not left. Never less is told than may have left, for who hears "not sent" may send again.
+    /// What is queued has been enciphered and is larger than what was accepted, by at most the same again: half of it
+    /// surely has not left. Never less is told than may have left, for who hears "not sent" may send again.
     var departedBytes: UInt64 {
         let queued = UInt64(clamping: queuedBytes) / 2
         return acceptedBytes > queued ? acceptedBytes - queued : 0

@@ -1,5 +1,5 @@
-// Control commands (CTL-3): each reads its body strictly, asks the part that owns the matter, and answers once. Who may ask was
-// settled by the local endpoint.
+// Control commands (CTL-3): each reads its body strictly, asks the part that owns the matter, and answers once. Who may
+// ask was settled by the local endpoint.
 
 import TandemCarrier
 package import TandemHostApps

@@ -1,4 +1,5 @@
-// The registry's transitions in force: what changed is durable first, then relay, exchange, dialers and carrier hear of it.
+// The registry's transitions in force: what changed is durable first, then relay, exchange, dialers and carrier hear of
+// it.
 
 import TandemCarrier
 import TandemCrypto
@@ -36,8 +37,8 @@ extension Node {
                 isPending: record.state == .pending))
     }
 
-    /// Binds the default sessions of both sides to the chosen pairings. With another primary the apps of a secondary get
-    /// that primary's configuration, or none.
+    /// Binds the default sessions of both sides to the chosen pairings. With another primary the apps of a secondary
+    /// get that primary's configuration, or none.
     func chooseActive() {
         for role in DeviceRole.allCases { relay.setActive(registry.state.active(as: role)?.pairing, role: role) }
         let primary = registry.state.active(as: .secondary)?.pairing
@@ -112,7 +113,7 @@ extension Node {
         dialer.start()
     }
 
-    /// A commit failed: the change did not happen. A full disk may recover; a store that failed for good ends the daemon
-    /// (``Node/onFatal``), and its next start says what is wrong.
+    /// A commit failed: the change did not happen. A full disk may recover; a store that failed for good ends the
+    /// daemon (``Node/onFatal``), and its next start says what is wrong.
     func report(_ error: StoreError) { log(LogEvent(.error, "not stored", .text("error", error.description))) }
 }

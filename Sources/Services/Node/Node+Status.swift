@@ -1,5 +1,5 @@
-// `status` (CTL-3): the whole device as one dictionary. A caller who is not the daemon's user sees only what concerns the apps
-// that are its own (CTL-2).
+// `status` (CTL-3): the whole device as one dictionary. A caller who is not the daemon's user sees only what concerns
+// the apps that are its own (CTL-2).
 
 import TandemCarrier
 import TandemCrypto

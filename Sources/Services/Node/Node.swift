@@ -1,5 +1,6 @@
-// A daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. It starts them in the
-// order in which they need each other, introduces them, and stops them in reverse. It holds no rule and parses no frame.
+// A daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. It starts them
+// in the order in which they need each other, introduces them, and stops them in reverse. It holds no rule and parses
+// no frame.
 
 import TandemCarrier
 import TandemCrypto

@@ -1,5 +1,5 @@
-// What an operator chooses when starting a daemon. Parsed by the command, checked there; nothing here reads the environment,
-// so that two nodes with different options can live in one test process.
+// What an operator chooses when starting a daemon. Parsed by the command, checked there; nothing here reads the
+// environment, so that two nodes with different options can live in one test process.
 
 package import TandemIdentity
 package import TandemTransport

@@ -1,5 +1,5 @@
-// The spaces of a daemon's store: which small number means what. A number is never used again for another meaning; a store
-// with a space that is not here was written by a newer version and is refused by its user_version.
+// The spaces of a daemon's store: which small number means what. A number is never used again for another meaning; a
+// store with a space that is not here was written by a newer version and is refused by its user_version.
 
 import TandemStore
 

@@ -1,6 +1,7 @@
 // The base class of an app's typed configuration. A subclass declares its properties with the wrappers and names its
 // compiled trust anchor; everything else is here. Values come from layers: what is signed hides what is set in code,
-// and that hides the defaults. It is a class because `reset()` and the anchor are overridden, as in the model it follows.
+// and that hides the defaults. It is a class because `reset()` and the anchor are overridden, as in the model it
+// follows.
 
 internal import Synchronization
 public import TandemSettings
@@ -37,12 +38,12 @@ open class Configuration: @unchecked Sendable {
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.
     open func reset() {}
 
-    /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this app.
-    /// nil, the default, means that no signed configuration is taken.
+    /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
+    /// app. nil, the default, means that no signed configuration is taken.
     open var publicKey: String? { nil }
 
-    /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it too.
-    /// The default is true in a debug build and false in a release build.
+    /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it
+    /// too. The default is true in a debug build and false in a release build.
     open var allowsInvalidSignatures: Bool {
         #if DEBUG
             true
@@ -70,8 +71,8 @@ extension Configuration {
             allowsInvalidSignatures: allowsInvalidSignatures)
     }
 
-    /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that caused
-    /// it. Keep the result: observing ends when it is released.
+    /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that
+    /// caused it. Keep the result: observing ends when it is released.
     public func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
         store.notices.observe(observer)
     }

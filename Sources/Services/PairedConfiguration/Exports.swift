@@ -1,5 +1,5 @@
-// What a host app sees through this library without importing a second module: identifiers, property-list values and the
-// values of settings.
+// What a host app sees through this library without importing a second module: identifiers, property-list values and
+// the values of settings.
 
 @_exported public import TandemIdentity
 @_exported public import TandemPropertyList

@@ -1,5 +1,5 @@
-// One message to the counterparts on all paired devices. The daemon multiplies it: the app's message crosses to the daemon
-// once, whatever the number of devices.
+// One message to the counterparts on all paired devices. The daemon multiplies it: the app's message crosses to the
+// daemon once, whatever the number of devices.
 
 public import TandemIdentity
 public import TandemPropertyList
@@ -15,11 +15,11 @@ public struct BroadcastOutcome: Sendable, Equatable {
 extension PairedSession {
     /// Sends a dictionary without a reply to the counterparts on all paired devices; returns when the daemon has given
     /// it to each of them that it can reach. A session that is bound to a pairing broadcasts to all the same.
-    /// - Parameter failure: called later, at most once for each device, if the message did not reach a handler there and
-    ///   that became known.
+    /// - Parameter failure: called later, at most once for each device, if the message did not reach a handler there
+    ///   and that became known.
     /// - Returns: one outcome for each pairing, in the order of their identifiers.
-    /// - Throws: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010, 7009 (over 65,536 bytes), 7001 (too
-    ///   many broadcasts or `cancelled`); later 7012 (the daemon did not take it in 30 s), 7014 `daemon-lost`.
+    /// - Throws: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010, 7009 (over 65,536 bytes), 7001
+    ///   (too many broadcasts or `cancelled`); later 7012 (the daemon did not take it in 30 s), 7014 `daemon-lost`.
     @discardableResult
     public func broadcast(
         _ message: PropertyListDictionary, failure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil

@@ -1,5 +1,5 @@
-// Broadcasts on their way out (SES-30). Behind each goes a `ping`: the daemon's `pong` says that it has answered for all
-// devices that it cannot reach, so that the caller's outcomes are the daemon's word and not this side's guess.
+// Broadcasts on their way out (SES-30). Behind each goes a `ping`: the daemon's `pong` says that it has answered for
+// all devices that it cannot reach, so that the caller's outcomes are the daemon's word and not this side's guess.
 
 import TandemIdentity
 import TandemReactor

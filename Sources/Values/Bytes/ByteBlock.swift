@@ -1,12 +1,12 @@
-// Memory that several holders share without copying: a loop reads into a block, frames are slices of it, and queues keep
-// those slices until the bytes have left. A block is filled from its beginning and only behind what has been given out,
-// so that a slice never changes while anybody holds it. Own class and not an array: an array would copy itself when it
-// is filled while slices of it are held.
+// Memory that several holders share without copying: a loop reads into a block, frames are slices of it, and queues
+// keep those slices until the bytes have left. A block is filled from its beginning and only behind what has been given
+// out, so that a slice never changes while anybody holds it. Own class and not an array: an array would copy itself
+// when it is filled while slices of it are held.
 
 /// A fixed number of bytes, shared by reference.
 ///
-/// `@unchecked`: the bytes before `filled` never change while the block is shared, and may be read on any thread; `filled`
-/// and the bytes behind it belong to the one thread that fills the block.
+/// `@unchecked`: the bytes before `filled` never change while the block is shared, and may be read on any thread;
+/// `filled` and the bytes behind it belong to the one thread that fills the block.
 @usableFromInline @safe package final class ByteBlock: @unchecked Sendable {
     @usableFromInline package let capacity: Int
     /// How many bytes from the beginning are given out or reserved.

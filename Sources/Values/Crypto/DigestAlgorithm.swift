@@ -1,5 +1,5 @@
-// A digest algorithm that was looked up once. OpenSSL's constant `EVP_sha256()` is only a name: each use of it searches the
-// providers anew, which costs as much as hashing some hundred bytes.
+// A digest algorithm that was looked up once. OpenSSL's constant `EVP_sha256()` is only a name: each use of it searches
+// the providers anew, which costs as much as hashing some hundred bytes.
 
 import CTandemOpenSSL
 

@@ -1,6 +1,6 @@
-// Ed25519 keys have one encoding each way (RFC 8410): fixed bytes and then the key's own. Read and written here, because
-// OpenSSL first collects all encoders and decoders that it has, each time, which is most of what a daemon's start costs.
-// Whatever does not look exactly like this is OpenSSL's to read or refuse.
+// Ed25519 keys have one encoding each way (RFC 8410): fixed bytes and then the key's own. Read and written here,
+// because OpenSSL first collects all encoders and decoders that it has, each time, which is most of what a daemon's
+// start costs. Whatever does not look exactly like this is OpenSSL's to read or refuse.
 
 import CTandemOpenSSL
 

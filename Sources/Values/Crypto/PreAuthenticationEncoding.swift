@@ -1,5 +1,5 @@
-// The bytes that a DSSE signature covers: type and body with their lengths, so that no part can slide into the other and
-// a signature for one type can never pass for another. Bytes are encoded, not characters.
+// The bytes that a DSSE signature covers: type and body with their lengths, so that no part can slide into the other
+// and a signature for one type can never pass for another. Bytes are encoded, not characters.
 
 /// DSSE's pre-authentication encoding (PAE), version 1.
 package enum PreAuthenticationEncoding {

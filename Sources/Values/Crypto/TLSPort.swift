@@ -1,6 +1,6 @@
 // How OpenSSL reaches the bytes: a BIO of our own in place of its memory BIOs, which copy everything once more and keep
-// the room of their largest burst for as long as the connection lives. Reading takes from bytes that the caller lends for
-// the time of one call; writing goes into the thread's workspace.
+// the room of their largest burst for as long as the connection lives. Reading takes from bytes that the caller lends
+// for the time of one call; writing goes into the thread's workspace.
 
 import CTandemOpenSSL
 

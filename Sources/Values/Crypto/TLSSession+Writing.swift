@@ -1,12 +1,12 @@
-// Plaintext on its way out. Many small writes leave as few full records: they are gathered first, since a record costs a
-// nonce, a tag and 22 bytes however little is in it. What is larger than a record is encrypted where it lies.
+// Plaintext on its way out. Many small writes leave as few full records: they are gathered first, since a record costs
+// a nonce, a tag and 22 bytes however little is in it. What is larger than a record is encrypted where it lies.
 
 import CTandemOpenSSL
 package import TandemBytes
 
 extension TLSSession {
-    /// Takes plaintext for the peer; the last of it waits for a full record or for `flush`, which must come before another
-    /// session of the workspace is called.
+    /// Takes plaintext for the peer; the last of it waits for a full record or for `flush`, which must come before
+    /// another session of the workspace is called.
     /// - Throws: ``TLSError/notEstablished`` before the handshake is done or after the end.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
         guard state == .established else { throw .notEstablished }

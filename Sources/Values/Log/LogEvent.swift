@@ -1,5 +1,5 @@
-// Something worth telling an operator, as a value: a message fixed in the code and facts as fields, so that lines can be
-// searched and nothing from outside ever becomes a message. It reads no clock and writes nowhere: Decisions return
+// Something worth telling an operator, as a value: a message fixed in the code and facts as fields, so that lines can
+// be searched and nothing from outside ever becomes a message. It reads no clock and writes nowhere: Decisions return
 // events as effects, the sink of the Machinery floor (or a host app's closure) renders them.
 
 package import TandemIdentity

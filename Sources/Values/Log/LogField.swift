@@ -1,6 +1,6 @@
 // One fact of a log event: a name from our code and a value. The way a field is made says where its text is from:
-// what a peer, a file or a person wrote is cut short; a secret leaves no trace but that it was there. There is no way to
-// log a payload: neither bytes nor property lists are values here.
+// what a peer, a file or a person wrote is cut short; a secret leaves no trace but that it was there. There is no way
+// to log a payload: neither bytes nor property lists are values here.
 
 /// A named fact of a log event.
 package struct LogField: Sendable, Hashable {

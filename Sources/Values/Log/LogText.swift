@@ -1,6 +1,6 @@
 // Text made safe for one line of a log: what a terminal, a log reader or an eye could take for something else is
-// escaped (controls, line ends, direction marks, quotes), so that no peer can forge a line. Escaping is also done to our
-// own text: a rule without exceptions needs no proof at each place.
+// escaped (controls, line ends, direction marks, quotes), so that no peer can forge a line. Escaping is also done to
+// our own text: a rule without exceptions needs no proof at each place.
 
 enum LogText {
     /// The most bytes of outside text in a line: an identifier in full, not a message.

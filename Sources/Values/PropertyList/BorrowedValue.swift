@@ -1,6 +1,6 @@
-// Values that can only be borrowed. A loop over an array or a dictionary copies each element before it looks at it, which
-// counts references up and down; a type that cannot be copied is looked at where it lies. Both types here are the one
-// stored property that they wrap, so that they have its size and layout.
+// Values that can only be borrowed. A loop over an array or a dictionary copies each element before it looks at it,
+// which counts references up and down; a type that cannot be copied is looked at where it lies. Both types here are the
+// one stored property that they wrap, so that they have its size and layout.
 
 /// A value that lies in an array.
 struct BorrowedValue: ~Copyable {

@@ -1,5 +1,5 @@
-// Numbers in a row that is used again and again, like an array that nobody shares: no check of who else holds it at each
-// change, only the check of the index.
+// Numbers in a row that is used again and again, like an array that nobody shares: no check of who else holds it at
+// each change, only the check of the index.
 
 /// A growing row of numbers that can be used again.
 @safe struct Column: ~Copyable, @unchecked Sendable {

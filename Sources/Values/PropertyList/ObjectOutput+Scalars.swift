@@ -1,5 +1,5 @@
-// The smallest form of each scalar (FRM-7). Every function gives the number of the object: a new one, or that of an equal
-// scalar that was written before.
+// The smallest form of each scalar (FRM-7). Every function gives the number of the object: a new one, or that of an
+// equal scalar that was written before.
 
 extension ObjectOutput {
     @inline(__always) mutating func add(_ value: Bool) throws(PropertyListError.Reason) -> Int {
@@ -68,8 +68,8 @@ extension ObjectOutput {
         return try number(ofScalarFrom: start)
     }
 
-    /// Appends an integer. Up to four bytes are unsigned and eight are signed, so that the upper half of the range needs
-    /// sixteen.
+    /// Appends an integer. Up to four bytes are unsigned and eight are signed, so that the upper half of the range
+    /// needs sixteen.
     @inline(__always) private mutating func append(_ value: UInt64) {
         switch value {
         case 0...0xFF: bytes.append(0x1000 | UInt16(truncatingIfNeeded: value))

@@ -1,6 +1,6 @@
-// The objects of a property list (FRM-7), one after another as they are numbered, then the offset table and the trailer.
-// A scalar is written first and looked up afterwards: its canonical bytes are its identity, and if they stand there
-// already, the new ones are taken back. So no value is kept, and none is compared in any other way.
+// The objects of a property list (FRM-7), one after another as they are numbered, then the offset table and the
+// trailer. A scalar is written first and looked up afterwards: its canonical bytes are its identity, and if they stand
+// there already, the new ones are taken back. So no value is kept, and none is compared in any other way.
 
 /// Objects as they are written, numbered from 0.
 struct ObjectOutput: ~Copyable, Sendable {

@@ -1,6 +1,6 @@
-// The bytes of a property list while it is written: memory that grows by doubling and stays for the next writing, so that
-// writing allocates nothing but its result. The writer's unsafe access to memory is here, in Column and in ScalarTable;
-// each function checks that what it touches was reserved or written.
+// The bytes of a property list while it is written: memory that grows by doubling and stays for the next writing, so
+// that writing allocates nothing but its result. The writer's unsafe access to memory is here, in Column and in
+// ScalarTable; each function checks that what it touches was reserved or written.
 
 /// A growing buffer of bytes that can be used again.
 @safe struct OutputBytes: ~Copyable, @unchecked Sendable {

@@ -1,6 +1,6 @@
-// A dictionary as pairs in one allocation, sorted by the UTF-8 bytes of the keys. Not a Swift Dictionary: that one compares
-// keys by canonical equivalence, so two keys that a peer sent as different would become one; it would have to be sorted
-// at each writing; and it costs twice the time to build.
+// A dictionary as pairs in one allocation, sorted by the UTF-8 bytes of the keys. Not a Swift Dictionary: that one
+// compares keys by canonical equivalence, so two keys that a peer sent as different would become one; it would have to
+// be sorted at each writing; and it costs twice the time to build.
 
 /// A dictionary of property-list values: unique keys in the order of their UTF-8 bytes (the order of Unicode scalars).
 public struct PropertyListDictionary: Sendable {

@@ -63,7 +63,8 @@ package struct PropertyListValidation: Sendable {
         table.top = object
     }
 
-    /// A large object that thousands refer to is small on the wire and large for whoever builds what it means (FRM-6 n).
+    /// A large object that thousands refer to is small on the wire and large for whoever builds what it means (FRM-6
+    /// n).
     private static func checkRepetitions(
         _ entries: Span<ObjectEntry>, beyond values: Int, _ table: ObjectTable, _ bytes: RawSpan,
         _ limits: PropertyListLimits

@@ -1,6 +1,6 @@
 // The walk of writing (FRM-7): breadth first, so that objects get their numbers and their bytes in the order in which
-// they are met; the queue is the containers met, and nothing recurses. What the profile forbids is refused here, with its
-// key path. It is used again and again, because its memory costs more than a small property list.
+// they are met; the queue is the containers met, and nothing recurses. What the profile forbids is refused here, with
+// its key path. It is used again and again, because its memory costs more than a small property list.
 
 /// Writes property lists, one after another, in the memory of the ones before.
 struct TreeWriter: ~Copyable, Sendable {

@@ -1,7 +1,8 @@
 // JSON's strings: escapes to text. Apart from the reader because it is the one part with a grammar of its own.
 
 enum JSONString {
-    /// The text of the string that the bytes begin with, and the bytes it took; nil if there is none or it is malformed.
+    /// The text of the string that the bytes begin with, and the bytes it took; nil if there is none or it is
+    /// malformed.
     static func read(_ bytes: ArraySlice<UInt8>) -> (text: String, count: Int)? {
         guard bytes.first == UInt8(ascii: "\"") else { return nil }
         var content: [UInt8] = []

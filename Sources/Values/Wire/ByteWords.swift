@@ -1,5 +1,5 @@
-// Questions about eight characters at once, each byte of a word being one of them. While all bytes are below 0x80, adding
-// 0x80 - n to a byte sets its high bit exactly if it is n or more, and nothing is carried into the next byte.
+// Questions about eight characters at once, each byte of a word being one of them. While all bytes are below 0x80,
+// adding 0x80 - n to a byte sets its high bit exactly if it is n or more, and nothing is carried into the next byte.
 
 extension UInt64 {
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }

@@ -1,7 +1,8 @@
 // One pass over a plain payload, along the keys and along the values at the same time, each object where the one before
 // ended and where the offset table says. That proves the rules of FRM-6 for this shape (contiguous, every object
 // referenced, no container but the root), and FRM-8 to FRM-10 are checked on the way. Accepted here means accepted by
-// `Envelope(reading:)` with the same fields; nil means that it is asked. Nothing is allocated, and a body costs nothing.
+// `Envelope(reading:)` with the same fields; nil means that it is asked. Nothing is allocated, and a body costs
+// nothing.
 
 import TandemBytes
 import TandemIdentity

@@ -1,7 +1,7 @@
-// Cuts a stream of bytes into frames, whatever pieces it arrives in (FRM-2, FRM-3). Frames are slices of the blocks that
-// the bytes were read into; what is copied is at most an unfinished frame, and that only where it cannot end in place.
-// It never keeps room for what a header claims before an eighth of it is there, and refuses a wrong length as soon as the
-// header is. There is no way on after an error: a stream without its frame borders means nothing.
+// Cuts a stream of bytes into frames, whatever pieces it arrives in (FRM-2, FRM-3). Frames are slices of the blocks
+// that the bytes were read into; what is copied is at most an unfinished frame, and that only where it cannot end in
+// place. It never keeps room for what a header claims before an eighth of it is there, and refuses a wrong length as
+// soon as the header is. There is no way on after an error: a stream without its frame borders means nothing.
 
 public import TandemBytes
 

@@ -1,5 +1,5 @@
-// The loads that reading an envelope in place needs. The only place of this room that reads raw memory, and each load is
-// bounds-checked: a mistake in the reader ends the process and never reads what is not the peer's.
+// The loads that reading an envelope in place needs. The only place of this room that reads raw memory, and each load
+// is bounds-checked: a mistake in the reader ends the process and never reads what is not the peer's.
 
 extension RawSpan {
     @inline(__always)

@@ -70,7 +70,8 @@ private struct EnvelopeBench {
         report(try rounds.figure("envelope write", over: envelopes) { Sink.keep(try $0.frame()) })
     }
 
-    /// What a daemon does with a frame that it forwards: the head in place and, if the frame has another shape, all of it.
+    /// What a daemon does with a frame that it forwards: the head in place and, if the frame has another shape, all of
+    /// it.
     private static func routed(_ frame: Frame) throws -> FrameKind {
         if let head = EnvelopeHead(plain: frame) { return head.kind }
         return try Envelope(reading: frame).kind

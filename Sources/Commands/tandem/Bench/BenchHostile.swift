@@ -1,5 +1,5 @@
-// What hostile payloads cost until they are read or refused: each on its own, because the worst one is what counts. Whoever
-// made them knows what they are; this neither judges nor explains.
+// What hostile payloads cost until they are read or refused: each on its own, because the worst one is what counts.
+// Whoever made them knows what they are; this neither judges nor explains.
 
 import TandemPropertyList
 

@@ -1,5 +1,5 @@
-// One subcommand as a value: what it is called, what it takes, how help shows it, and what it runs. Each lives in a file
-// of its own; `all` is the only list of them.
+// One subcommand as a value: what it is called, what it takes, how help shows it, and what it runs. Each lives in a
+// file of its own; `all` is the only list of them.
 
 /// A subcommand of `tandem`.
 struct Subcommand: Sendable {

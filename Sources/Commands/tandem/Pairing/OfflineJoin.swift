@@ -1,5 +1,5 @@
-// Joining while no secondary runs: this process opens the device's state under its lock, joins as the daemon would, and leaves
-// a pending pairing that the daemon's first start activates. It serves no socket.
+// Joining while no secondary runs: this process opens the device's state under its lock, joins as the daemon would, and
+// leaves a pending pairing that the daemon's first start activates. It serves no socket.
 
 import Glibc
 import TandemHostApps

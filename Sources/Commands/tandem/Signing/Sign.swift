@@ -1,5 +1,5 @@
-// Makes a signed configuration: the complete set of values for one app on the devices of one paired identifier. It needs
-// no daemon and no network, so that the private key can stay on a machine without either.
+// Makes a signed configuration: the complete set of values for one app on the devices of one paired identifier. It
+// needs no daemon and no network, so that the private key can stay on a machine without either.
 
 import TandemCrypto
 import TandemIdentity

@@ -1,5 +1,5 @@
-// Values of a configuration as a person gives them: KEY=VALUE options, or a file with one JSON object. A value's type is
-// its own: true is a boolean, 7 an integer, 7.0 a real, everything else text; "7" in quotes is text too.
+// Values of a configuration as a person gives them: KEY=VALUE options, or a file with one JSON object. A value's type
+// is its own: true is a boolean, 7 an integer, 7.0 a real, everything else text; "7" in quotes is text too.
 
 import TandemPropertyList
 import TandemPropertyListText

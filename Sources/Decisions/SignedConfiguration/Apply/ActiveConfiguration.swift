@@ -1,5 +1,5 @@
-// The applied configuration of a slot, with the time it has been applied (CFG-34) counted so that no change of the clock
-// makes it longer.
+// The applied configuration of a slot, with the time it has been applied (CFG-34) counted so that no change of the
+// clock makes it longer.
 
 package import TandemIdentity
 package import TandemPropertyList

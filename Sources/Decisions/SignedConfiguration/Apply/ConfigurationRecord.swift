@@ -1,6 +1,6 @@
-// What the files and rows of the active and the staged configuration have in common: the exact bytes, and the facts they
-// are to be verified against again. The payload is read from the bytes when a record is made, so that a record never
-// says something else than the bytes it holds.
+// What the files and rows of the active and the staged configuration have in common: the exact bytes, and the facts
+// they are to be verified against again. The payload is read from the bytes when a record is made, so that a record
+// never says something else than the bytes it holds.
 
 import TandemCrypto
 package import TandemIdentity

@@ -34,7 +34,8 @@ extension ConfigurationSlot {
         return transition
     }
 
-    /// Running time since the last call, and the wall clock: lifetimes are counted and those that are over end (CFG-34).
+    /// Running time since the last call, and the wall clock: lifetimes are counted and those that are over end
+    /// (CFG-34).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
         if let counted = Self.counted(active, running: running, now: now) {

@@ -1,5 +1,5 @@
-// From verified bytes to what is handed to the app. A newer version takes the place of one that waits, and the older one
-// is reported as superseded; bytes with a waived signature never push out good ones.
+// From verified bytes to what is handed to the app. A newer version takes the place of one that waits, and the older
+// one is reported as superseded; bytes with a waived signature never push out good ones.
 
 import TandemIdentity
 
@@ -45,7 +45,8 @@ extension ConfigurationSlot {
         guard failure.rejection == .clockUnset, let version = failure.payload?.version else { return }
         if let staged, staged.record.version >= version { return }
         guard let record = try? record(of: envelope) else { return }
-        // Whether the signature was waived is found again when the clock is right; until then the lower rank is assumed.
+        // Whether the signature was waived is found again when the clock is right; until then the lower rank is
+        // assumed.
         replaceStaged(record, isWaived: context.allowsInvalidSignatures, by: delivery, in: context, &transition)
         phase = .waitingForClock
     }

@@ -77,7 +77,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return answerOverdue()
     }
 
-    /// No usable answer came in time (CFG-43): what was handed over waits for the next registration, and its sender is told.
+    /// No usable answer came in time (CFG-43): what was handed over waits for the next registration, and its sender is
+    /// told.
     @discardableResult
     package mutating func answerOverdue() -> ApplyTransition {
         var transition = ApplyTransition()

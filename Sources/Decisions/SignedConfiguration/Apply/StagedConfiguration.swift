@@ -1,5 +1,5 @@
-// A verified configuration that waits for its app, with everything the library needs to judge it without the daemon, and
-// what the daemon needs to report on it.
+// A verified configuration that waits for its app, with everything the library needs to judge it without the daemon,
+// and what the daemon needs to report on it.
 
 package import TandemIdentity
 package import TandemPropertyList

@@ -1,5 +1,5 @@
-// Making an envelope: the one place that signs. What is signed is DSSE's encoding of type and payload, so a reader never
-// has to re-encode anything to verify.
+// Making an envelope: the one place that signs. What is signed is DSSE's encoding of type and payload, so a reader
+// never has to re-encode anything to verify.
 
 package import TandemCrypto
 package import TandemPropertyList

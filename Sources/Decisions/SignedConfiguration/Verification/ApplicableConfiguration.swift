@@ -1,5 +1,5 @@
-// A configuration that may be applied here and now: the right target, key set, version and time, and values that the app
-// takes (steps 13 to 18). Only this type leads to a changed value. It has no other initialiser.
+// A configuration that may be applied here and now: the right target, key set, version and time, and values that the
+// app takes (steps 13 to 18). Only this type leads to a changed value. It has no other initialiser.
 
 import TandemIdentity
 

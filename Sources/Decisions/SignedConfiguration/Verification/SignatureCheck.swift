@@ -1,5 +1,5 @@
-// Steps 6 to 8: which of the trusted keys have signed. A signature by an unknown key is ignored whatever its form, a bad
-// one does not count, and no key counts twice.
+// Steps 6 to 8: which of the trusted keys have signed. A signature by an unknown key is ignored whatever its form, a
+// bad one does not count, and no key counts twice.
 
 import TandemCrypto
 

@@ -1,5 +1,5 @@
-// The keys that count. A set is judged when it is made: threshold, distinct keys, strength. Verification then only looks
-// keys up; it never takes a key, an algorithm or a threshold from what it verifies.
+// The keys that count. A set is judged when it is made: threshold, distinct keys, strength. Verification then only
+// looks keys up; it never takes a key, an algorithm or a threshold from what it verifies.
 
 package import TandemCrypto
 

@@ -1,5 +1,5 @@
-// Everything that a verification is measured against, gathered before it starts: the same bytes in the same context give
-// the same verdict. One `now` for all steps, so that a clock that jumps in between decides nothing.
+// Everything that a verification is measured against, gathered before it starts: the same bytes in the same context
+// give the same verdict. One `now` for all steps, so that a clock that jumps in between decides nothing.
 
 package import TandemIdentity
 package import TandemPropertyList

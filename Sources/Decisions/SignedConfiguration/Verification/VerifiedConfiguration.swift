@@ -1,5 +1,5 @@
-// A configuration whose signatures are good (or knowingly waived) and whose payload is one for this application and role:
-// steps 5 to 12. The payload was parsed from the very bytes that were verified. It has no other initialiser.
+// A configuration whose signatures are good (or knowingly waived) and whose payload is one for this application and
+// role: steps 5 to 12. The payload was parsed from the very bytes that were verified. It has no other initialiser.
 
 package import TandemCrypto
 import TandemIdentity

@@ -1,5 +1,5 @@
-// What happens to mistakes in a declaration. They are the programmer's own, so a debug build stops at them; an app in the
-// field goes on with the sound part and tells.
+// What happens to mistakes in a declaration. They are the programmer's own, so a debug build stops at them; an app in
+// the field goes on with the sound part and tells.
 
 /// What to do with mistakes in a configuration's declaration.
 public enum ProblemPolicy: Sendable {

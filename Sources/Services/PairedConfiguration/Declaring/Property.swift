@@ -1,6 +1,6 @@
-// What `$name` is: the property itself, to be passed around, observed by layer, set with an error instead of a trap. Until
-// the configuration's initialiser has found its name it holds the declared default; from then on the one truth is the
-// configuration's store.
+// What `$name` is: the property itself, to be passed around, observed by layer, set with an error instead of a trap.
+// Until the configuration's initialiser has found its name it holds the declared default; from then on the one truth is
+// the configuration's store.
 
 import Synchronization
 public import TandemSettings
@@ -47,8 +47,8 @@ public final class Property<Value: SettingRepresentable>: Sendable {
         if let home { home.store.remove(at: home.place) }
     }
 
-    /// What `name = value` does: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in a
-    /// debug build, and is ignored and told as an event in a release build.
+    /// What `name = value` does: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in
+    /// a debug build, and is ignored and told as an event in a release build.
     func assign(_ value: Value) {
         do {
             try set(value)

@@ -1,5 +1,5 @@
-// Observing ends when somebody says so, or when nobody holds the observation any more: a closure is never kept alive by a
-// configuration that outlives what the closure belongs to.
+// Observing ends when somebody says so, or when nobody holds the observation any more: a closure is never kept alive by
+// a configuration that outlives what the closure belongs to.
 
 /// An observer's place; observing ends with ``cancel()`` or when this is released.
 public final class ConfigurationObservation: Sendable {

@@ -1,5 +1,5 @@
-// Changes as an asynchronous sequence with a bounded buffer: a consumer that falls behind loses the oldest batches and not
-// the newest, and a snapshot always tells the whole present state.
+// Changes as an asynchronous sequence with a bounded buffer: a consumer that falls behind loses the oldest batches and
+// not the newest, and a snapshot always tells the whole present state.
 
 public import TandemSettings
 

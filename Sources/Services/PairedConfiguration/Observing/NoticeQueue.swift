@@ -1,5 +1,5 @@
-// The way from a lock to the observers: notices are queued in the order of what happened, and one thread at a time delivers
-// them without holding a lock. An observer that sets a value queues a notice that follows the present one.
+// The way from a lock to the observers: notices are queued in the order of what happened, and one thread at a time
+// delivers them without holding a lock. An observer that sets a value queues a notice that follows the present one.
 
 import Synchronization
 import TandemSettings

@@ -1,5 +1,5 @@
-// Which of the files is applied: the staged one if it passes every step, else what was applied before. Each candidate is
-// verified on its own; one that fails never takes another down.
+// Which of the files is applied: the staged one if it passes every step, else what was applied before. Each candidate
+// is verified on its own; one that fails never takes another down.
 
 import TandemIdentity
 import TandemSignedConfiguration
