@@ -114,8 +114,8 @@ run_counts() {
     # shellcheck source=processes.sh
     source "$root/Scripts/lib/processes.sh"
     trap 'stop_all; rm -rf "$place"' EXIT
-    cc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$place/counts.so" "$tools/counts.c" -ldl
-    cc -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
+    clang -O2 -Wall -Wextra -Werror -shared -fPIC -o "$place/counts.so" "$tools/counts.c" -ldl
+    clang -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
     count_all
     prove_refusal
     echo "nothing is allocated or copied for a forwarded frame"

@@ -15,7 +15,7 @@ tandem=$(tandem_binary)
 payloads=$made/payloads
 [[ -e $payloads/frames-huge && $payloads -nt $here/payloads.py ]] || python3 "$here/payloads.py" "$payloads"
 peers=$made/codec_peers
-[[ $peers -nt $here/codec_peers.c ]] || cc -O2 -Wall -Wextra -o "$peers" "$here/codec_peers.c" -lplist-2.0 -lmsgpackc
+[[ $peers -nt $here/codec_peers.c ]] || clang -O2 -Wall -Wextra -o "$peers" "$here/codec_peers.c" -lplist-2.0 -lmsgpackc
 foundation=$made/codec_foundation
 if [[ ! ${WITHOUT_FOUNDATION-} ]]; then
     [[ $foundation -nt $here/codec_foundation.swift ]] || swiftc -O -o "$foundation" "$here/codec_foundation.swift"

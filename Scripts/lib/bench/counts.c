@@ -2,7 +2,7 @@
 // COUNTED_COPY bytes, into a file that the load reads at both ends of its measurement: exactly what happened between,
 // without slowing the relay as a tracer would.
 //
-//     cc -O2 -shared -fPIC -o counts.so counts.c
+//     clang -O2 -shared -fPIC -o counts.so counts.c
 //     COUNTS=/tmp/counts COUNTED_COPY=256 LD_PRELOAD=./counts.so tandem simulate ...
 //
 // It sees what goes through the C library: not the Go runtime of nats-server.

@@ -1,14 +1,14 @@
-// The floor that every relay of the bench is measured against: one thread, one epoll, and only the work that no relay can
-// leave out. It forwards Tandem's own frames (a big-endian uint32 length and that many bytes) and looks at nothing but the
-// length. A payload is copied by the kernel into memory at the read and out of it at the write, and never in between:
-// reads land in one arena, writes are gathered from there with sendmsg, one for each receiver and turn. Only what a full
-// socket leaves over, and a frame that is not yet whole, is copied.
+// The floor that every relay of the bench is measured against: one thread, one epoll, and only the work that no relay
+// can leave out. It forwards Tandem's own frames (a big-endian uint32 length and that many bytes) and looks at nothing
+// but the length. A payload is copied by the kernel into memory at the read and out of it at the write, and never in
+// between: reads land in one arena, writes are gathered from there with sendmsg, one for each receiver and turn. Only
+// what a full socket leaves over, and a frame that is not yet whole, is copied.
 //
 //     floor A B            the n-th connection to A and the n-th to B are a pair
 //     floor --fan-out A B  every frame from A goes to all connections of B, those from B go nowhere
 //
 // A and B are paths of Unix sockets to be made, or TCP ports of 127.0.0.1. Prints "ready" when both listen.
-//     cc -O2 -o floor floor.c && ./floor /tmp/a.sock /tmp/b.sock
+//     clang -O2 -o floor floor.c && ./floor /tmp/a.sock /tmp/b.sock
 #define _GNU_SOURCE
 #include <endian.h>
 #include <errno.h>
@@ -117,8 +117,7 @@ static void writePieces(struct connection *it) {
         struct iovec *piece = &it->pieces[i];
         size_t skipped = done < piece->iov_len ? done : piece->iov_len;
         done -= skipped;
-        if (skipped < piece->iov_len)
-            keep(&it->rest, (uint8_t *)piece->iov_base + skipped, piece->iov_len - skipped);
+        if (skipped < piece->iov_len) keep(&it->rest, (uint8_t *)piece->iov_base + skipped, piece->iov_len - skipped);
     }
     it->pieceCount = 0;
     if (!it->gone) waitForRoom(it, it->rest.count > 0);
@@ -157,9 +156,8 @@ static void forwardTo(struct connection *it, uint8_t *bytes, size_t count) {
 static void forward(struct connection *from, uint8_t *bytes, size_t count) {
     if (from->peer) forwardTo(from->peer, bytes, count);
     if (!fansOut || from->side == SECOND) return;
-    for (struct connection *it = arrived[SECOND]; it; it = it->next) {
+    for (struct connection *it = arrived[SECOND]; it; it = it->next)
         if (!it->gone) forwardTo(it, bytes, count);
-    }
 }
 
 // The bytes of whole frames at the front; a frame that is too long ends the connection.
@@ -238,8 +236,7 @@ static void welcome(int listener, enum side side) {
         it->side = side;
         while (*last) last = &(*last)->next;
         *last = it;
-        if (fansOut) watch(it, EPOLL_CTL_ADD);
-        else pairUp();
+        fansOut ? watch(it, EPOLL_CTL_ADD) : pairUp();
     }
 }
 
@@ -252,8 +249,7 @@ static int listenAt(const char *where) {
         strncpy(address.local.sun_path, where, sizeof address.local.sun_path - 1);
         unlink(where);
     } else {
-        address.tcp = (struct sockaddr_in){
-            AF_INET, htons((uint16_t)atoi(where)), {htonl(INADDR_LOOPBACK)}, {0}};
+        address.tcp = (struct sockaddr_in){AF_INET, htons((uint16_t)atoi(where)), {htonl(INADDR_LOOPBACK)}, {0}};
         size = sizeof address.tcp;
     }
     int listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

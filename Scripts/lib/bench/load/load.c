@@ -9,7 +9,7 @@
 // PROTOCOL: tandem, bare (the floor), redis, mqtt, nats, dbus. A and B: a path, or a TCP port of 127.0.0.1; for Tandem's
 // fan-out B is the first secondary's socket, the next ones are B with -2, -3 before its end. Prints one line of
 // JSON; times in microseconds (start: milliseconds and MiB), `cpu` is the relay's for one trip or delivery.
-//     cc -O2 -o /tmp/load *.c; tandem simulate --local /tmp/s --log error &
+//     clang -O2 -o /tmp/load *.c; tandem simulate --local /tmp/s --log error &
 //     taskset -c 1 /tmp/load trips tandem --at /tmp/s/secondary.sock --counterpart /tmp/s/primary.sock --relay $!
 #include "load.h"
 #include <getopt.h>

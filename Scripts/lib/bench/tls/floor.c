@@ -7,7 +7,7 @@
 //     floor dial LOCAL PORT [N]   makes N links (1), prints "ready"; of several, the n-th is the n-th app's
 //
 // LOCAL is the path of a Unix socket to be made, PORT a TCP port of 127.0.0.1.
-//     cc -O2 -o floor tls/*.c -lssl -lcrypto
+//     clang -O2 -o floor tls/*.c -lssl -lcrypto
 #define _GNU_SOURCE
 #include "kept.h"
 #include "secure.h"
