@@ -87,10 +87,7 @@ let machineryRooms: [Target] = [
     room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBytes", "TandemIdentity", "TandemLog"]),
     room(
         "Machinery", "Transport",
-        imports: [
-            "CTandemLinux", "TandemReactor", "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire",
-            "TandemLog",
-        ]),
+        imports: ["TandemReactor", "TandemBytes", "TandemIdentity", "TandemWire", "TandemLog"]),
     room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemLog"]),
     room(
         "Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemIdentity", "TandemLog"]),

@@ -18,8 +18,7 @@ DOORS = {
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
     "CTandemQREncode": {"Codes"},
-    "CTandemExpat": {"PropertyListText"},
-    "CTandemLinux": {"Reactor", "Transport", "Files"},
+    "CTandemLinux": {"Reactor", "Files"},
 }
 PUBLIC = {"PairedSession", "PairedConfiguration", "PairedSessionFoundation"}
 FOUNDATION = {"Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking"}
