@@ -1,7 +1,6 @@
 // A stream over a connected socket. Reading: one read for each readiness, into the block that all streams of the loop
-// share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Writing:
-// one sendmsg at the end of the turn for all that the turn queued; the socket is watched for writing only while it is
-// full. A peer that is gone may have said why: when writing fails, what it sent is still read.
+// share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Closing:
+// what is queued may still leave, and the peer may still read it. Writing is in SocketStream+Writing.swift.
 
 package import TandemBytes
 internal import TandemIdentity
@@ -15,7 +14,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     /// make TCP throw the last bytes away. Nobody waits for that but the socket and its charge.
     static var lingerTime: Duration { .seconds(2) }
 
-    private enum Phase {
+    enum Phase {
         case idle, open, finishing, lingering, closed
     }
 
@@ -27,25 +26,25 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 
     package var delegate: (any ByteStreamDelegate)?
-    private let loop: EventLoop
+    let loop: EventLoop
     /// Unchecked, because nothing that it calls comes back to it.
-    @exclusivity(unchecked) private var queue = SendQueue()
-    private let marks: WaterMarks
-    private var charge: ConnectionCharge?
+    @exclusivity(unchecked) var queue = SendQueue()
+    let marks: WaterMarks
+    var charge: ConnectionCharge?
     /// Why and until when the stream waits to be closed; nil until it does.
     private var ending: Ending?
     // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
-    private var phase = Phase.idle
+    var phase = Phase.idle
     /// Unchecked, as the count of lost bytes: one word, touched by nobody meanwhile.
-    @exclusivity(unchecked) package private(set) var isCongested = false
+    @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
     /// Queued once, and never to be sent: who asks what has left must not be told these.
-    @exclusivity(unchecked) private var lostBytes: UInt32 = 0
+    @exclusivity(unchecked) var lostBytes: UInt32 = 0
     private var registration: Registration?
-    private var isBlocked = false
-    private var isFlushDue = false
-    private var descriptor: OwnedDescriptor?
+    var isBlocked = false
+    var isFlushDue = false
+    var descriptor: OwnedDescriptor?
 
     /// Takes over a connected, non-blocking socket.
     package init(
@@ -61,29 +60,12 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package var scheduler: any Scheduler { loop }
 
-    package var queuedBytes: Int { queue.byteCount + Int(lostBytes) }
-
-    private var finishReason: CloseReason { ending?.reason ?? .closedHere }
+    var finishReason: CloseReason { ending?.reason ?? .closedHere }
 
     package func start() {
         precondition(phase == .idle, "a stream is started once")
         phase = .open
         updateInterest()
-    }
-
-    package func send(_ bytes: ByteSlice) {
-        guard phase == .open || phase == .idle else { return }
-        queue.append(bytes, loop)
-        if isBlocked { keep(bytes.block) }
-        isCongested = isCongested || queue.byteCount > marks.high
-        scheduleFlush()
-    }
-
-    package func write(_ bytes: RawSpan) {
-        // Order: what is queued goes first.
-        if !queue.isEmpty, !isBlocked { flush() }
-        let count = phase == .open && queue.isEmpty && !isBlocked ? written(bytes) : 0
-        if count < bytes.byteCount { send(ByteSlice(copying: bytes.extracting(droppingFirst: count))) }
     }
 
     package func pauseReading() {
@@ -130,13 +112,13 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         return descriptor.take()
     }
 
-    private func setCloseTimer(after time: Duration?) {
+    func setCloseTimer(after time: Duration?) {
         if let timer = ending?.timer { loop.cancel(timer) }
         ending?.timer = time.map { time in loop.schedule(after: time) { [self] in close(finishReason) } }
     }
 
     /// The first call counts.
-    private func tellClosed(_ reason: CloseReason) {
+    func tellClosed(_ reason: CloseReason) {
         let delegate = delegate
         self.delegate = nil
         delegate?.stream(self, didCloseWith: reason)
@@ -198,82 +180,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         delegate?.stream(self, mustLeave: block)
     }
 
-    // MARK: writing
-
-    private func scheduleFlush() {
-        guard !isFlushDue, !isBlocked else { return }
-        isFlushDue = true
-        loop.atEndOfTurn(self)
-    }
-
-    package func turnDidEnd() {
-        isFlushDue = false
-        flush()
-    }
-
-    private func flush() {
-        guard phase == .open || phase == .finishing else { return }
-        while !queue.isEmpty, !isBlocked {
-            guard writeOnce() else { break }
-        }
-        if isBlocked { queue.forEachBlock(keep) }
-        updateInterest()
-        if isCongested, queue.byteCount <= marks.low {
-            isCongested = false
-            delegate?.streamDidDrain(self)
-        }
-        if phase == .finishing, queue.isEmpty { beginLinger() }
-    }
-
-    /// Whether another write may follow at once.
-    private func writeOnce() -> Bool {
-        do {
-            switch try queue.write(to: descriptor?.raw ?? -1, loop) {
-            case .taken: break
-            case .full: isBlocked = true
-            case .ended: loseQueue()
-            }
-        } catch {
-            loseQueue()
-        }
-        return !isBlocked
-    }
-
-    /// How many bytes are done with after one write: taken by the system, or lost because the peer is gone.
-    private func written(_ bytes: RawSpan) -> Int {
-        switch try? Linux.send(descriptor?.raw ?? -1, bytes) {
-        case .bytes(bytes.byteCount): return bytes.byteCount
-        case .bytes(let count):
-            block()
-            return count
-        case .wouldBlock:
-            block()
-            return 0
-        case .ended, nil:
-            lostBytes = UInt32(clamping: queuedBytes + bytes.byteCount)
-            return bytes.byteCount
-        }
-    }
-
-    private func block() {
-        isBlocked = true
-        updateInterest()
-    }
-
-    private func loseQueue() {
-        lostBytes = UInt32(clamping: queuedBytes)
-        queue.removeAll(loop)
-    }
-
-    private func beginLinger() {
-        phase = .lingering
-        loop.atEndOfTurn { [self] in tellClosed(finishReason) }
-        guard (try? Linux.shutdownWriting(descriptor?.raw ?? -1)) != nil else { return close(finishReason) }
-        setCloseTimer(after: Self.lingerTime)
-        charge?.linger(self)
-    }
-
-    private func updateInterest() {
+    /// What the loop is to watch the socket for, after each change of that.
+    func updateInterest() {
         guard phase != .idle, phase != .closed, let raw = descriptor?.raw else { return }
         var interest: Readiness = isReadingPaused ? .nothing : .readable
         if isBlocked { interest.insert(.writable) }
