@@ -3,7 +3,6 @@
 
 internal import Synchronization
 package import TandemReactor
-internal import TandemWire
 
 /// A connected socket and the bytes that were read from it and not used; any thread.
 package final class ReleasedStream: Sendable {
@@ -25,27 +24,5 @@ package final class ReleasedStream: Sendable {
         guard let descriptor = descriptor.withLock({ $0.take() }) else { return nil }
         return SocketStream(
             takingOwnership: descriptor, loop: loop, peer: peer, marks: marks, charge: consume charge)
-    }
-}
-
-extension FrameChannel {
-    /// Gives the connection up for a channel on another loop to go on with, without a word to the peer; the delegate
-    /// hears nothing any more.
-    /// - Returns: nil, and nothing has changed, if the channel is not open, has a filter, is not over a socket, or if
-    ///   something that was sent waits to be written.
-    package func release() -> ReleasedStream? {
-        guard phase == .open, filter == nil, let descriptor = stream.release() else { return nil }
-        phase = .closed
-        watch?.cancel(on: scheduler)
-        delegate = nil
-        return ReleasedStream(descriptor, peer: peer, unread: decoder.takeBuffered())
-    }
-
-    /// Goes on with bytes that came before the channel was started here.
-    package func goOn(with unread: [UInt8]) {
-        guard phase == .open, !unread.isEmpty else { return }
-        decoder.append(unread)
-        watch?.pace.gained(unread.count, now: scheduler.now)
-        deliver()
     }
 }

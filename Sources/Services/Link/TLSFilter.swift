@@ -6,15 +6,6 @@ import TandemCrypto
 import TandemReactor
 import TandemTransport
 
-/// The memory that the device connections of one loop share while they work; an idle connection has none of its own.
-final class LinkMemory {
-    let workspace = TLSWorkspace()
-    /// Where plaintext goes: to what the loop's other reads use, so that whoever holds it for longer leaves it in time.
-    let blocks: ReadBlocks
-
-    init(_ scheduler: any Scheduler) { blocks = (scheduler as? EventLoop)?.readBlocks ?? ReadBlocks() }
-}
-
 /// One connection's TLS; confined to the connection's loop.
 final class TLSFilter: StreamFilter {
     private let session: TLSSession
