@@ -35,8 +35,8 @@ import Testing
         let (primary, secondary, _) = try network.linkedDevices()
         let (near, far) = (try #require(secondary.link), try #require(primary.link))
         let frame = try message(near.pairing).frame()
-        near.send(frame)
-        far.send(frame)
+        near.frames.send(frame)
+        far.frames.send(frame)
         network.scheduler.run()
         #expect(primary.receivedFrames == [frame] && secondary.receivedFrames == [frame])
         #expect(primary.received.first?.kind == .messageData)
@@ -113,8 +113,8 @@ import Testing
 
     @Test func aPeerThatNeverAnswersIsSeenWithinThreeHeartbeats() throws {
         let (primary, secondary, dialer) = try network.linkedDevices()
-        secondary.link?.pauseReading()
-        primary.link?.pauseReading()
+        secondary.link?.frames.pauseReading()
+        primary.link?.frames.pauseReading()
         network.isDown = true
         network.scheduler.advance(by: .seconds(14))
         #expect(primary.closed.isEmpty)
@@ -174,18 +174,18 @@ import Testing
     @Test func congestionIsToldAndEnds() throws {
         let (primary, secondary, _) = try network.linkedDevices()
         let near = try #require(secondary.link)
-        primary.link?.pauseReading()
+        primary.link?.frames.pauseReading()
         var envelope = message(near.pairing)
         envelope.body = [UInt8](repeating: 7, count: 300_000)[...]
         for _ in 0..<6 {
             near.send(envelope)
             network.scheduler.run()
         }
-        let (wasCongested, queued) = (near.isCongested, near.queuedBytes)
+        let (wasCongested, queued) = (near.frames.isCongested, near.frames.queuedBytes)
         #expect(wasCongested && queued > 1_000_000)
-        primary.link?.resumeReading()
+        primary.link?.frames.resumeReading()
         network.scheduler.run()
-        let isCongested = near.isCongested
+        let isCongested = near.frames.isCongested
         #expect(!isCongested)
         #expect(secondary.drained > 0)
         #expect(primary.received.count == 6)
@@ -194,7 +194,7 @@ import Testing
     @Test func aPeerThatReadsNothingIsASlowConsumer() throws {
         let (primary, secondary, _) = try network.linkedDevices()
         let near = try #require(secondary.link)
-        primary.link?.pauseReading()
+        primary.link?.frames.pauseReading()
         var envelope = message(near.pairing)
         envelope.body = [UInt8](repeating: 7, count: 500_000)[...]
         for _ in 0..<12 { near.send(envelope) }

@@ -56,7 +56,7 @@ import Testing
         let pairing = try #require(secondary.link).pairing
         let frame = try Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1, 2, 3]).frame()
         let counts = SystemCallCounter.counting {
-            for _ in 0..<40 { secondary.link?.send(frame) }
+            for _ in 0..<40 { secondary.link?.frames.send(frame) }
             loop.runOnce()
         }
         #expect(counts.writes == 1)

@@ -26,7 +26,7 @@ package final class Link {
 
     private let context: LinkContext
     private let channel: SecuredChannel
-    /// Its frames, for who sends many: what is sent after the end of the link is dropped there too.
+    /// Its frames, for who forwards, and paces what it forwards: what is sent after the end of the link is dropped there too.
     package let frames: FrameChannel
     private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
@@ -65,28 +65,11 @@ package final class Link {
 
     // MARK: sending
 
-    /// Queues a frame; it leaves at the end of the turn. Nothing after the end.
-    package func send(_ frame: Frame) {
-        guard !isOver else { return }
-        channel.frames.send(frame)
-    }
-
-    /// Queues an envelope of this device's own making.
+    /// Queues an envelope of this device's own making; it leaves at the end of the turn. Nothing after the end.
     package func send(_ envelope: Envelope) {
         guard !isOver else { return }
         channel.send(envelope)
     }
-
-    /// Whether a sender should wait for `linkDidDrain`.
-    package var isCongested: Bool { channel.frames.isCongested }
-
-    /// Bytes accepted and not yet taken by the system.
-    package var queuedBytes: Int { channel.frames.queuedBytes }
-
-    /// Reads nothing more until `resumeReading`, so that the peer feels it.
-    package func pauseReading() { channel.frames.pauseReading() }
-
-    package func resumeReading() { channel.frames.resumeReading() }
 
     // MARK: ending
 
