@@ -174,6 +174,7 @@ extension AcceptedConnection: FrameChannelDelegate {
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         phase = .over
         noLongerUnknown()
+        context.handshakeEnded()
         let reason = channel.reason(for: reason)
         guard reason != .joined else { return }
         let failure = LinkFailure(pairing: nil, pin: pin, isStranger: isStranger, reason: reason)
