@@ -36,13 +36,13 @@ package enum Limits {
     /// Deliveries of broadcasts whose failure can still find its sender (LIM-21).
     package static let rememberedDeliveries = 65_536
     /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.
-    package static let deadline = Duration.milliseconds(1)...Duration.seconds(600)
+    package static let deadline = Duration.milliseconds(1)...Duration.milliseconds(deadlineMilliseconds)
     /// The longest deadline of a caller as the wire counts it (LIM-8).
     package static let deadlineMilliseconds: Int64 = 600_000
     /// Deadline of a caller that names none (LIM-8).
     package static let standardDeadlineMilliseconds: UInt32 = 30_000
     /// The same as a duration.
-    package static let standardDeadline = Duration.seconds(30)
+    package static let standardDeadline = Duration.milliseconds(standardDeadlineMilliseconds)
     /// Silence after which a ping is sent (LIM-9): with ``heartbeatsUntilDead`` a black hole is seen within 15 s.
     package static let heartbeat = Duration.seconds(5)
     /// Silent heartbeat intervals after which a link is dead (LIM-9).
