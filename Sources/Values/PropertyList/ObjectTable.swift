@@ -3,7 +3,6 @@
 
 /// The checked trailer of a property list.
 struct ObjectTable: Sendable {
-    static let magic = Array("bplist00".utf8)
     /// Offset of the first object.
     static let firstObject = 8
     static let trailerCount = 32
@@ -35,27 +34,16 @@ struct ObjectTable: Sendable {
         try checkFit(at: trailer)
     }
 
-    /// The offset that the table gives for an object, unchecked.
-    @inline(__always)
-    func claimedOffset(of object: Int, in bytes: RawSpan) -> UInt64 {
-        bytes.bigEndian(at: start &+ object &* offsetSize, size: offsetSize)
-    }
-
     /// The offset of an object whose place was checked.
     func offset(of object: Int, in bytes: RawSpan) -> Int {
-        Int(truncatingIfNeeded: claimedOffset(of: object, in: bytes))
-    }
-
-    /// The object that a reference of a container names, unchecked.
-    @inline(__always)
-    func claimedReference(_ index: Int, of container: ObjectEntry, in bytes: RawSpan) -> UInt64 {
-        bytes.bigEndian(at: container.content &+ index &* referenceSize, size: referenceSize)
+        Int(truncatingIfNeeded: bytes.bigEndian(at: start &+ object &* offsetSize, size: offsetSize))
     }
 
     /// The object that a checked reference names.
     @inline(__always)
     func reference(_ index: Int, of container: ObjectEntry, in bytes: RawSpan) -> Int {
-        Int(truncatingIfNeeded: claimedReference(index, of: container, in: bytes))
+        let place = container.content &+ index &* referenceSize
+        return Int(truncatingIfNeeded: bytes.bigEndian(at: place, size: referenceSize))
     }
 
     private static func checkMagic(_ bytes: RawSpan) throws(PropertyListError) {
