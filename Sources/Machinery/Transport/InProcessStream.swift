@@ -1,6 +1,6 @@
 // Two streams joined inside one process: the same behaviour as sockets (queues, marks, pausing, one end, the end of the
-// other) on any scheduler, with faults when asked for. For the simulator and for tests that must not depend on a
-// kernel's timing.
+// other) on any scheduler, with faults when asked for. For tests, which must not depend on a kernel's
+// timing; no daemon uses it.
 
 internal import Glibc
 package import TandemBytes

@@ -1,5 +1,5 @@
-// Something that both parts of a pairing have, each its own. A daemon may hold pairings of both kinds, and the simulator
-// is both devices at once, so everything the relay knows of "this device" exists twice and is looked up by role.
+// Something that both parts of a pairing have, each its own. A daemon may hold pairings of both kinds, and a simulator
+// is all its devices at once, so everything the relay knows of "this device" exists twice and is looked up by role.
 
 package import TandemIdentity
 

@@ -1,5 +1,6 @@
 // A part of a block: what frames are and queues hold. 16 bytes, made and cut without touching memory; what copies is
-// called so.
+// called so. `@inlinable`, because a slice's reference would be counted at each call from another room; a package member
+// is inlined there only if its type and the stored properties that it uses are usable from inline, too.
 
 /// Some bytes of a block, kept alive with it.
 @usableFromInline package struct ByteSlice: Sendable {
@@ -61,6 +62,8 @@
         return true
     }
 
+    /// The bytes of this slice from an offset in it on.
+    /// - Precondition: they lie in this slice.
     @inlinable package func part(from offset: Int, count: Int) -> ByteSlice {
         precondition(0 <= offset && 0 <= count && offset <= self.count - count, "a part lies in its slice")
         return ByteSlice(of: block, from: start + offset, count: count)

@@ -1,5 +1,6 @@
 // A 16-byte UUID (RFC 9562) held as bytes: pairings, messages, devices. Equality and order are those of the bytes.
-// It never touches Foundation's UUID, so that the daemons need not link Foundation.
+// It never touches Foundation's UUID, so that the daemons need not link Foundation. Comparing is `@inlinable`, because
+// other rooms look pairings and requests up for each frame; for that its words must be usable from inline.
 
 /// A UUID as RFC 9562 defines it; compared and ordered by its bytes.
 public struct UniqueIdentifier: Sendable {

@@ -60,17 +60,23 @@ package struct FlatDictionaryWriter: ~Copyable {
 // MARK: Keys and values
 
 extension FlatDictionaryWriter {
+    /// Adds a key.
+    /// - Throws: why the profile forbids it as a key (FRM-6 j), or the limit that is reached.
     package mutating func add(key: String) throws(PropertyListError.Reason) {
         let text = key.utf8Span
         if let fault = ObjectOutput.keyFault(text) { throw fault }
         try refer(to: tree.output.add(text))
     }
 
+    /// Adds a boolean.
     package mutating func add(_ value: Bool) throws(PropertyListError.Reason) { try refer(to: tree.output.add(value)) }
+    /// Adds an integer that may be negative.
     package mutating func add(_ value: Int64) throws(PropertyListError.Reason) { try refer(to: tree.output.add(value)) }
+    /// Adds an integer that may be beyond those with a sign.
     package mutating func add(_ value: UInt64) throws(PropertyListError.Reason) {
         try refer(to: tree.output.add(value))
     }
+    /// Adds text.
     package mutating func add(_ value: String) throws(PropertyListError.Reason) {
         try refer(to: tree.output.add(value))
     }

@@ -1,6 +1,7 @@
 // The bytes of a property list while it is written: memory that grows by doubling and stays for the next writing, so
 // that writing allocates nothing but its result. The writer's unsafe access to memory is here, in Column and in
-// ScalarTable; each function checks that what it touches was reserved or written.
+// ScalarTable, where each function checks that what it touches was reserved or written; BorrowedValue, ScalarHash and
+// `FlatDictionaryWriter.copy` have the rest.
 
 /// A growing buffer of bytes that can be used again.
 @safe struct OutputBytes: ~Copyable, @unchecked Sendable {

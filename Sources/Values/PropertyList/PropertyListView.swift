@@ -14,6 +14,8 @@ public struct PropertyListView: Sendable {
         try self.init(bytes[...], limits: limits)
     }
 
+    /// The root of a whole property list that is a part of an array; shares its storage.
+    /// - Throws: ``PropertyListError`` naming the first fault and its place, counted from the slice's beginning.
     public init(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) throws(PropertyListError) {
         // Any UInt8 is a byte.
         validation = try PropertyListValidation(unsafe bytes.span.bytes, limits: limits)
@@ -55,7 +57,7 @@ public struct PropertyListView: Sendable {
         return child(count + position)
     }
 
-    /// The tree of this value.
+    /// The tree of this value. Takes time and memory for all objects of the list, however small this part of it is.
     public var value: PropertyListValue {
         var builder = TreeBuilder(validation)
         return builder.build(partAt: object, unsafe bytes.span.bytes)

@@ -156,6 +156,7 @@ extension TreeWriter {
         }
         try known.withPairs { known throws(Fault) in
             for place in pairs.indices {
+                // Equal words, so the same text and not a comparison of it; equal text elsewhere only costs time.
                 if pairs[place].key._isIdentical(to: known[place].key), container.depth < limits.depth {
                     try repeatKey(output.reference(place, from: last.references), place, of: container)
                 } else {

@@ -1,5 +1,5 @@
-// The flat part of a frame (FRM-8): everything that routing needs, as typed fields. `body` is the bytes as they came,
-// sharing the frame's storage; nothing here opens it.
+// The flat part of a frame (FRM-8): everything that routing needs, as typed fields. `body` is the bytes as they came, a
+// slice of one copy of the payload; nothing here opens it.
 
 package import TandemIdentity
 package import TandemPropertyList
@@ -23,7 +23,7 @@ package struct Envelope: Sendable, Equatable {
     package var remaining: Duration?
     /// Delivery attempt; from 1.
     package var attempt: Int?
-    /// 16 bytes, fresh for each forwarding of a configuration.
+    /// 16 bytes; not used in version 1 (FRM-8): a report repeats the item's `id`.
     package var nonce: [UInt8]?
     package var code: Int?
     package var name: String?

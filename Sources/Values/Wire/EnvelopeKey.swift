@@ -1,5 +1,5 @@
-// The words of the envelope (FRM-8) and, for each kind, which of them it must and may have (FRM-10). A table, so that
-// reading, writing and the tests use the same one.
+// The words of the envelope (FRM-8), and sets of them. Which of them a frame must and may have is for its kind to say
+// (FRM-10): that table is in FrameKind+Keys.swift, and reading, writing and the tests use the same one.
 
 /// A key of the envelope; its raw value is the word on the wire.
 package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {

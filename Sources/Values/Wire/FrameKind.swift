@@ -1,5 +1,5 @@
-// What a frame is (FRM-10). The kind decides which envelope keys a frame must and may have; EnvelopeKeys holds that
-// table. Kinds are closed: an unknown one is refused by name, never skipped.
+// What a frame is (FRM-10). The kind decides which envelope keys a frame must and may have; FrameKind+Keys.swift
+// holds that table. Kinds are closed: an unknown one is refused by name, never skipped.
 
 /// The kind of a frame; its raw value is the word on the wire.
 package enum FrameKind: String, Sendable, Hashable, CaseIterable {

@@ -78,7 +78,7 @@ extension RawSpan {
         return content.plain
     }
 
-    /// Text of at most 256 ASCII characters: names have no more.
+    /// Text of at most 256 ASCII characters: longer ones, which FRM-8 allows, are left to the full reading.
     @inline(__always)
     func plainText(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
         guard let content = plainContent(at: offset, type: 0x5, before: limit), content.count <= 256,

@@ -1,5 +1,7 @@
-// The loads that reading an envelope in place needs. The only place of this room that reads raw memory, and each load
-// is bounds-checked: a mistake in the reader ends the process and never reads what is not the peer's.
+// The loads that reading an envelope in place needs, and comparisons of bytes that are made of them. Of a peer's bytes
+// this room loads nothing elsewhere, and each load is bounds-checked: a mistake in the reader ends the process and never
+// reads what is not the peer's. What else is unsafe in this room copies whole payloads (Frame, PairingPlace), or reads
+// our own literals (PlainWord).
 
 extension RawSpan {
     @inline(__always)
