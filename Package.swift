@@ -153,7 +153,7 @@ let testTargets: [Target] = [
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
-    tests("Transport", imports: ["TandemTransport", "TandemReactor", "CTandemLinux"] + values),
+    tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
     tests("Store", imports: machinery + values + ["CTandemSQLite"]),
     tests("Codes", imports: ["TandemCodes"]),
     tests("Link", imports: ["TandemLink"] + values + decisions + machinery),

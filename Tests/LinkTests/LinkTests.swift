@@ -6,6 +6,7 @@ import TandemLink
 import TandemPairing
 import TandemReactor
 import TandemSession
+import TandemTransport
 import TandemWire
 import Testing
 

@@ -29,14 +29,14 @@ import Testing
     }
 
     @Test(arguments: [1, 63, 64])
-    func `FRM-9 LIM-22: as many extensions as there may be are kept`(count: Int) throws {
+    func `FRM-9 LIM-23: as many extensions as there may be are kept`(count: Int) throws {
         let envelope = try Envelope(reading: Self.frame(Self.keys(count).reversed().map { ($0, 1) }))
         #expect(envelope.extensions.count == count)
         #expect(envelope.extensions["x-0"] == 1)
     }
 
     @Test(arguments: [65, 16_000])
-    func `FRM-9 LIM-22: more extensions than there may be are refused`(count: Int) throws {
+    func `FRM-9 LIM-23: more extensions than there may be are refused`(count: Int) throws {
         let frame = try Self.frame(Self.keys(count).reversed().map { ($0, 1) })
         #expect {
             try Envelope(reading: frame)

@@ -38,7 +38,7 @@ extension SocketStream {
         flush()
     }
 
-    private func flush() {
+    func flush() {
         guard phase == .open || phase == .finishing else { return }
         while !queue.isEmpty, !isBlocked {
             guard writeOnce() else { break }

@@ -31,7 +31,7 @@ package enum Limits {
 
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
     package static let openRequests = 1024
-    /// Unknown keys of one envelope that are kept (LIM-22).
+    /// Unknown keys of one envelope that are kept (LIM-23).
     package static let extensions = 64
     /// Deliveries of broadcasts whose failure can still find its sender (LIM-21).
     package static let rememberedDeliveries = 65_536
