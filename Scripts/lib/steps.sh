@@ -1,5 +1,6 @@
 # Runs named steps, one line each: what, how it went, how long. A step's output goes to a file under .build/logs and is
-# shown only when the step fails; the first failure ends the script. Sourced, not run.
+# shown only when the step fails; the first failure ends the script. A step that ends with 77 is told as skipped, with its
+# last line, and is no success. Sourced, not run.
 
 logs=$root/.build/logs
 mkdir -p "$logs"
@@ -20,6 +21,10 @@ step() {
         printf 'ok   %4d s  %s\n' $((SECONDS - began)) "$(summary "$logs/$name.log")"
         return
     fi
+    if ((status == 77)); then
+        printf 'SKIP %4d s  %s\n' $((SECONDS - began)) "$(tail -n 1 "$logs/$name.log")"
+        return
+    fi
     printf 'FAIL %4d s\n' $((SECONDS - began))
     tail -n "${TAIL:-60}" "$logs/$name.log" >&2
     echo "whole output: ${logs#"$PWD"/}/$name.log" >&2
@@ -27,4 +32,4 @@ step() {
 }
 
 # The last line of a step's output, when it is a summary worth repeating.
-summary() { tail -n 1 "$1" | grep -aoE '([0-9]+ (rooms|files|tests)|with [0-9]+ tests?|Test run with).*' || true; }
+summary() { tail -n 1 "$1" | grep -aoE '([0-9]+ (rooms|files|tests|exchanges)|with [0-9]+ tests?|Test run with).*' || true; }
