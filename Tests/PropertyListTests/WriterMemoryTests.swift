@@ -48,6 +48,42 @@ import Testing
         #expect(MemoryLayout<BorrowedValue>.stride == MemoryLayout<PropertyListValue>.stride)
         #expect(MemoryLayout<BorrowedPair>.size == MemoryLayout<PropertyListPair>.size)
         #expect(MemoryLayout<BorrowedPair>.stride == MemoryLayout<PropertyListPair>.stride)
+        #expect(MemoryLayout<BorrowedPair>.alignment == MemoryLayout<PropertyListPair>.alignment)
+    }
+
+    /// One value of each type, with texts that are stored in place and on the heap.
+    private static let each: [PropertyListValue] = [
+        .boolean(true), -7, .unsigned(.max), .real(1.5), .date(PropertyListDate(millisecondsSinceReferenceDate: 3)),
+        .data([1, 2, 3]), "short", .string(String(repeating: "long", count: 20)), [1, "two"], ["a": ["b": 2]],
+    ]
+
+    @Test func whatIsLentIsWhatLiesThere() {
+        let each = Self.each
+        var lent: [PropertyListValue] = []
+        BorrowedValue.forEach(each.span) { place, element in
+            lent.append(element.value)
+            let count = lent.count
+            #expect(place == count - 1)
+        }
+        #expect(lent == each)
+        let none: [PropertyListValue] = []
+        BorrowedValue.forEach(none.span) { _, _ in Issue.record("nothing lies there") }
+    }
+
+    @Test func aLentPairIsThePairThatLiesThere() {
+        var pairs = PropertyListDictionary()
+        for (number, value) in Self.each.enumerated() {
+            pairs[number.isMultiple(of: 2) ? "\(number)" : "a key too long to be stored in place \(number)"] = value
+        }
+        var (keys, values): ([String], [PropertyListValue]) = ([], [])
+        pairs.withPairs { span in
+            BorrowedPair.forEach(span) { _, pair in
+                keys.append(pair.key)
+                values.append(pair.value.value)
+            }
+        }
+        #expect(keys == pairs.keys && values == pairs.map(\.value))
+        #expect(keys.count == Self.each.count)
     }
 
     @Test func hashesOfTwoWritersHaveNothingInCommon() {
