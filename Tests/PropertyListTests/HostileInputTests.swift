@@ -1,9 +1,10 @@
 // As much as a frame can hold, of whatever costs a reader most: no input of up to 512 KiB crashes it, and the work for
-// each is bounded by its length (FRM-6 d, k to n). Work is counted in references looked at, not in time.
+// each is bounded by its length (FRM-6 d, k to n). Work is counted in references looked at, not in time, and for what is
+// refused, too: that is where the work of a weak reader would have no end.
 
-import TandemPropertyList
-import TandemTestSupport
 import Testing
+
+@testable import TandemPropertyList
 
 @Suite struct HostileInputTests {
     struct Input: CustomTestStringConvertible, Sendable {
@@ -34,16 +35,18 @@ import Testing
     }
     static func text(_ text: String) -> [UInt8] { head(0x50, text.utf8.count) + Array(text.utf8) }
 
-    /// One byte over and over between magic and trailer, with trailers that promise much.
+    /// One byte over and over between magic and trailer, with trailers that promise much; the last has a true offset.
     static let fillings: [Input] = [
         0x00, 0x08, 0x0F, 0x10, 0x14, 0x40, 0x4F, 0x5F, 0x6F, 0x80, 0xA1, 0xAF, 0xC1, 0xD1, 0xDF, 0xFF,
     ]
     .flatMap { (byte: UInt8) in
-        [(16_384, 8), (16_384, 1), (1, 2)].map { (count: UInt64, size: UInt8) in
+        [(16_384, 8, []), (16_384, 1, []), (1, 2, []), (1, 4, [0, 0, 0, 8])].map {
+            (count: UInt64, size: UInt8, offsets: [UInt8]) in
             let table = UInt64(most - 32) - count * UInt64(size)
-            let trailer = RawPropertyList.trailer(size, size, count, 0, table)
+            let trailer = offsets + RawPropertyList.trailer(size, size, count, 0, table)
             let filling = [UInt8](repeating: byte, count: most - 8 - trailer.count)
-            return Input("\(byte) with \(count) objects", Array("bplist00".utf8) + filling + trailer)
+            let name = "\(byte) with \(count) objects and offsets of \(size) bytes"
+            return Input(name, Array("bplist00".utf8) + filling + trailer)
         }
     }
 
@@ -67,7 +70,8 @@ import Testing
         let short = (0..<8000).map { text(String(10_000 + $0)) }
         func both(_ name: String, _ keys: [[UInt8]]) -> [Input] {
             let places = Array(1...keys.count)
-            let values = Array(repeating: keys.count + 1, count: keys.count)
+            // The last key is a value, too: it must be referred to also where the first one has its place.
+            let values = [keys.count] + Array(repeating: keys.count + 1, count: keys.count - 1)
             return [
                 ("in order", places), ("backwards", places.reversed()), ("the last twice", places.dropLast() + [1]),
             ]
@@ -105,16 +109,49 @@ import Testing
         #expect(Self.all.contains { $0.bytes.count == Self.most })
     }
 
+    /// Why they are refused that are; all others besides the fillings are read.
+    static let refused = [
+        "200,000 references": "too-many-values", "surrogates that never pair": "invalid-utf16",
+        "a large text a thousand times": "too-many-repeated-bytes", "a large text as a key": "invalid-key-length",
+        "8,000 keys, the last twice": "duplicate-key",
+        "1,900 keys that differ at their end, the last twice": "duplicate-key", "16,000 levels": "too-deep",
+        "16,000 levels, numbered backwards": "too-deep", "a ring of 16,000": "too-deep",
+        "1,000 to the 14th values": "too-many-values", "ways without number": "too-many-values",
+        "every array holds itself": "cycle", "backwards without number": "too-many-values",
+    ]
+
+    /// Without budgets only what is wrong, and what means more values than can be counted.
+    static let refusedWithoutBudgets = [
+        "8,000 keys, the last twice": "duplicate-key",
+        "1,900 keys that differ at their end, the last twice": "duplicate-key", "a ring of 16,000": "cycle",
+        "1,000 to the 14th values": "too-many-values", "ways without number": "too-many-values",
+        "every array holds itself": "cycle", "backwards without number": "too-many-values",
+    ]
+
+    static let unlimited = PropertyListLimits(depth: .max, objects: .max, values: .max, repeatedBytes: .max)
+
+    @Test(arguments: fillings)
+    func aFillingIsRefusedAtItsFirstObject(input: Input) {
+        #expect(refusal(of: input.bytes) != nil)
+        #expect(Self.visitsOfThePass(over: input.bytes, .standard) <= 2)
+    }
+
     /// Each is read or refused, by every way of reading alike; work and size stay within the budgets.
     @Test(arguments: all)
     func noInputOfAFramesSizeCrashesOrCostsMoreThanItsLength(input: Input) throws {
         let fault = refusal(of: input.bytes)
         #expect(Self.viewFault(of: input.bytes) == fault)
+        #expect(Self.visitsOfThePass(over: input.bytes, .standard) <= input.bytes.count)
         guard fault == nil else { return }
         let validation = try PropertyListValidation(input.bytes)
         #expect(validation.visits <= 4 * input.bytes.count)
         #expect(validation.expandedValues <= 65_536)
         #expect(try PropertyListView(input.bytes).value == PropertyListReader.read(input.bytes))
+    }
+
+    @Test(arguments: widest + keyed + nested)
+    func whatIsRightIsReadAndWhatIsWrongRefusedForItsFault(input: Input) {
+        #expect(refusal(of: input.bytes)?.name == Self.refused[input.testDescription])
     }
 
     private static func viewFault(of bytes: [UInt8]) -> PropertyListError.Reason? {
@@ -125,8 +162,33 @@ import Testing
     /// Without budgets the counts say what the work would be: still no more than the references that are there.
     @Test(arguments: keyed + nested)
     func workIsBoundedByLengthEvenWithoutBudgets(input: Input) {
-        let unlimited = PropertyListLimits(depth: .max, objects: .max, values: .max, repeatedBytes: .max)
-        guard let validation = try? PropertyListValidation(input.bytes, limits: unlimited) else { return }
-        #expect(validation.visits <= 4 * input.bytes.count)
+        #expect(Self.visitsOfThePass(over: input.bytes, Self.unlimited) <= input.bytes.count)
+        do throws(PropertyListError) {
+            let validation = try PropertyListValidation(input.bytes, limits: Self.unlimited)
+            #expect(validation.visits <= 4 * input.bytes.count)
+            #expect(Self.refusedWithoutBudgets[input.testDescription] == nil)
+        } catch {
+            #expect(Self.refusedWithoutBudgets[input.testDescription] == error.reason.name)
+        }
+    }
+
+    /// The steps behind the pass, each of which looks once at each reference, whatever the list expands to.
+    @Test(arguments: [2, 20, 60])
+    func aListNumberedBackwardsIsLookedAtFourTimes(levels: Int) throws {
+        let up = [Self.leaf] + (0..<levels).map { Self.array([$0, $0]) }
+        let bytes = Input("backwards", up, top: levels).bytes
+        let validation = try PropertyListValidation(bytes, limits: Self.unlimited)
+        #expect(validation.visits == 4 * 2 * levels)
+        #expect(validation.expandedValues == (2 << levels) - 1)
+    }
+
+    /// References that the pass over all objects looks at, also in a list that it or a later step refuses.
+    private static func visitsOfThePass(over bytes: [UInt8], _ limits: PropertyListLimits) -> Int {
+        guard let table = try? ObjectTable(bytes.span.bytes, limits: limits) else { return 0 }
+        var entries = Array(repeating: ObjectEntry(), count: table.count)
+        var objects = entries.mutableSpan
+        var scan = ObjectScan(table, limits: limits)
+        _ = scan.run(bytes.span.bytes, &objects)
+        return scan.visits
     }
 }
