@@ -8,6 +8,7 @@ import TandemLink
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -65,7 +66,8 @@ import Testing
 
     @Test func aFrameInAnUnusualShapeIsReadInFull() throws {
         let (primary, peer) = try link()
-        let frame = try Frame(payload: envelopes(mine)[1].payloadWithWideOffsets())
+        // Valid, and not plain.
+        let frame = try Frame(payload: Bytes.widened(envelopes(mine)[1].frame().payload.copied(), offsetSize: 3))
         peer.send(frame.bytes.copied())
         network.scheduler.run()
         #expect(forwarder.frames.isEmpty)
@@ -126,20 +128,5 @@ private final class Forwarder: LinkForwarder {
         frames.append(frame)
         kinds.append(head.kind)
         return refusal
-    }
-}
-
-extension Envelope {
-    /// The same envelope with an offset table of a size that our writer never takes: valid, and not plain.
-    fileprivate func payloadWithWideOffsets() throws -> [UInt8] {
-        let payload = try frame().payload.copied()
-        let trailer = payload.count - 32
-        let count = Int(payload[trailer + 15])
-        let table = trailer - count
-        var wide = Array(payload[..<table])
-        for offset in payload[table..<trailer] { wide += [0, 0, offset] }
-        wide += payload[trailer...]
-        wide[wide.count - 32 + 6] = 3
-        return wide
     }
 }
