@@ -23,16 +23,23 @@ package struct VectorCase: CustomStringConvertible, Sendable {
     }
 
     /// The cases of a file under Protocol/Vectors; none if it cannot be read, which the tests notice.
-    package static func all(in file: String, source: String = #filePath) -> [VectorCase] {
-        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-        return all(at: "\(root)/Protocol/Vectors/\(file)")
-    }
+    package static func all(in file: String) -> [VectorCase] { all(at: path(of: file)) }
 
     /// The cases of a file at a path.
     package static func all(at path: String) -> [VectorCase] {
-        guard let value = try? JSONReader.read(contents(of: path)) else { return [] }
-        let cases = value.dictionaryValue?["cases"]?.arrayValue ?? []
-        return cases.compactMap(\.dictionaryValue).map(VectorCase.init)
+        (list(at: path) ?? []).compactMap(\.dictionaryValue).map(VectorCase.init)
+    }
+
+    /// How many cases a file under Protocol/Vectors lists; nil if it is not there or no list of cases.
+    package static func count(in file: String) -> Int? { list(at: path(of: file))?.count }
+
+    private static func path(of file: String, source: String = #filePath) -> String {
+        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        return "\(root)/Protocol/Vectors/\(file)"
+    }
+
+    private static func list(at path: String) -> [PropertyListValue]? {
+        (try? JSONReader.read(contents(of: path)))?.dictionaryValue?["cases"]?.arrayValue
     }
 
     /// Bytes many times, or big-endian numbers of one size that follow each other.
