@@ -24,7 +24,7 @@ import Testing
         #expect(validation.visits == 10 * levels)
     }
 
-    @Test func sharingWithinTheBudgetIsReadAndSharesItsStorage() throws {
+    @Test func sharingWithinTheBudgetIsRead() throws {
         let value = try PropertyListReader.read(Self.bomb(levels: 4))
         #expect(value.arrayValue?.last?.arrayValue?.last?.arrayValue?.first?.arrayValue?[9] == "abc")
     }

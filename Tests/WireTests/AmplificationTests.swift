@@ -16,7 +16,7 @@ import Testing
 
     /// A few hundred KB that mean many times as much.
     @Test(arguments: ["a", "\u{E9}"])
-    func aLargeTextUnderManyKeysIsRefusedBeforeAnyIsMade(character: String) throws {
+    func aLargeTextUnderManyKeysIsRefused(character: String) throws {
         let text = PropertyListValue.string(String(repeating: character, count: 150_000))
         let frame = try Self.frame(Self.keys(100).map { ($0, text) })
         #expect(frame.count < 512 * 1024)
