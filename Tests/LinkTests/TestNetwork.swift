@@ -5,6 +5,7 @@ import TandemIdentity
 import TandemLink
 import TandemPairing
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing
@@ -62,7 +63,7 @@ final class TestNetwork {
 
     func dialer(of secondary: TestDevice, seed: UInt64 = 1) throws -> LinkDialer {
         let pairing = try #require(secondary.registry.pairings.first).pairing
-        var generator = TestGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         return LinkDialer(
             pairing: pairing, at: try SocketAddress(Self.address), context: secondary.context, source: source,
             random: { generator.next() }, record: { [weak secondary] in secondary?.registry[pairing] })
@@ -76,20 +77,6 @@ final class TestNetwork {
         scheduler.run()
         #expect(primary.ready.count == 1 && secondary.ready.count == 1)
         return (primary, secondary, dialer)
-    }
-}
-
-/// A generator that repeats itself: SplitMix64.
-struct TestGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }
 

@@ -7,6 +7,7 @@ import TandemIdentity
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -22,8 +23,8 @@ struct RandomScheduleTests {
     func everyCallCompletesOnce(seed: UInt64) throws {
         let fixture = try SessionFixture()
         let (scheduler, daemon) = (fixture.scheduler, fixture.daemon)
-        var random = Dice(seed: seed)
-        var reactions = Dice(seed: seed &+ 1)
+        var random = SeededGenerator(seed: seed)
+        var reactions = SeededGenerator(seed: seed &+ 1)
         _ = (daemon.pair(), daemon.pair())
         daemon.onFrame = { [unowned daemon] in Self.react(daemon, to: $0, &reactions) }
         fixture.activate()
@@ -49,7 +50,7 @@ struct RandomScheduleTests {
         #expect(daemon.dials > 10)
     }
 
-    private static func react(_ daemon: ScriptedDaemon, to question: Envelope, _ random: inout Dice) {
+    private static func react(_ daemon: ScriptedDaemon, to question: Envelope, _ random: inout SeededGenerator) {
         guard question.kind == .message, let pairing = question.pairing, let id = question.id else { return }
         var answer = Envelope(.reply, app: daemon.app, pairing: pairing, id: id)
         answer.body = [98, 112][...]
@@ -67,7 +68,7 @@ struct RandomScheduleTests {
         }
     }
 
-    private func disturb(_ daemon: ScriptedDaemon, _ random: inout Dice) {
+    private func disturb(_ daemon: ScriptedDaemon, _ random: inout SeededGenerator) {
         switch random.next() % 400 {
         case 0: daemon.cut()
         case 1:
@@ -96,20 +97,5 @@ struct RandomScheduleTests {
         }
 
         var all: [Call] { calls.withLock { $0 } }
-    }
-}
-
-/// A small seeded generator (SplitMix64).
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

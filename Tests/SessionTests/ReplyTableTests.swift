@@ -2,6 +2,7 @@
 
 import TandemIdentity
 import TandemSession
+import TandemTestSupport
 import Testing
 
 struct ReplyTableTests {
@@ -50,7 +51,7 @@ struct ReplyTableTests {
 
     @Test("in 10,000 random schedules each of the tokens leaves exactly once", arguments: [1, 2, 3] as [UInt64])
     func randomSchedules(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var table = ReplyTable<Int>(capacity: .max)
         var (time, completions, ids) = (now, [Int: Int](), [UniqueIdentifier]())
         let pairings = (0..<3).map { _ in UniqueIdentifier.random(using: &random) }
@@ -71,20 +72,5 @@ struct ReplyTableTests {
         count(table.closedAll())
         #expect(completions.count == 10_000)
         #expect(completions.values.allSatisfy { $0 == 1 })
-    }
-}
-
-/// A small seeded generator (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -5,6 +5,7 @@ import TandemCrypto
 import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite struct SignatureTests {

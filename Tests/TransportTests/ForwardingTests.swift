@@ -100,13 +100,12 @@ import Testing
             outgoing.start()
             incoming.start()
             let frames = (0..<200).flatMap { _ in Bytes.frame([UInt8](repeating: 7, count: 100)) }
-            let before = Self.heldBytes
-            #expect(before > 0)
+            let before = try #require(ResidentMemory.bytes)
             var most = before
             while !end.isClosed {
                 _ = try source.send(frames)
                 loop.runOnce()
-                most = max(most, Self.heldBytes)
+                most = max(most, ResidentMemory.bytes ?? .max)
             }
             #expect(end.closeReasons == [.slowConsumer])
             // The loop's own blocks may have been made meanwhile; small parts cost some bytes each.
@@ -115,17 +114,6 @@ import Testing
             withExtendedLifetime((target, incoming, source)) {}
             exit(42)
         }
-    }
-
-    /// What this process has in memory.
-    private static var heldBytes: Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        guard fgets(&line, CInt(line.count), file) != nil else { return 0 }
-        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * Int(getpagesize())
     }
 
     /// Keeps nothing of what it passes on.

@@ -7,10 +7,6 @@ import TandemWire
 import Testing
 
 @Suite struct FrameDecoderTests {
-    static func header(_ length: UInt32) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }
-    }
-
     /// The frames of a stream that arrives in these pieces.
     static func frames(_ pieces: [ArraySlice<UInt8>], limit: Int = Limits.frame) throws -> [Frame] {
         var decoder = FrameDecoder(limit: limit)
@@ -74,7 +70,7 @@ import Testing
         ] as [(UInt32, Int)])
     func aWrongLengthIsRefusedWithItsHeader(length: UInt32, limit: Int) {
         var decoder = FrameDecoder(limit: limit)
-        let bytes = Self.header(length)
+        let bytes = Bytes.bigEndian(length)
         decoder.append(bytes[..<3])
         #expect(throws: Never.self) { try decoder.next() }
         decoder.append(bytes[3...])
@@ -89,7 +85,7 @@ import Testing
 
     @Test func aFrameBeforeAWrongLengthIsStillGivenOut() throws {
         var decoder = FrameDecoder(limit: 10)
-        decoder.append(try Frame(payload: [1]).bytes.copied() + Self.header(11))
+        decoder.append(try Frame(payload: [1]).bytes.copied() + Bytes.bigEndian(11))
         #expect(try decoder.next()?.payload.copied() == [1])
         #expect(throws: WireError.frameLength(11, limit: 10)) { try decoder.next() }
     }
