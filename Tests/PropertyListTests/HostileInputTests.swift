@@ -173,7 +173,7 @@ import Testing
     }
 
     /// The steps behind the pass, each of which looks once at each reference, whatever the list expands to.
-    @Test(arguments: [2, 20, 60])
+    @Test(arguments: [2, 20, 40])
     func aListNumberedBackwardsIsLookedAtFourTimes(levels: Int) throws {
         let up = [Self.leaf] + (0..<levels).map { Self.array([$0, $0]) }
         let bytes = Input("backwards", up, top: levels).bytes
