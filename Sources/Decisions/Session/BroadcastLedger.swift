@@ -1,7 +1,8 @@
 // To whom broadcasts were delivered (SES-30), so that a receiver's failure finds the sender, once, and only from a
-// connection that got the message (SES-10). Broadcasts that left together share one list of receivers, and each remembers
-// only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded by deliveries,
-// and a broadcast that reached nobody counts as one; the oldest is forgotten first, and its failures with it.
+// connection that got the message (SES-10). Broadcasts that left together share one list of receivers, and each
+// remembers only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded
+// by deliveries, and a broadcast that reached nobody counts as one; the oldest is forgotten first, and its failures
+// with it.
 
 package import TandemIdentity
 

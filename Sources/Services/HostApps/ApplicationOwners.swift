@@ -1,5 +1,5 @@
-// Whose an application identifier is (SES-6): the user's who first registered it, or whom the operator assigned. Only the
-// rule; that it lasts is the delegate's work, and until that is done nobody has registered.
+// Whose an application identifier is (SES-6): the user's who first registered it, or whom the operator assigned. Only
+// the rule; that it lasts is the delegate's work, and until that is done nobody has registered.
 
 package import TandemIdentity
 package import TandemWire

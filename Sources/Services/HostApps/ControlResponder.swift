@@ -1,5 +1,5 @@
-// Control requests (Protocol/Control.md) as values. HostApps checks who asks and that the frame is whole; what a command
-// does is the responder's.
+// Control requests (Protocol/Control.md) as values. HostApps checks who asks and that the frame is whole; what a
+// command does is the responder's.
 
 package import TandemPropertyList
 package import TandemReactor

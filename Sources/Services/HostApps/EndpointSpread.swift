@@ -1,6 +1,6 @@
 // One device's local socket served by several loops. The first loop accepts and greets; what registers goes to the loop
-// that owns its app, and stays there. Which loop that is follows from the app's identifier alone, so that both sides of a
-// pair meet on one loop and no frame ever crosses threads.
+// that owns its app, and stays there. Which loop that is follows from the app's identifier alone, so that both sides of
+// a pair meet on one loop and no frame ever crosses threads.
 
 package import TandemIdentity
 package import TandemReactor

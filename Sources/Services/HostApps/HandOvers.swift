@@ -1,5 +1,5 @@
-// Configurations given to a host app (kind `configuration`) that wait for its answer. Each completes exactly once: by the
-// reply, a failure, the connection's end or the deadline; an answer from any other connection is none.
+// Configurations given to a host app (kind `configuration`) that wait for its answer. Each completes exactly once: by
+// the reply, a failure, the connection's end or the deadline; an answer from any other connection is none.
 
 import TandemIdentity
 import TandemReactor

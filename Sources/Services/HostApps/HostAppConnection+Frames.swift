@@ -1,5 +1,5 @@
-// Which frames a local connection takes in which phase (SES-1, SES-5, CTL-1). The switch names every kind, so that a new
-// one cannot be let in by forgetting it.
+// Which frames a local connection takes in which phase (SES-1, SES-5, CTL-1). The switch names every kind, so that a
+// new one cannot be let in by forgetting it.
 
 import TandemIdentity
 import TandemPropertyList

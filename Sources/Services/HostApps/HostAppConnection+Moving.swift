@@ -1,5 +1,6 @@
-// A connection that registers an app of another loop goes there: on its first loop it said hello and its claim to the app
-// was judged, which is global; on the app's loop it gets its place in that relay. What the client sent ahead goes along.
+// A connection that registers an app of another loop goes there: on its first loop it said hello and its claim to the
+// app was judged, which is global; on the app's loop it gets its place in that relay. What the client sent ahead goes
+// along.
 
 import TandemIdentity
 import TandemReactor

@@ -1,5 +1,5 @@
-// From `register` to `registered` (SES-5, SES-6): whose the app is, whether its messages are taken already, and only then
-// a place in the relay.
+// From `register` to `registered` (SES-5, SES-6): whose the app is, whether its messages are taken already, and only
+// then a place in the relay.
 
 import TandemIdentity
 import TandemLog
@@ -33,7 +33,8 @@ extension HostAppConnection {
         }
         phase = .registering
         channel.pauseReading()
-        // Not weakly: a weak reference would make each later use of the connection slower, and it completes in any case.
+        // Not weakly: a weak reference would make each later use of the connection slower, and it completes in any
+        // case.
         endpoint.claim(app, by: credentials.user) { [self] refusal in claimed(application, capabilities, refusal) }
     }
 

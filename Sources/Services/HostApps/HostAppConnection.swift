@@ -1,6 +1,6 @@
-// One connection on a local socket, from hello to its end. It decides which frames may come when, and hands them to whom
-// they concern: messages and answers to the relay, answers to configurations to the hand-overs, control requests to the
-// responder. What is wrong earns one refusal, and then the connection closes.
+// One connection on a local socket, from hello to its end. It decides which frames may come when, and hands them to
+// whom they concern: messages and answers to the relay, answers to configurations to the hand-overs, control requests
+// to the responder. What is wrong earns one refusal, and then the connection closes.
 
 import TandemIdentity
 import TandemLog
@@ -16,7 +16,8 @@ final class HostAppConnection {
     enum Phase {
         /// Nothing but `hello`.
         case opening
-        /// `register` or `control` decides what the connection is. What the client said that it can do matters until then.
+        /// `register` or `control` decides what the connection is. What the client said that it can do matters until
+        /// then.
         case greeted([Capability])
         /// Its app's ownership is being stored; it is not read meanwhile.
         case registering

@@ -1,5 +1,5 @@
-// Whose an app is, while it is being decided and stored: nobody is registered before the ownership lasts (SES-6), and of
-// two that come at once the first counts.
+// Whose an app is, while it is being decided and stored: nobody is registered before the ownership lasts (SES-6), and
+// of two that come at once the first counts.
 
 package import TandemIdentity
 import TandemWire

@@ -1,5 +1,5 @@
-// The local socket of one side of a device: it takes connections, knows whose each app is and which connection takes its
-// messages, and gives configurations to apps. It listens, but stores nothing and decides nothing about pairings.
+// The local socket of one side of a device: it takes connections, knows whose each app is and which connection takes
+// its messages, and gives configurations to apps. It listens, but stores nothing and decides nothing about pairings.
 
 package import TandemIdentity
 package import TandemLog
@@ -36,7 +36,7 @@ package final class LocalEndpoint {
     /// For connections that another loop has greeted.
     static let greetedOptions = FrameChannelOptions()
 
-    /// What the limit of connections may be set to: descriptors are raised for as many at the start.
+    /// What the limit of connections may be set to (LIM-5): descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
 
     /// Connections over the limit that are told so; beyond them the listener closes without a word.
@@ -97,8 +97,8 @@ package final class LocalEndpoint {
     }
 
     /// Takes a stream that has not been started.
-    /// - Parameter credentials: who is at its other end; by default who the kernel says it is. Without any, the stream is
-    ///   closed: a local peer is known by its user or not at all.
+    /// - Parameter credentials: who is at its other end; by default who the kernel says it is. Without any, the stream
+    ///   is closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
@@ -132,8 +132,8 @@ package final class LocalEndpoint {
 
     // MARK: stopping
 
-    /// Takes no more connections and says `bye` to those that are open (SES-18). They stay, so that open requests can be
-    /// answered; ``close(completion:)`` ends them.
+    /// Takes no more connections and says `bye` to those that are open (SES-18). They stay, so that open requests can
+    /// be answered; ``close(completion:)`` ends them.
     package func stop() {
         isStopping = true
         listener?.close()

@@ -12,7 +12,7 @@ import TandemWire
 package final class Simulator {
     /// The most secondaries: the primary's `state` tells of all of them in one frame (LIM-20).
     package static let secondaryLimit = 2048
-    /// The most loops: more than that many cores are another program.
+    /// The most loops: more than that many cores are another program (LIM-22).
     package static let loopLimit = 64
 
     private let devices: SimulatedDevices
@@ -108,8 +108,8 @@ package final class Simulator {
         do { try endpoint.listen(at: address, access: access, loop: loop) } catch { throw .listen(error) }
     }
 
-    /// Says `bye`, lets open requests be answered for 5 s, and closes; `completion` once, when all is closed on every loop
-    /// and the other loops' threads have ended (SES-18). After ``listen(in:access:loop:)``.
+    /// Says `bye`, lets open requests be answered for 5 s, and closes; `completion` once, when all is closed on every
+    /// loop and the other loops' threads have ended (SES-18). After ``listen(in:access:loop:)``.
     package func stop(completion: @escaping () -> Void) {
         var open = 1 + others.count
         let stopped = { [others] in

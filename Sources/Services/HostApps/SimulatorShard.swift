@@ -1,5 +1,6 @@
-// What one loop serves of the simulator: a relay of its own with all devices and pairings, and an endpoint for each device.
-// With one loop that is the whole simulator; with several each has its own apps and shares nothing with the others.
+// What one loop serves of the simulator: a relay of its own with all devices and pairings, and an endpoint for each
+// device. With one loop that is the whole simulator; with several each has its own apps and shares nothing with the
+// others.
 
 import TandemIdentity
 import TandemLog

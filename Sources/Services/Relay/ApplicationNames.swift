@@ -1,5 +1,5 @@
-// The apps of a side in the order of their names' bytes, so that a frame's app is found by comparing bytes in the frame:
-// no String is made of what a peer sent, and no peer chooses how long the search takes.
+// The apps of a side in the order of their names' bytes, so that a frame's app is found by comparing bytes in the
+// frame: no String is made of what a peer sent, and no peer chooses how long the search takes.
 
 import TandemIdentity
 import TandemWire

@@ -1,6 +1,7 @@
-// Broadcasts of one connection that leave together (SES-30): their frames lie one behind the other, so that each receiver
-// is given all of them in one write, and whom they reached is noted once for all. The batch waits for more until something
-// else comes that must not overtake it, and at most until the end of the turn. It decides nothing about receivers.
+// Broadcasts of one connection that leave together (SES-30): their frames lie one behind the other, so that each
+// receiver is given all of them in one write, and whom they reached is noted once for all. The batch waits for more
+// until something else comes that must not overtake it, and at most until the end of the turn. It decides nothing about
+// receivers.
 
 import TandemIdentity
 import TandemSession

@@ -1,11 +1,12 @@
-// Back-pressure inside one device: while a receiver's queue is congested, the host apps that send to it are not read. Not
-// for ever: a receiver that never reads must not silence apps that have others to talk to, so after a moment they are read
-// again, and what does not fit the receiver's quota (LIM-6) fails. Links are never held back: they carry other apps too.
+// Back-pressure inside one device: while a receiver's queue is congested, the host apps that send to it are not read.
+// Not for ever: a receiver that never reads must not silence apps that have others to talk to, so after a moment they
+// are read again, and what does not fit the receiver's quota (LIM-6) fails. Links are never held back: they carry other
+// apps too.
 
 import TandemReactor
 
-/// Who is held back because one receiver is congested, and how many receivers hold back this connection itself. A class,
-/// because reading on may deliver frames that come back here at once.
+/// Who is held back because one receiver is congested, and how many receivers hold back this connection itself. A
+/// class, because reading on may deliver frames that come back here at once.
 final class Congestion {
     /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
     static var patience: Duration { .seconds(1) }

@@ -1,5 +1,5 @@
-// Connections by their number, in one array. Numbers only rise, so that almost each new one goes to the end, and a pointer
-// is all that one takes: a hash table would take four times as much for each of thousands that are idle.
+// Connections by their number, in one array. Numbers only rise, so that almost each new one goes to the end, and a
+// pointer is all that one takes: a hash table would take four times as much for each of thousands that are idle.
 
 package import TandemSession
 

@@ -1,5 +1,5 @@
-// An app on this device as its relay knows it: who takes its messages, where its own go, and what is still to be told of
-// it. It decides nothing; each change works out what depends on it at that moment, so that a frame only looks.
+// An app on this device as its relay knows it: who takes its messages, where its own go, and what is still to be told
+// of it. It decides nothing; each change works out what depends on it at that moment, so that a frame only looks.
 
 import TandemBytes
 import TandemIdentity

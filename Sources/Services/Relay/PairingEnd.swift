@@ -1,5 +1,5 @@
-// This device's end of one pairing: what is known of the other device's apps, and what carries frames there. In a daemon
-// that is a link; in the simulator the other side lives in the same relay.
+// This device's end of one pairing: what is known of the other device's apps, and what carries frames there. In a
+// daemon that is a link; in the simulator the other side lives in the same relay.
 
 import TandemIdentity
 import TandemSession

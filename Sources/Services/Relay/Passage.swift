@@ -1,6 +1,6 @@
-// What the relay needs to know of a frame that it may pass on. Made from the head of a plain frame or, for frames that are
-// valid in another shape, from the full envelope: from here on both go the same way. Only numbers, so that handing it on
-// counts no reference; the frame and its app go beside it.
+// What the relay needs to know of a frame that it may pass on. Made from the head of a plain frame or, for frames that
+// are valid in another shape, from the full envelope: from here on both go the same way. Only numbers, so that handing
+// it on counts no reference; the frame and its app go beside it.
 
 import TandemIdentity
 import TandemWire

@@ -1,6 +1,6 @@
-// The path of messages to every pairing (SES-30): each is judged once and laid behind the others of its connection; then
-// each receiver is given all of them in one write, and the ledger one entry for each with one list of receivers for all.
-// What a delivery costs beyond its share of the system's write is the sixteen bytes of its pairing.
+// The path of messages to every pairing (SES-30): each is judged once and laid behind the others of its connection;
+// then each receiver is given all of them in one write, and the ledger one entry for each with one list of receivers
+// for all. What a delivery costs beyond its share of the system's write is the sixteen bytes of its pairing.
 
 import TandemIdentity
 import TandemLog

@@ -1,4 +1,5 @@
-// Who is attached: host apps' connections and links come and go here, and each change updates the ways that depend on it.
+// Who is attached: host apps' connections and links come and go here, and each change updates the ways that depend on
+// it.
 
 package import TandemIdentity
 import TandemReactor

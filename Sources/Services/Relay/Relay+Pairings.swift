@@ -17,8 +17,8 @@ extension Relay {
         }
     }
 
-    /// Joins two sides of this relay by a pairing, for the simulator (SES-22). The first pairing of a side is its active
-    /// one.
+    /// Joins two sides of this relay by a pairing, for the simulator (SES-22). The first pairing of a side is its
+    /// active one.
     package func setLoopback(_ pairing: UniqueIdentifier, between ends: PerRole<Side>, names: PerRole<String>) {
         for role in DeviceRole.allCases {
             let (side, other) = (ends[role], ends[role.counterpart])

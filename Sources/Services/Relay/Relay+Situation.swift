@@ -1,6 +1,6 @@
-// What host apps and the other device are told of changes: `state` to each connection of an app (SES-7), `application` to
-// each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn, so that a flap within one
-// turn costs one frame and always ends with the truth.
+// What host apps and the other device are told of changes: `state` to each connection of an app (SES-7), `application`
+// to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn, so that a flap within
+// one turn costs one frame and always ends with the truth.
 
 package import TandemIdentity
 import TandemPropertyList
@@ -49,8 +49,8 @@ extension Relay: TurnParticipant {
         }
     }
 
-    /// A `state` is as long as the pairings are many, and of many devices one always has news: without a rest a thousand
-    /// that connect would cost a million entries (SES-29).
+    /// A `state` is as long as the pairings are many, and of many devices one always has news: without a rest a
+    /// thousand that connect would cost a million entries (SES-29).
     private func rest(_ application: LocalApplication) {
         guard application.routes.count > Limits.pairingsToldAtOnce else { return }
         application.isResting = true
@@ -99,7 +99,8 @@ extension Relay {
         mark(application)
     }
 
-    /// A local app came, went or declared something: the other devices are told, and the simulator's other sides see it.
+    /// A local app came, went or declared something: the other devices are told, and the simulator's other sides see
+    /// it.
     func localChanged(_ application: LocalApplication) {
         application.needsAnnouncement = true
         mark(application)

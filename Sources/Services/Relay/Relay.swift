@@ -1,6 +1,6 @@
 // The forwarding path between host apps and device links: it checks who may send what to whom, and passes on the very
-// bytes that came. It stores nothing, opens no body and reads no file; what must be durable is not its business. One relay
-// serves one loop, and everything here happens on it.
+// bytes that came. It stores nothing, opens no body and reads no file; what must be durable is not its business. One
+// relay serves one loop, and everything here happens on it.
 
 package import TandemIdentity
 package import TandemLog
@@ -8,7 +8,7 @@ package import TandemReactor
 package import TandemSession
 import TandemWire
 
-/// The relay of one device, or of the simulator's two.
+/// The relay of one device, or of the simulator's on one loop.
 package final class Relay {
     package let scheduler: any Scheduler
     package weak var delegate: (any RelayDelegate)?
@@ -37,7 +37,7 @@ package final class Relay {
     private var stopTimer: TimerToken?
     private var lastNumber: UInt64 = 0
 
-    /// - Parameter devices: this device's vendor identifier, twice; the simulator's two devices'.
+    /// - Parameter devices: this device's vendor identifier, twice; the simulator's primary's and first secondary's.
     package init(
         scheduler: any Scheduler, devices: PerRole<UniqueIdentifier>, counters: Counters = Counters(),
         log: @escaping LogHandler = { _ in }

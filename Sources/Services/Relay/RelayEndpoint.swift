@@ -1,5 +1,5 @@
-// What the relay needs of a connection, so that host apps' sockets, device links and test doubles plug in alike. The relay
-// never asks what kind of stream is below, and never writes bytes that are not a frame.
+// What the relay needs of a connection, so that host apps' sockets, device links and test doubles plug in alike. The
+// relay never asks what kind of stream is below, and never writes bytes that are not a frame.
 
 package import TandemWire
 
@@ -11,8 +11,8 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
     var isCongested: Bool { get }
 
-    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began. Only a link's count: what an app
-    /// has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
+    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began. Only a link's count: what an
+    /// app has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
     var acceptedBytes: UInt64 { get }
 
     /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of

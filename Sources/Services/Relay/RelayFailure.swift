@@ -1,5 +1,5 @@
-// Why the relay answers a message with `failure` instead of passing it on (SES-13, SES-11), as one closed list: each case
-// has one code and one name, so that a caller, a log line and a test cannot disagree about what happened.
+// Why the relay answers a message with `failure` instead of passing it on (SES-13, SES-11), as one closed list: each
+// case has one code and one name, so that a caller, a log line and a test cannot disagree about what happened.
 
 package import TandemIdentity
 package import TandemSession

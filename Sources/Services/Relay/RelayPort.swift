@@ -1,5 +1,6 @@
-// A connection's own entry into the relay. It holds what was looked up when the connection was attached, so that a frame
-// is authorised and routed from here without asking who the connection was. Whoever owns the endpoint keeps its port.
+// A connection's own entry into the relay. It holds what was looked up when the connection was attached, so that a
+// frame is authorised and routed from here without asking who the connection was. Whoever owns the endpoint keeps its
+// port.
 
 import TandemBytes
 import TandemIdentity
@@ -82,8 +83,8 @@ package final class RelayPort: NumberedConnection {
     func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { takesData } else { takesMessages } }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
-    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot be
-    ///   passed on has then been answered with `failure`.
+    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot
+    ///   be passed on has then been answered with `failure`.
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
         let passage = Passage(head)
@@ -128,7 +129,8 @@ package final class RelayPort: NumberedConnection {
         return nil
     }
 
-    /// Broadcasts of this connection that wait for the end of the turn leave now, before what it sends next is answered.
+    /// Broadcasts of this connection that wait for the end of the turn leave now, before what it sends next is
+    /// answered.
     package func sendBroadcasts() {
         if relay.batch.origin === self { relay.sendBroadcasts() }
     }

@@ -1,5 +1,5 @@
-// What the relay is told of a pairing: enough to route and to describe it to host apps. Keys, pins and epochs are not its
-// business.
+// What the relay is told of a pairing: enough to route and to describe it to host apps. Keys, pins and epochs are not
+// its business.
 
 package import TandemIdentity
 

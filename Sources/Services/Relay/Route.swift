@@ -1,5 +1,6 @@
-// The way from one host app to its counterpart in one pairing, worked out beforehand: when a frame comes, all that is left
-// to do is to look at `port`. Whatever can change the way (link, announcement, registration) updates it at that moment.
+// The way from one host app to its counterpart in one pairing, worked out beforehand: when a frame comes, all that is
+// left to do is to look at `port`. Whatever can change the way (link, announcement, registration) updates it at that
+// moment.
 
 import TandemIdentity
 import TandemSession

@@ -1,5 +1,5 @@
-// The ways of one app to its counterparts, in the order of their pairings. The keys lie side by side, so that finding one
-// of a thousand touches a few cache lines, and finding the only one costs a comparison.
+// The ways of one app to its counterparts, in the order of their pairings. The keys lie side by side, so that finding
+// one of a thousand touches a few cache lines, and finding the only one costs a comparison.
 
 import TandemIdentity
 

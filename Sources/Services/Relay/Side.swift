@@ -1,5 +1,5 @@
-// All that a device is in one role: its pairings of that kind and the host apps whose socket serves it. A daemon has one
-// side for each role; the simulator, which is several devices at once, one for each of its devices.
+// All that a device is in one role: its pairings of that kind and the host apps whose socket serves it. A daemon has
+// one side for each role; the simulator, which is several devices at once, one for each of its devices.
 
 package import TandemIdentity
 import TandemReactor
