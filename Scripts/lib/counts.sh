@@ -113,7 +113,9 @@ run_counts() {
     logs=$place
     # shellcheck source=processes.sh
     source "$root/Scripts/lib/processes.sh"
-    trap 'stop_all; rm -rf "$place"' EXIT
+    # The name is this function's, and is gone when the trap runs.
+    # shellcheck disable=SC2064
+    trap "stop_all; rm -rf '$place'" EXIT
     clang -O2 -Wall -Wextra -Werror -shared -fPIC -o "$place/counts.so" "$tools/counts.c" -ldl
     clang -O2 -Wall -Wextra -Werror -o "$place/load" "$tools"/load/*.c -lm
     count_all
