@@ -84,6 +84,9 @@ def plain(noted):
             return {kind: [plain(element) for element in content]}
         case "dictionary", _:
             return {kind: [[key, plain(element)] for key, element in content]}
+        case "real", str(text):
+            # Languages write an exponent from different sizes on: -9028603313440986.0 is -9.028603313440986e+15.
+            return {kind: repr(float(text))}
     return noted
 
 
