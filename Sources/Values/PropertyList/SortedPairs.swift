@@ -1,5 +1,6 @@
 // The memory of a dictionary: its pairs in one allocation behind the object's head. The unsafe code of dictionaries is
-// here, but for the loop of BorrowedValue.swift, which looks at pairs where they lie. The header always holds the number of pairs that are initialised, from the front on.
+// here, but for the loop of BorrowedValue.swift, which looks at pairs where they lie. The header always holds the
+// number of pairs that are initialised, from the front on.
 
 /// A key and its value. No tuple: what becomes of one when it is destroyed is left to the runtime.
 package struct PropertyListPair: Sendable {
