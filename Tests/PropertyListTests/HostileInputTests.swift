@@ -101,7 +101,17 @@ import Testing
         ]
     }()
 
-    static let all = fillings + widest + keyed + nested
+    /// Those that are not refused at their first object.
+    static let heavy = widest + keyed + nested
+    static let all = fillings + heavy
+
+    /// A few small lists, read and refused.
+    static let small = [
+        Input("an array", [array([1, 2]), leaf, text("a")]),
+        Input("a dictionary", [dictionary([1], [2]), text("a"), leaf]),
+        Input("one object often", [array([1, 1, 1]), leaf]),
+        Input("doubling", (0..<40).map { array([$0 + 1, $0 + 1]) } + [leaf]),
+    ].map(\.bytes)
 
     @Test func thereAreFiftyOfThem() {
         #expect(Self.all.count >= 50)
