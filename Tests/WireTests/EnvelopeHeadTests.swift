@@ -153,6 +153,11 @@ extension Envelope {
         case .code: code = nil
         case .name: name = nil
         case .command: command = nil
+        case .topic: topic = nil
+        case .key: self.key = nil
+        case .after: after = nil
+        case .revision: revision = nil
+        case .offset: offset = nil
         case .body: body = nil
         }
     }

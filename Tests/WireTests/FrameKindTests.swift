@@ -11,13 +11,21 @@ import Testing
     static let table: [FrameKind: (String, String)] = [
         .hello: ("body", "pairing"), .refusal: ("name", "body"), .ping: ("", "id"), .pong: ("", "id"),
         .bye: ("", "name"), .register: ("app body", ""), .registered: ("app body", ""), .state: ("app body", ""),
-        .message: ("app pairing id body", "reply deadline"), .messageData: ("app pairing id body", "reply deadline"),
+        .message: ("app pairing id body", "reply deadline topic"),
+        .messageData: ("app pairing id body", "reply deadline topic"),
         .reply: ("app pairing id body", ""), .failure: ("app pairing id code", "name body"),
         .configuration: ("app pairing id reply body", "deadline"), .control: ("id command", "body code name"),
         .result: ("id command", "body code name"), .application: ("app body", ""),
-        .item: ("app pairing id channel sequence body", "nonce age attempt remaining"),
+        .item: ("app pairing id channel sequence body", "nonce age attempt remaining topic revision"),
         .outcome: ("app pairing channel sequence name", "code"), .settled: ("app pairing channel sequence", ""),
         .gap: ("app pairing channel sequence name", ""), .stored: ("app pairing channel sequence", ""),
+        .submit: ("app pairing id channel body", "topic key after remaining name"),
+        .accepted: ("app pairing id channel", "name revision"), .progress: ("app pairing id channel name", "offset"),
+        .delivery: ("app pairing id channel attempt body", "topic age remaining revision"),
+        .verdict: ("app pairing id channel name", "code body"), .heard: ("app pairing id channel", ""),
+        .finished: ("app pairing id channel name", "code body"), .context: ("app pairing name revision body", ""),
+        .query: ("app id command", "pairing channel body"), .answer: ("app id command", "code name body"),
+        .chunk: ("app pairing id channel offset body", ""), .want: ("app pairing id channel offset", "name"),
         .join: ("body", ""), .joined: ("body", ""),
     ]
 
@@ -25,6 +33,7 @@ import Testing
         "app": "a.b", "pairing": .data(Array(1...16)), "id": .data(Array(1...16)), "channel": "configuration",
         "sequence": 1, "reply": true, "deadline": 1000, "age": 0, "remaining": 5, "attempt": 1,
         "nonce": .data(Array(1...16)),
+        "topic": "alarms", "key": "state", "after": .data(Array(1...16)), "revision": 1, "offset": 0,
         "code": 7007, "name": "word", "command": "status", "body": .data([1]),
     ]
 

@@ -50,7 +50,9 @@ extension HostAppConnection {
         case .pong: break
         case .bye: finish()
         case .hello, .refusal, .registered, .state, .message, .messageData, .reply, .failure, .configuration, .result,
-            .application, .item, .gap, .stored, .outcome, .settled, .join, .joined:
+            .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want, .submit, .accepted, .progress,
+            .delivery,
+            .verdict, .finished, .heard, .context, .query, .answer, .join, .joined:
             unexpected(envelope, "before register")
         }
     }
@@ -64,7 +66,9 @@ extension HostAppConnection {
         case .pong: break
         case .bye: finish()
         case .hello, .refusal, .register, .registered, .state, .configuration, .control, .result, .application, .item,
-            .gap, .stored, .outcome, .settled, .join, .joined:
+            .gap, .stored, .outcome, .settled, .chunk, .want, .submit, .accepted, .progress, .delivery, .verdict,
+            .finished,
+            .heard, .context, .query, .answer, .join, .joined:
             unexpected(envelope, "after register")
         }
     }

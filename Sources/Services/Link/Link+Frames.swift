@@ -36,13 +36,16 @@ extension Link {
         case .pong: break
         case .bye, .refusal:
             farewell(SecuredChannel.farewell(envelope))
-        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled:
+        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled, .chunk,
+            .want:
             guard envelope.pairing == pairing else {
                 return refuse(.notYours, "a frame names another pairing than the link's")
             }
             delegate?.link(self, didReceive: envelope, in: frame)
         case .application: delegate?.link(self, didReceive: envelope, in: frame)
-        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result:
+        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result, .submit,
+            .accepted,
+            .progress, .delivery, .verdict, .finished, .heard, .context, .query, .answer:
             refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
         }
     }

@@ -25,7 +25,9 @@ extension SessionCore {
         case .ping: send(Envelope(.pong, id: envelope.id))
         case .pong: pongArrived(envelope.id)
         case .bye: lost()
-        case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .join, .joined:
+        case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want,
+            .submit,
+            .accepted, .progress, .delivery, .verdict, .finished, .heard, .context, .query, .answer, .join, .joined:
             refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
         }
     }

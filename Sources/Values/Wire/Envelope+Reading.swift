@@ -72,6 +72,11 @@ extension Envelope {
         case .code: code = Int(try value.integer(in: Int64.min...Int64.max, "an integer"))
         case .name: name = try value.string()
         case .command: command = try value.string()
+        case .topic: topic = try value.shortText()
+        case .key: self.key = try value.shortText()
+        case .after: after = try value.identifier()
+        case .revision: revision = UInt64(try value.integer(in: 1...Int64.max, "an integer from 1"))
+        case .offset: offset = UInt64(try value.integer(in: 0...Int64.max, "an integer from 0"))
         case .sealing: try value.checkUnsealed()
         case .body: body = try value.data()
         }

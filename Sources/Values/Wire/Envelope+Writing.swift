@@ -43,6 +43,11 @@ extension Envelope {
         if code != nil { keys.insert(.code) }
         if name != nil { keys.insert(.name) }
         if command != nil { keys.insert(.command) }
+        if topic != nil { keys.insert(.topic) }
+        if key != nil { keys.insert(.key) }
+        if after != nil { keys.insert(.after) }
+        if revision != nil { keys.insert(.revision) }
+        if offset != nil { keys.insert(.offset) }
         if body != nil { keys.insert(.body) }
         return keys
     }
@@ -76,6 +81,11 @@ extension Envelope {
         case .code: if let code { try writer.add(Int64(code)) }
         case .name: if let name { try writer.add(name) }
         case .command: if let command { try writer.add(command) }
+        case .topic: if let topic { try writer.add(topic) }
+        case .key: if let value = self.key { try writer.add(value) }
+        case .after: if let after { try writer.add(after.high, after.low) }
+        case .revision: if let revision { try writer.add(revision) }
+        case .offset: if let offset { try writer.add(offset) }
         case .sealing: break
         case .body: if let body { try writer.add(detached: body) }
         }
@@ -100,6 +110,10 @@ extension Envelope {
         if let remaining { try check(remaining >= .zero, .remaining) }
         if let attempt { try check(attempt >= 1, .attempt) }
         if let nonce { try check(nonce.count == 16, .nonce) }
+        if let topic { try check(topic.isShortText, .topic) }
+        if let key { try check(key.isShortText, .key) }
+        if let revision { try check((1...UInt64(Int64.max)).contains(revision), .revision) }
+        if let offset { try check(offset <= UInt64(Int64.max), .offset) }
     }
 
     private func check(_ isInRange: Bool, _ key: EnvelopeKey) throws(WireError) {

@@ -28,6 +28,16 @@ package struct Envelope: Sendable, Equatable {
     package var code: Int?
     package var name: String?
     package var command: String?
+    /// Which handler is meant; 1 to 128 bytes without NUL.
+    package var topic: String?
+    /// Items with the same key supersede each other; 1 to 128 bytes without NUL.
+    package var key: String?
+    /// The item that must have ended before this one is sent.
+    package var after: UniqueIdentifier?
+    /// A context's; from 1.
+    package var revision: UInt64?
+    /// The first byte of a file's part.
+    package var offset: UInt64?
     /// Never opened by who only forwards.
     package var body: ArraySlice<UInt8>?
     /// Keys that start with `x-`: kept, and decide nothing.
@@ -38,7 +48,8 @@ package struct Envelope: Sendable, Equatable {
         id: UniqueIdentifier? = nil, channel: Channel? = nil, sequence: UInt64? = nil, reply: Bool? = nil,
         deadline: Duration? = nil, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil,
         nonce: [UInt8]? = nil, code: Int? = nil,
-        name: String? = nil, command: String? = nil, body: [UInt8]? = nil
+        name: String? = nil, command: String? = nil, topic: String? = nil, key: String? = nil,
+        after: UniqueIdentifier? = nil, revision: UInt64? = nil, offset: UInt64? = nil, body: [UInt8]? = nil
     ) {
         self.kind = kind
         self.app = app
@@ -55,6 +66,11 @@ package struct Envelope: Sendable, Equatable {
         self.code = code
         self.name = name
         self.command = command
+        self.topic = topic
+        self.key = key
+        self.after = after
+        self.revision = revision
+        self.offset = offset
         self.body = body.map { $0[...] }
     }
 

@@ -3,6 +3,7 @@
 
 /// A key of the envelope; its raw value is the word on the wire.
 package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
+    case after
     case age
     case app
     case attempt
@@ -12,14 +13,18 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case command
     case deadline
     case id
+    case key
     case kind
     case name
     case nonce
+    case offset
     case pairing
     case remaining
     case reply
+    case revision
     case sealing
     case sequence
+    case topic
 }
 
 /// A set of envelope keys.
@@ -39,6 +44,7 @@ struct EnvelopeKeys: OptionSet, Sendable {
 
     private static func only(_ key: EnvelopeKey) -> Self {
         switch key {
+        case .after: .after
         case .age: .age
         case .app: .app
         case .attempt: .attempt
@@ -48,14 +54,18 @@ struct EnvelopeKeys: OptionSet, Sendable {
         case .command: .command
         case .deadline: .deadline
         case .id: .id
+        case .key: .key
         case .kind: .kind
         case .name: .name
         case .nonce: .nonce
+        case .offset: .offset
         case .pairing: .pairing
         case .remaining: .remaining
         case .reply: .reply
+        case .revision: .revision
         case .sealing: .sealing
         case .sequence: .sequence
+        case .topic: .topic
         }
     }
 }
@@ -78,4 +88,9 @@ extension EnvelopeKeys {
     static let reply = Self(rawValue: 1 << 14)
     static let sealing = Self(rawValue: 1 << 15)
     static let sequence = Self(rawValue: 1 << 16)
+    static let after = Self(rawValue: 1 << 17)
+    static let key = Self(rawValue: 1 << 18)
+    static let offset = Self(rawValue: 1 << 19)
+    static let revision = Self(rawValue: 1 << 20)
+    static let topic = Self(rawValue: 1 << 21)
 }

@@ -17,6 +17,12 @@ struct EnvelopeValue {
         return value
     }
 
+    func shortText() throws(WireError) -> String {
+        let text = try string()
+        guard text.isShortText else { throw fault("1 to 128 bytes without NUL") }
+        return text
+    }
+
     func integer(in range: ClosedRange<Int64>, _ expected: StaticText) throws(WireError) -> Int64 {
         guard case .integer(let value) = value, range.contains(value) else { throw fault(expected) }
         return value
@@ -73,4 +79,9 @@ extension FlatDictionary.Value {
         case .other, .container: throw .invalidValue(key: word, expected: "a boolean, integer, string or data")
         }
     }
+}
+
+extension String {
+    /// 1 to 128 bytes without NUL: a topic or a key (FRM-8, LIM-37).
+    package var isShortText: Bool { (1...Limits.shortText).contains(utf8.count) && !utf8.contains(0) }
 }

@@ -16,6 +16,14 @@ extension FrameKind {
         case .gap: Self.positionedName
         case .stored, .settled: Self.position
         case .outcome: Self.positionedName
+        case .submit: Self.itemBody
+        case .accepted, .heard: Self.itemPlace
+        case .progress, .verdict, .finished: Self.itemName
+        case .delivery: Self.itemAttempt
+        case .context: Self.contextAll
+        case .query, .answer: Self.question
+        case .chunk: Self.filePart
+        case .want: Self.filePlace
         }
     }
 
@@ -27,17 +35,26 @@ extension FrameKind {
 
     private var listedKeys: EnvelopeKeys {
         switch self {
-        case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored, .settled:
+        case .registered, .register, .state, .application, .reply, .join, .joined, .gap, .stored, .settled, .heard,
+            .context, .chunk:
             requiredKeys
         case .outcome: requiredKeys.union(Self.codeOnly)
         case .hello: Self.helloAll
         case .refusal, .failure: requiredKeys.union(Self.explanation)
         case .ping, .pong: Self.idOnly
         case .bye: Self.nameOnly
-        case .message, .messageData: requiredKeys.union(Self.replyAndDeadline)
+        case .message, .messageData: requiredKeys.union(Self.replyAndDeadline).union(Self.topicOnly)
         case .configuration: requiredKeys.union(Self.replyAndDeadline)
         case .control, .result: Self.commandAll
         case .item: Self.itemAll
+        case .submit: Self.submitAll
+        case .accepted: requiredKeys.union(Self.nameAndRevision)
+        case .progress: requiredKeys.union(Self.offsetOnly)
+        case .verdict, .finished: requiredKeys.union(Self.codeAndBody)
+        case .delivery: Self.deliveryAll
+        case .query: requiredKeys.union(Self.aboutChannel)
+        case .answer: requiredKeys.union(Self.answered)
+        case .want: requiredKeys.union(Self.named)
         }
     }
 }
@@ -64,7 +81,34 @@ extension FrameKind {
     private static var commandAll: EnvelopeKeys { [.kind, .id, .command, .body, .code, .name] }
     private static var itemAll: EnvelopeKeys {
         [
-            .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt, .remaining,
+            .kind, .app, .pairing, .id, .channel, .sequence, .body, .nonce, .age, .attempt, .remaining, .topic,
+            .revision,
         ]
+    }
+}
+
+// The durable channels between an app and its daemon, and the parts of files.
+extension FrameKind {
+    private static var itemPlace: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel] }
+    private static var itemName: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .name] }
+    private static var itemBody: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .body] }
+    private static var itemAttempt: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .attempt, .body] }
+    private static var contextAll: EnvelopeKeys { [.kind, .app, .pairing, .name, .revision, .body] }
+    private static var question: EnvelopeKeys { [.kind, .app, .id, .command] }
+    private static var filePlace: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .offset] }
+    private static var filePart: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .offset, .body] }
+
+    private static var topicOnly: EnvelopeKeys { [.topic] }
+    private static var offsetOnly: EnvelopeKeys { [.offset] }
+    private static var named: EnvelopeKeys { [.name] }
+    private static var nameAndRevision: EnvelopeKeys { [.name, .revision] }
+    private static var codeAndBody: EnvelopeKeys { [.code, .body] }
+    private static var aboutChannel: EnvelopeKeys { [.pairing, .channel, .body] }
+    private static var answered: EnvelopeKeys { [.code, .name, .body] }
+    private static var submitAll: EnvelopeKeys {
+        [.kind, .app, .pairing, .id, .channel, .body, .topic, .key, .after, .remaining, .name]
+    }
+    private static var deliveryAll: EnvelopeKeys {
+        [.kind, .app, .pairing, .id, .channel, .attempt, .body, .topic, .age, .remaining, .revision]
     }
 }

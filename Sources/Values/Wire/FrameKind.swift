@@ -24,6 +24,18 @@ package enum FrameKind: String, Sendable, Hashable, CaseIterable {
     case stored
     case outcome
     case settled
+    case chunk
+    case want
+    case submit
+    case accepted
+    case progress
+    case delivery
+    case verdict
+    case finished
+    case heard
+    case context
+    case query
+    case answer
     case join
     case joined
 }

@@ -44,6 +44,11 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case message
     case messageData
     case configuration
+    case context
+    case userInfo
+    case urgent
+    case file
+    case topic
 }
 
 /// The part of hello that device links add.

@@ -10,6 +10,10 @@ package enum Limits {
     package static let frame = 512 * 1024
     /// Body of `message`, `messageData` and `reply` (LIM-2): WCSession's payload limit.
     package static let messageBody = 65_536
+    /// Body of a user info, urgent ones too (LIM-2): WCSession's.
+    package static let userInfoBody = 65_536
+    /// Body of a context (LIM-2): WCSession's.
+    package static let contextBody = 262_144
 
     /// Time for a frame's header once its first byte is there (LIM-3): a slow header is an attack or a dead peer.
     package static let headerTime = Duration.seconds(10)
@@ -56,6 +60,8 @@ package enum Limits {
     package static let pendingPairingLife = Duration.seconds(24 * 3600)
     /// Applications of one device (LIM-11): they are announced after each hello.
     package static let applications = 256
+    /// A topic or a key of the envelope (LIM-37): a name, not data.
+    package static let shortText = 128
     /// Text of a peer in a log line or an error (LIM-13).
     package static let peerText = 128
     /// Durable items waiting on one channel of one application (LIM-14); then `queue-full`.
