@@ -96,7 +96,7 @@ import Testing
         let name = try ApplicationIdentifier("com.example.app")
         let all = Envelope(
             kind, app: name, pairing: simulation.pairing, id: .random(), channel: .configuration, sequence: 1,
-            reply: true, code: 7001, name: "stopping", command: "status", body: [])
+            reply: true, attempt: 1, code: 7001, name: "stopping", command: "status", revision: 1, offset: 0, body: [])
         app.stream.send(try Self.trimmed(all).bytes)
         simulation.scheduler.run()
         #expect(app.refusal == (allowed.contains(kind) ? nil : "unexpected"))
@@ -124,6 +124,9 @@ import Testing
         case .code: envelope.code = nil
         case .name: envelope.name = nil
         case .command: envelope.command = nil
+        case .attempt: envelope.attempt = nil
+        case .revision: envelope.revision = nil
+        case .offset: envelope.offset = nil
         default: envelope.body = nil
         }
         return envelope

@@ -22,7 +22,8 @@ import Testing
         var envelope = Envelope(
             kind, app: try application(), pairing: .random(), id: .random(), channel: .configuration, sequence: 300,
             reply: true, deadline: .seconds(600), age: .zero, remaining: .milliseconds(9_000_000_000_000), attempt: 7,
-            nonce: Array(0..<16), code: -7, name: "a-name", command: "status", body: Array(repeating: 1, count: 70_000))
+            nonce: Array(0..<16), code: -7, name: "a-name", command: "status", topic: "alarms", key: "state",
+            after: .random(), revision: 3, offset: 65_536, body: Array(repeating: 1, count: 70_000))
         // Without the keys that the kind does not list: each refusal names one.
         for _ in EnvelopeKey.allCases {
             do { _ = try envelope.frame() } catch .unlistedKey(let key, _) { envelope.remove(key) }
@@ -129,7 +130,7 @@ import Testing
         for _ in 0..<20_000 { counts[TwoReadings(of: frames.next()), default: 0] += 1 }
         #expect(counts[.theyDiffer] == nil)
         // Otherwise the test says nothing.
-        #expect(counts[.bothAccept, default: 0] > 1000)
+        #expect(counts[.bothAccept, default: 0] > 500)
         #expect(counts[.bothRefuse, default: 0] > 1000)
         #expect(counts[.onlyTheFullOneAccepts, default: 0] > 100)
     }

@@ -18,8 +18,10 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
     /// A property list of envelope keys with values that mostly fit.
     mutating func payload() -> [UInt8] {
         // Half of them of the kinds that are forwarded, which are read in place.
-        let kind = one(in: 2) ? pick(FrameKind.allCases) : pick([.message, .messageData, .reply, .failure])
-        var keys = Self.keys(of: kind)
+        let kind =
+            one(in: 2)
+            ? pick(FrameKind.allCases + [.submit, .chunk]) : pick([.message, .messageData, .reply, .failure])
+        var keys = keys(of: kind)
         if one(in: 5) { keys.removeAll { $0 != "kind" && one(in: 4) } }
         if one(in: 8) { keys.append(pick(EnvelopeKey.allCases).rawValue) }
         if one(in: 20) { keys.append("x-trace") }
@@ -27,9 +29,10 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         return assemble(keys.map { (text($0), value($0, kind)) })
     }
 
-    private static func keys(of kind: FrameKind) -> [String] {
+    private mutating func keys(of kind: FrameKind) -> [String] {
         switch kind {
-        case .message, .messageData: ["app", "body", "deadline", "id", "kind", "pairing", "reply"]
+        case .message, .messageData:
+            ["app", "body", "deadline", "id", "kind", "pairing", "reply"] + (one(in: 3) ? ["topic"] : [])
         case .reply: ["app", "body", "id", "kind", "pairing", "sealing"]
         case .failure: ["app", "body", "code", "id", "kind", "name", "pairing"]
         case .item:
@@ -42,6 +45,10 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         case .control, .result: ["body", "code", "command", "id", "kind", "name"]
         case .hello: ["body", "kind", "pairing"]
         case .ping, .pong: ["id", "kind"]
+        case .submit:
+            ["after", "app", "body", "channel", "id", "key", "kind", "name", "pairing", "remaining", "topic"]
+        case .chunk, .want: ["app", "body", "channel", "id", "kind", "offset", "pairing"]
+        case .delivery: ["app", "attempt", "body", "channel", "id", "kind", "pairing", "revision", "topic"]
         default: ["app", "body", "kind"]
         }
     }
@@ -54,7 +61,9 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         case "app": return text(pick(["com.example.app", "a", "kind", "A_-.9", String(repeating: "x", count: 128)]))
         case "channel": return text(one(in: 20) ? "fil" : pick(Channel.allCases).rawValue)
         case "name", "command": return text(pick(["status", "kind", "a\u{0}b", "", "no-link"]))
-        case "pairing", "id", "nonce": return one(in: 40) ? data(.random(in: 14...18, using: &generator)) : data(16)
+        case "pairing", "id", "nonce", "after":
+            return one(in: 40) ? data(.random(in: 14...18, using: &generator)) : data(16)
+        case "topic", "key": return text(pick(["alarms", "a", "", "a\u{0}b", String(repeating: "x", count: 129)]))
         case "body": return data(pick([0, 1, 14, 15, 16, 17, 200, 300]))
         case "reply": return pick([[8], [9]])
         case "sealing": return one(in: 20) ? integer() : [0x10, 0]

@@ -12,6 +12,10 @@ extension UInt64 {
     @inline(__always)
     var isASCII: Bool { self & Self.highBits == 0 }
 
+    /// Whether a byte is zero, among bytes below 0x80.
+    @inline(__always)
+    var hasZeroByte: Bool { (self &+ ~Self.highBits) & Self.highBits != Self.highBits }
+
     /// Whether all bytes may stand in an application identifier (FRM-8): `A-Z a-z 0-9 . _ -`.
     @inline(__always)
     var areApplicationCharacters: Bool {

@@ -71,6 +71,8 @@ extension EnvelopeHead {
             Self.set(&wantsReply, payload.plainBoolean(at: value), payload.plainWord("reply", at: key), .reply)
         case UInt8(ascii: "s"):
             Self.pass(payload.plainZero(at: value), payload.plainWord("sealing", at: key), .sealing)
+        case UInt8(ascii: "t"):
+            Self.pass(payload.plainTopic(at: value, before: limit), payload.plainWord("topic", at: key), .topic)
         default: nil
         }
     }

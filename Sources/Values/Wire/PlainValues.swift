@@ -87,6 +87,15 @@ extension RawSpan {
         return content.plain
     }
 
+    /// A topic (FRM-8) in ASCII without NUL; any other is left to the full reading.
+    @inline(__always)
+    func plainTopic(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.Place>? {
+        guard let content = plainContent(at: offset, type: 0x5, before: limit),
+            1...Limits.shortText ~= content.count, allWords(in: content, { $0.isASCII && !$0.hasZeroByte })
+        else { return nil }
+        return content.plain
+    }
+
     /// Data or ASCII text: the four high bits of its marker, then its count (FRM-6 h).
     @inline(__always)
     private func plainContent(at offset: Int, type: UInt64, before limit: Int) -> PlainContent? {

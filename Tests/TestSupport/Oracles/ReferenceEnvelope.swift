@@ -10,20 +10,37 @@ package enum ReferenceEnvelope {
         "hello": (["body"], ["pairing"]), "refusal": (["name"], ["body"]),
         "ping": ([], ["id"]), "pong": ([], ["id"]), "bye": ([], ["name"]),
         "register": (["app", "body"], []), "registered": (["app", "body"], []), "state": (["app", "body"], []),
-        "message": (["app", "pairing", "id", "body"], ["reply", "deadline"]),
-        "messageData": (["app", "pairing", "id", "body"], ["reply", "deadline"]),
+        "message": (["app", "pairing", "id", "body"], ["reply", "deadline", "topic"]),
+        "messageData": (["app", "pairing", "id", "body"], ["reply", "deadline", "topic"]),
         "reply": (["app", "pairing", "id", "body"], []),
         "failure": (["app", "pairing", "id", "code"], ["name", "body"]),
         "configuration": (["app", "pairing", "id", "reply", "body"], ["deadline"]),
         "control": (["id", "command"], ["body", "code", "name"]),
         "result": (["id", "command"], ["body", "code", "name"]), "application": (["app", "body"], []),
         "item": (
-            ["app", "pairing", "id", "channel", "sequence", "body"], ["nonce", "age", "remaining", "attempt"]
+            ["app", "pairing", "id", "channel", "sequence", "body"],
+            ["nonce", "age", "remaining", "attempt", "topic", "revision"]
         ),
         "gap": (["app", "pairing", "channel", "sequence", "name"], []),
         "stored": (["app", "pairing", "channel", "sequence"], []),
         "outcome": (["app", "pairing", "channel", "sequence", "name"], ["code"]),
         "settled": (["app", "pairing", "channel", "sequence"], []),
+        "chunk": (["app", "pairing", "id", "channel", "offset", "body"], []),
+        "want": (["app", "pairing", "id", "channel", "offset"], ["name"]),
+        "submit": (
+            ["app", "pairing", "id", "channel", "body"], ["topic", "key", "after", "remaining", "name"]
+        ),
+        "accepted": (["app", "pairing", "id", "channel"], ["name", "revision"]),
+        "progress": (["app", "pairing", "id", "channel", "name"], ["offset"]),
+        "delivery": (
+            ["app", "pairing", "id", "channel", "attempt", "body"], ["topic", "age", "remaining", "revision"]
+        ),
+        "verdict": (["app", "pairing", "id", "channel", "name"], ["code", "body"]),
+        "finished": (["app", "pairing", "id", "channel", "name"], ["code", "body"]),
+        "heard": (["app", "pairing", "id", "channel"], []),
+        "context": (["app", "pairing", "name", "revision", "body"], []),
+        "query": (["app", "id", "command"], ["pairing", "channel", "body"]),
+        "answer": (["app", "id", "command"], ["code", "name", "body"]),
         "join": (["body"], []), "joined": (["body"], []),
     ]
     private static let channels = ["configuration", "context", "userInfo", "urgent", "file"]
@@ -60,13 +77,15 @@ package enum ReferenceEnvelope {
         case "app": value.stringValue.map(isApplication) ?? false
         case "channel":
             value.stringValue.map { word in channels.contains { $0.utf8.elementsEqual(word.utf8) } } ?? false
-        case "pairing", "id", "nonce": value.dataValue?.count == 16
-        case "sequence", "attempt": (value.integerValue ?? 0) >= 1
-        case "age", "remaining": (value.integerValue ?? -1) >= 0
+        case "pairing", "id", "nonce", "after": value.dataValue?.count == 16
+        case "sequence", "attempt", "revision": (value.integerValue ?? 0) >= 1
+        case "age", "remaining", "offset": (value.integerValue ?? -1) >= 0
         case "deadline": (1...600_000).contains(value.integerValue ?? 0)
         case "code": value.integerValue != nil
         case "sealing": value.integerValue == 0
         case "reply": value.booleanValue != nil
+        case "topic", "key":
+            value.stringValue.map { (1...128).contains($0.utf8.count) && !$0.utf8.contains(0) } ?? false
         default: value.dataValue != nil
         }
     }
