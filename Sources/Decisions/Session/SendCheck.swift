@@ -33,6 +33,12 @@ package enum BadArgument: String, Sendable {
     case reservedKey = "reserved-key"
     /// The timeout is not between 1 ms and 600 s (LIM-8).
     case timeout
+    /// A topic, a key or a kind is not 1 to 128 bytes without NUL (LIM-37).
+    case topic
+    case supersedeKey = "key"
+    case kind
+    /// The time to live of an item is not positive.
+    case timeToLive = "remaining"
 }
 
 /// The facts about one send.
@@ -45,6 +51,8 @@ package struct SendCheck: Sendable, Equatable {
     package var unsupportedKeyPath: String?
     package var bodySize: Int
     package var bodyLimit: Int
+    /// False for what may wait until the counterpart can be reached.
+    package var needsReachability: Bool
 
     /// What is known of the other side.
     package struct Counterpart: Sendable, Equatable {
@@ -62,7 +70,7 @@ package struct SendCheck: Sendable, Equatable {
 
     package init(
         activation: ActivationState, counterpart: Counterpart?, badArgument: BadArgument? = nil,
-        unsupportedKeyPath: String? = nil, bodySize: Int, bodyLimit: Int
+        unsupportedKeyPath: String? = nil, bodySize: Int, bodyLimit: Int, needsReachability: Bool = true
     ) {
         self.activation = activation
         self.counterpart = counterpart
@@ -70,6 +78,7 @@ package struct SendCheck: Sendable, Equatable {
         self.unsupportedKeyPath = unsupportedKeyPath
         self.bodySize = bodySize
         self.bodyLimit = bodyLimit
+        self.needsReachability = needsReachability
     }
 
     /// The first reason against sending; nil if the message may leave.
@@ -85,6 +94,6 @@ package struct SendCheck: Sendable, Equatable {
         if let badArgument { return .badArgument(badArgument) }
         if let unsupportedKeyPath { return .unsupportedType(keyPath: unsupportedKeyPath) }
         if bodySize > bodyLimit { return .tooLarge(actual: bodySize, limit: bodyLimit) }
-        return counterpart.level == .immediate ? nil : .notReachable(counterpart.reason)
+        return counterpart.level == .immediate || !needsReachability ? nil : .notReachable(counterpart.reason)
     }
 }

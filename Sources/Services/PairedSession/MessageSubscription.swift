@@ -1,8 +1,8 @@
-// One receiver's place in a session, and how it is given up.
+// One receiver's place in a session, of messages or of durable items, and how it is given up.
 
 import Synchronization
 
-/// A receiver of messages; usable from any thread.
+/// A receiver; usable from any thread.
 public final class MessageSubscription: Sendable {
     private enum State {
         case beginning
@@ -12,11 +12,19 @@ public final class MessageSubscription: Sendable {
 
     private let state = Mutex(State.beginning)
     private let handle: WeakHandle
-    private let continuation: AsyncStream<ReceivedMessage>.Continuation
+    private let finish: @Sendable () -> Void
+    private let remove: @Sendable (SessionCore, UInt64) -> Void
 
-    init(_ handle: SessionHandle, _ continuation: AsyncStream<ReceivedMessage>.Continuation) {
+    /// - Parameters:
+    ///   - finish: ends what its receiver reads.
+    ///   - remove: takes the receiver with this number out of the session, on its scheduler.
+    init(
+        _ handle: SessionHandle, finish: @escaping @Sendable () -> Void,
+        remove: @escaping @Sendable (SessionCore, UInt64) -> Void
+    ) {
         self.handle = WeakHandle(handle)
-        self.continuation = continuation
+        self.finish = finish
+        self.remove = remove
     }
 
     /// Receives no more. Messages that were received and not answered answer themselves.
@@ -25,8 +33,8 @@ public final class MessageSubscription: Sendable {
             defer { state = .ended }
             return state
         }
-        if case .receiving(let number) = previous { remove(number) }
-        continuation.finish()
+        if case .receiving(let number) = previous { leave(number) }
+        finish()
     }
 
     func began(_ number: UInt64) {
@@ -35,14 +43,17 @@ public final class MessageSubscription: Sendable {
             state = .receiving(number)
             return true
         }
-        if !isWanted { remove(number) }
+        if !isWanted { leave(number) }
     }
 
-    private func remove(_ number: UInt64) { handle.value?.run { core in core.inbox.remove(number) } }
+    private func leave(_ number: UInt64) {
+        let remove = remove
+        handle.value?.run { core in remove(core, number) }
+    }
 }
 
-/// A subscription must not keep the session alive.
-private struct WeakHandle: Sendable {
+/// A subscription or a transfer must not keep the session alive.
+struct WeakHandle: Sendable {
     weak let value: SessionHandle?
 
     init(_ value: SessionHandle) { self.value = value }

@@ -60,7 +60,8 @@ extension PairedSession {
     ) -> (AsyncStream<ReceivedMessage>, MessageSubscription) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(Inbox.capacity))
-        let subscription = MessageSubscription(handle, continuation)
+        let subscription = MessageSubscription(
+            handle, finish: { continuation.finish() }, remove: { core, number in core.inbox.remove(number) })
         let pairing = pairing
         handle.run { core in
             guard !core.isEnded else { return continuation.finish() }

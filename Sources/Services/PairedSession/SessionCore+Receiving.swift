@@ -25,9 +25,9 @@ extension SessionCore {
         case .ping: send(Envelope(.pong, id: envelope.id))
         case .pong: pongArrived(envelope.id)
         case .bye: lost()
+        case .accepted, .progress, .delivery, .finished, .context, .answer: try itemArrived(envelope)
         case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want,
-            .submit,
-            .accepted, .progress, .delivery, .verdict, .finished, .heard, .context, .query, .answer, .join, .joined:
+            .submit, .verdict, .heard, .query, .join, .joined:
             refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
         }
     }
@@ -105,6 +105,9 @@ extension SessionCore {
 
     private func answerArrived(_ envelope: Envelope) throws(WireError) {
         guard let pairing = envelope.pairing, let id = envelope.id else { return }
+        if envelope.kind == .failure, transfers[id]?.phase == .submitted {
+            return submissionFailed(id, (try? SessionError(failure: envelope)) ?? .malformedMessage)
+        }
         if envelope.kind == .failure, broadcasts[id] != nil {
             return broadcastFailed(id, pairing, try SessionError(failure: envelope))
         }

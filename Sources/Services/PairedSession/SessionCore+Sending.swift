@@ -137,6 +137,10 @@ extension SessionCore {
         let lostNotes = pairing.map { notes.closed(pairing: $0) } ?? notes.closedAll()
         let lostReplies = pairing.map { replies.closed(pairing: $0) } ?? replies.closedAll()
         let error = SessionError(loss, messageID: nil)
+        // A lost daemon is dialled again, and what it has not accepted is submitted again.
+        if loss == .ended || loss == .unpaired { failTransfers(to: pairing, error) }
+        let lostQuestions = pairing.map { questions.closed(pairing: $0) } ?? questions.closedAll()
+        for waiter in lostQuestions { waiter(.failure(error)) }
         let ungiven = pairing == nil ? outbox.compactMap(\.given) : []
         if pairing == nil {
             outbox = []
@@ -150,7 +154,10 @@ extension SessionCore {
         _ = notes.expired(now: scheduler.now)
         expireBroadcasts()
         let late = replies.expired(now: scheduler.now)
-        if let next = [replies.nextDeadline, notes.nextDeadline, nextBroadcastDeadline].compactMap(\.self).min() {
+        for waiter in questions.expired(now: scheduler.now) { waiter(.failure(.timedOut(nil))) }
+        if let next = [replies.nextDeadline, notes.nextDeadline, questions.nextDeadline, nextBroadcastDeadline]
+            .compactMap(\.self).min()
+        {
             watch(deadline: next)
         }
         for waiter in late { waiter(.failure(.timedOut(nil))) }

@@ -20,6 +20,18 @@ package final class SessionCore {
     var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
     var broadcasts: [UniqueIdentifier: OpenBroadcast] = [:]
     var inbox = Inbox()
+    /// What this app has submitted and not heard the end of, and who hears of it.
+    var transfers = TransferTable<TransferToken>(capacity: Limits.queuedItems)
+    var followed: [UniqueIdentifier: Transfer] = [:]
+    /// Ends of former processes' items that nobody here has asked about yet.
+    var unheard: [TransferEvent] = []
+    var onTransfer: ((TransferEvent) -> Void)?
+    var questions = ReplyTable<AnswerWaiter>(capacity: Limits.openRequests)
+    /// What this app was given, and its handlers.
+    var items = ItemInbox()
+    var handling = HandlingMemory<HandlingVerdict>()
+    var contexts: [UniqueIdentifier: ContextPair] = [:]
+    var contextSerial: UInt64 = 0
     var outbox: [Outgoing] = []
     var channel: FrameChannel?
     /// The connection that was ended, until its last bytes have left.
@@ -72,6 +84,7 @@ package final class SessionCore {
         finishWaiters(.failure(SessionError(.ended, messageID: nil)))
         fail(to: nil, .ended)
         inbox.removeAll()
+        items.removeAll()
         board.finish()
     }
 
@@ -94,6 +107,7 @@ package final class SessionCore {
             finishWaiters(.failure(SessionError(refused: name, lastRefusalText)))
             onEvent?(.refused(SessionError(refused: name, lastRefusalText)))
         case .situationChanged:
+            forgetContexts()
             publish()
             onEvent?(.situation)
         }
@@ -102,6 +116,7 @@ package final class SessionCore {
     private func passed(through state: ActivationState) {
         publish()
         onEvent?(.activation(state))
+        if state == .activated { submitAgain() }
         if state == .activated { finishWaiters(.success(())) }
     }
 
@@ -111,8 +126,16 @@ package final class SessionCore {
         for waiter in waiters.values { waiter(result) }
     }
 
-    private func publish() {
-        board.publish(SessionSnapshot(machine, now: scheduler.now, wall: scheduler.wallNow))
+    func publish() {
+        var snapshot = SessionSnapshot(machine, now: scheduler.now, wall: scheduler.wallNow)
+        snapshot.contexts = contexts
+        snapshot.hasContentPending = items.hasWaiting
+        board.publish(snapshot)
+    }
+
+    /// Publishes whether something waits for a handler, if that has changed.
+    func publishPending() {
+        if board.snapshot.hasContentPending != items.hasWaiting { publish() }
     }
 
     // MARK: timers

@@ -39,6 +39,12 @@ extension SessionError {
         case .timeout:
             self.init(
                 .invalidParameter, name: argument.rawValue, reason: "a timeout is between 1 ms and 600 s")
+        case .topic, .supersedeKey, .kind:
+            self.init(
+                .invalidParameter, name: argument.rawValue,
+                reason: "a topic, a key and a kind have 1 to 128 bytes and no NUL", limit: Limits.shortText)
+        case .timeToLive:
+            self.init(.invalidParameter, name: argument.rawValue, reason: "a time to live is more than nothing")
         }
     }
 
@@ -70,6 +76,12 @@ extension SessionError {
         SessionError(
             .genericError, name: "too-many-requests", reason: "too many messages wait for replies",
             limit: Limits.openRequests, messageID: id, isRetryable: true)
+    }
+
+    static func tooManySubmissions(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .genericError, name: "queue-full", reason: "too many items wait for the daemon",
+            limit: Limits.queuedItems, messageID: id, isRetryable: true)
     }
 
     /// The daemon refused this application (SES-6).

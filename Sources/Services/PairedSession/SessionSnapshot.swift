@@ -41,6 +41,10 @@ struct SessionSnapshot: Sendable, Equatable {
     var device: UniqueIdentifier?
     var directory: String?
     var pairings: [PairedDevice] = []
+    /// By pairing.
+    var contexts: [UniqueIdentifier: ContextPair] = [:]
+    /// A durable item waits for its first handler.
+    var hasContentPending = false
     /// Of the active pairing.
     var reachability: ReachabilityStatus
 

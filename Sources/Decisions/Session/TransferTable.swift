@@ -1,0 +1,85 @@
+// What an app has submitted and not heard the end of (SES-48 to SES-50). An item that the daemon has not accepted is
+// submitted again on the next connection, under its own identifier, so that it is the same item; one that was accepted
+// belongs to the daemon and outlives this process. Each step is taken once: a repetition finds nothing to do.
+
+package import TandemIdentity
+package import TandemWire
+
+/// The items of one app by identifier, each with the caller's token.
+package struct TransferTable<Token> {
+    /// How far an item is known to be.
+    package enum Phase: Int, Sendable, Comparable {
+        /// Given to a connection, perhaps to more than one.
+        case submitted
+        /// Durable in this device's daemon.
+        case accepted
+        /// Durable in the peer's daemon.
+        case stored
+
+        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    package struct Entry {
+        package let pairing: UniqueIdentifier
+        package let channel: Channel
+        package let token: Token
+        package fileprivate(set) var phase: Phase
+        /// The order of submission.
+        fileprivate let number: UInt64
+    }
+
+    private var entries: [UniqueIdentifier: Entry] = [:]
+    private var nextNumber: UInt64 = 0
+    private let capacity: Int
+
+    /// - Parameter capacity: the most items that may wait to be accepted (LIM-14).
+    package init(capacity: Int) { self.capacity = capacity }
+
+    /// Items that the daemon has not accepted.
+    package private(set) var unacceptedCount = 0
+
+    package subscript(id: UniqueIdentifier) -> Entry? { entries[id] }
+
+    /// Takes an item in; false if too many wait, or its identifier is known.
+    package mutating func submit(
+        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, on channel: Channel, token: Token
+    ) -> Bool {
+        guard unacceptedCount < capacity, entries[id] == nil else { return false }
+        nextNumber += 1
+        entries[id] = Entry(pairing: pairing, channel: channel, token: token, phase: .submitted, number: nextNumber)
+        unacceptedCount += 1
+        return true
+    }
+
+    /// The daemon has reached a phase with the item.
+    /// - Returns: the item, if that is news.
+    package mutating func reached(_ phase: Phase, _ id: UniqueIdentifier) -> Entry? {
+        guard var entry = entries[id], entry.phase < phase else { return nil }
+        if entry.phase == .submitted { unacceptedCount -= 1 }
+        entry.phase = phase
+        entries[id] = entry
+        return entry
+    }
+
+    /// The item has ended, or was refused; nobody asks about it again.
+    package mutating func ended(_ id: UniqueIdentifier) -> Entry? {
+        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        if entry.phase == .submitted { unacceptedCount -= 1 }
+        return entry
+    }
+
+    /// What has to be submitted again on a new connection, in the order of submission.
+    package var unaccepted: [(id: UniqueIdentifier, entry: Entry)] {
+        entries.filter { $0.value.phase == .submitted }.sorted { $0.value.number < $1.value.number }
+            .map { ($0.key, $0.value) }
+    }
+
+    /// Lets the items go that were not accepted: of one pairing, or all when the session ends.
+    package mutating func dropUnaccepted(of pairing: UniqueIdentifier?) -> [Token] {
+        let gone = unaccepted.filter { pairing == nil || $0.entry.pairing == pairing }
+        return gone.compactMap { ended($0.id)?.token }
+    }
+}
+
+extension TransferTable.Entry: Sendable where Token: Sendable {}
+extension TransferTable: Sendable where Token: Sendable {}

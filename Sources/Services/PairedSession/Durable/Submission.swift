@@ -1,0 +1,51 @@
+// A durable item on its way to the daemon. Its content is encoded on the caller's thread; what the daemon needs to know
+// besides is in the envelope, so that the body never changes.
+
+import TandemIdentity
+import TandemPropertyList
+import TandemSession
+import TandemWire
+
+/// What the daemon said when it took an item.
+package struct Acceptance: Sendable {
+    /// `unchanged` or `demoted` (SES-48); nil otherwise.
+    package let name: String?
+    /// A context's.
+    package let revision: UInt64?
+}
+
+/// One item to submit.
+package struct Submission {
+    package var id = UniqueIdentifier.random()
+    /// nil: the active pairing at the moment of submitting.
+    package var pairing: UniqueIdentifier?
+    package let channel: Channel
+    package var content: OutgoingContent
+    package var options = TransferOptions()
+    /// As the channel says (SES-48).
+    package var name: String?
+
+    package init(_ channel: Channel, to pairing: UniqueIdentifier?, _ content: OutgoingContent) {
+        self.channel = channel
+        self.pairing = pairing
+        self.content = content
+        if channel == .context, content.kind != .message { self.content.badArgument = .kind }
+    }
+
+    var bodyLimit: Int { channel == .context ? Limits.contextBody : Limits.userInfoBody }
+
+    /// What is wrong with the options; nil if nothing is.
+    var badArgument: BadArgument? {
+        if let bad = content.badArgument { return bad }
+        if let topic = options.topic, !topic.isShortText { return .topic }
+        if let key = options.supersedeKey, !key.isShortText { return .supersedeKey }
+        if let time = options.timeToLive, time <= .zero { return .timeToLive }
+        return nil
+    }
+
+    func envelope(_ app: ApplicationIdentifier, to pairing: UniqueIdentifier) -> Envelope {
+        Envelope(
+            .submit, app: app, pairing: pairing, id: id, channel: channel, remaining: options.timeToLive, name: name,
+            topic: options.topic, key: options.supersedeKey, after: options.after, body: content.body)
+    }
+}

@@ -1,0 +1,136 @@
+// One durable item as its sender sees it. It can be let go at any time: the daemon has the item. Each level is reached
+// once and in order; whoever waits for one is woken then, or when the item has ended without reaching it.
+
+import Synchronization
+public import TandemIdentity
+public import TandemWire
+
+/// A durable item that this device's daemon has accepted; usable from any thread.
+public final class Transfer: Sendable {
+    /// How far the item is.
+    public enum State: Sendable, Equatable {
+        /// Durable here.
+        case accepted
+        /// Durable on the other device.
+        case stored
+        case finished(TransferOutcome)
+    }
+
+    /// The channels that carry durable items.
+    public enum Kind: String, Sendable {
+        case userInfo
+        /// For what is shown at a glance: passes user infos, within a budget.
+        case urgent
+        case file
+    }
+
+    private struct Waiter {
+        let level: AcknowledgementLevel
+        let continuation: AsyncStream<Void>.Continuation
+    }
+
+    private struct Contents {
+        var state = State.accepted
+        var wasStored = false
+        var waiting: [UInt64: Waiter] = [:]
+        var nextWaiter: UInt64 = 0
+    }
+
+    /// The item's identifier, the same on both devices and in every log.
+    public let id: UniqueIdentifier
+    public let pairing: UniqueIdentifier
+    /// How it travels: an urgent item beyond its budget is a user info.
+    public let kind: Kind
+    /// It was submitted as urgent, and the budget was spent.
+    public let isDemoted: Bool
+    private let contents = Mutex(Contents())
+    private let session: WeakHandle
+
+    init(id: UniqueIdentifier, pairing: UniqueIdentifier, kind: Kind, isDemoted: Bool, handle: SessionHandle) {
+        self.id = id
+        self.pairing = pairing
+        self.kind = kind
+        self.isDemoted = isDemoted
+        session = WeakHandle(handle)
+    }
+
+    /// Where the item stands now.
+    public var state: State { contents.withLock { $0.state } }
+
+    /// Neither stored on the other device nor ended: `isTransferring` of WCSession.
+    public var isTransferring: Bool { state == .accepted }
+
+    /// Waits until the item has reached a level.
+    /// - Throws: why it never will: the error of its outcome; 7001 `cancelled` if the caller's task is cancelled, which
+    ///   changes nothing for the item.
+    public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
+        await wait(for: level)
+        let (state, wasStored) = contents.withLock { ($0.state, $0.wasStored) }
+        switch state {
+        case .finished(let outcome):
+            if let error = outcome.error, level == .handled || !wasStored && level == .stored { throw error }
+        case .accepted, .stored: if !Self.has(state, wasStored, level) { throw .cancelled(id) }
+        }
+    }
+
+    /// Waits for the end.
+    /// - Throws: 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the item.
+    public func outcome() async throws(SessionError) -> TransferOutcome {
+        await wait(for: .handled)
+        guard case .finished(let outcome) = state else { throw .cancelled(id) }
+        return outcome
+    }
+
+    /// Takes the item back, if no handler has it; returns what came of that.
+    /// - Throws: 7004 if the session is not activated, 7014 `daemon-lost`.
+    public func cancel() async throws(SessionError) -> TransferCancellation {
+        guard let handle = session.value else { throw SessionError(.ended, messageID: id) }
+        return try await handle.cancelTransfer(id, pairing, Channel(rawValue: kind.rawValue) ?? .userInfo)
+    }
+
+    // MARK: what the session tells
+
+    func stored() {
+        advance { contents in
+            contents.wasStored = true
+            if contents.state == .accepted { contents.state = .stored }
+        }
+    }
+
+    func finished(_ outcome: TransferOutcome) {
+        advance { contents in
+            if outcome == .handled { contents.wasStored = true }
+            if case .finished = contents.state { return }
+            contents.state = .finished(outcome)
+        }
+    }
+
+    private func advance(_ change: (inout Contents) -> Void) {
+        let ready = contents.withLock { contents in
+            change(&contents)
+            let ready = contents.waiting.filter { Self.has(contents.state, contents.wasStored, $0.value.level) }
+            for number in ready.keys { contents.waiting[number] = nil }
+            return ready.values.map(\.continuation)
+        }
+        for waiter in ready { waiter.finish() }
+    }
+
+    private static func has(_ state: State, _ wasStored: Bool, _ level: AcknowledgementLevel) -> Bool {
+        if case .finished = state { return true }
+        return level == .accepted || level == .stored && wasStored
+    }
+
+    private func wait(for level: AcknowledgementLevel) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = contents.withLock { contents -> UInt64? in
+            if Self.has(contents.state, contents.wasStored, level) { return nil }
+            contents.nextWaiter += 1
+            contents.waiting[contents.nextWaiter] = Waiter(level: level, continuation: continuation)
+            return contents.nextWaiter
+        }
+        guard let number else { return }
+        // Ends with the level, or with the caller's task.
+        for await _ in stream {}
+        contents.withLock { $0.waiting[number] = nil }
+    }
+}
