@@ -10,6 +10,7 @@ extension WCSession {
             var watch = StateWatch()
             core.onEvent = { event in self?.happened(event, &watch) }
             core.receive { message in self?.arrived(message) }
+            self?.observeTransfers(core)
         }
     }
 
@@ -17,6 +18,7 @@ extension WCSession {
         switch result {
         case .success:
             setActivation(.activated)
+            pairedSession?.handle.run { [weak self] core in self?.learnTransfers(core) }
             tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) }
         case .failure(let error):
             tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }

@@ -50,7 +50,7 @@ extension WCSession {
         }
     }
 
-    private var unreadyError: SessionError {
+    var unreadyError: SessionError {
         if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
         return activationState == .inactive
             ? SessionError(.sessionInactive, reason: "the session is switching to another device")
@@ -116,7 +116,7 @@ extension WCSession {
 }
 
 extension OutgoingContent {
-    fileprivate init(foundation message: [String: Any]) {
+    init(foundation message: [String: Any]) {
         do {
             self.init(try PropertyListDictionary(foundation: message))
         } catch {

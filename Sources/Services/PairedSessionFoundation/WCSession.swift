@@ -1,6 +1,5 @@
 // WatchConnectivity's session by its own names, for code that is ported from Apple's platforms: change the import and
-// it compiles. What waits in queues (updateApplicationContext, transferUserInfo, transferCurrentComplicationUserInfo,
-// transferFile and their callbacks) is not here; it comes together with the durable channels, complete.
+// it compiles.
 //
 // Differences that a port should know: handlers are @Sendable; numbers arrive as NSNumber; after a lost daemon the
 // session activates again by itself and tells the delegate so.
@@ -25,6 +24,8 @@ public final class WCSession: NSObject, Sendable {
     public static let `default` = WCSession()
 
     private let state: Mutex<State>
+    /// The transfers that this process knows.
+    let book = TransferBook()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
 

@@ -26,6 +26,11 @@ public protocol WCSessionDelegate: AnyObject {
     func session(
         _ session: WCSession, didReceiveMessageData messageData: Data,
         replyHandler: @escaping @Sendable (Data) -> Void)
+
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
+    /// A user info is stored on the other device, or never will be.
+    func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
 }
 
 extension WCSessionDelegate {
@@ -48,6 +53,16 @@ extension WCSessionDelegate {
         _ session: WCSession, didReceiveMessageData messageData: Data,
         replyHandler: @escaping @Sendable (Data) -> Void
     ) { UnhandledReport.set() }
+
+    public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
+        UnhandledReport.set()
+    }
+
+    public func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) { UnhandledReport.set() }
+
+    public func session(
+        _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?
+    ) {}
 }
 
 /// How a default method tells its caller, the callback queue, that it was reached: in that thread's own storage.

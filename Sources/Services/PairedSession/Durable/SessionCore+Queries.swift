@@ -30,6 +30,13 @@ extension SessionCore {
         send(whole)
     }
 
+    /// Takes an item back; its end tells what came of it.
+    package func cancelTransfer(_ id: UniqueIdentifier, onChannel name: String) {
+        ask("cancel", pairing: transfers[id]?.pairing, channel: Channel(rawValue: name), ["item": .data(id.bytes)]) {
+            _ in
+        }
+    }
+
     func answered(_ envelope: Envelope) {
         guard let id = envelope.id, let waiter = questions.abandoned(id) else { return }
         guard let code = envelope.code, code != 0 else { return waiter(.success(envelope)) }

@@ -19,9 +19,9 @@ package struct TransferToken {
 extension SessionCore {
     /// Submits an item; `accepted` is called once, when it is durable here or when it never will be.
     package func submit(_ submission: Submission, accepted: @escaping (Result<Acceptance, SessionError>) -> Void) {
-        guard let pairing = machine.situation?.pairing(submission.pairing)?.pairing, obstacle(to: submission) == nil
-        else {
-            let error = SessionError(obstacle(to: submission) ?? .notPaired, messageID: submission.id)
+        let refusal = submission.refusal(machine.activation, machine.counterpart(of: submission.pairing))
+        guard let pairing = machine.situation?.pairing(submission.pairing)?.pairing, refusal == nil else {
+            let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
             return accepted(.failure(addressed(error, submission.pairing)))
         }
         let envelope = submission.envelope(settings.application, to: pairing)
@@ -30,14 +30,6 @@ extension SessionCore {
             return accepted(.failure(.tooManySubmissions(submission.id)))
         }
         give(envelope)
-    }
-
-    private func obstacle(to submission: Submission) -> SendRefusal? {
-        SendCheck(
-            activation: machine.activation, counterpart: machine.counterpart(of: submission.pairing),
-            badArgument: submission.badArgument, unsupportedKeyPath: submission.content.unsupportedKeyPath,
-            bodySize: submission.content.body.count, bodyLimit: submission.bodyLimit, needsReachability: false
-        ).refusal
     }
 
     /// The error with the device that it is about.

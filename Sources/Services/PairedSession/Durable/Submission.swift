@@ -49,3 +49,29 @@ package struct Submission {
             topic: options.topic, key: options.supersedeKey, after: options.after, body: content.body)
     }
 }
+
+extension Submission {
+    /// The first reason against submitting (SES-13); nil if there is none.
+    func refusal(_ activation: ActivationState, _ counterpart: SendCheck.Counterpart?) -> SendRefusal? {
+        SendCheck(
+            activation: activation, counterpart: counterpart, badArgument: badArgument,
+            unsupportedKeyPath: content.unsupportedKeyPath, bodySize: content.body.count, bodyLimit: bodyLimit,
+            needsReachability: false
+        ).refusal
+    }
+}
+
+extension PairedSession {
+    /// The first reason against submitting, as far as it is known at this moment on any thread; nil if there is none.
+    package func obstacle(to submission: Submission) -> SessionError? {
+        let snapshot = handle.board.snapshot
+        let device = pairedDevice
+        let counterpart = device.map {
+            SendCheck.Counterpart(role: $0.role, level: $0.reachability.level, reason: $0.reachability.reason)
+        }
+        guard let refusal = submission.refusal(snapshot.activation, counterpart) else { return nil }
+        var error = SessionError(refusal, messageID: submission.id)
+        error.peer = device?.device
+        return error
+    }
+}

@@ -1,0 +1,154 @@
+// What waits in queues, by Apple's names: contexts and user infos. The calls return at once, as Apple's do; what comes
+// of them is told to the delegate.
+
+import Foundation
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemWire
+
+extension WCSession {
+    // MARK: contexts
+
+    /// Replaces the context for the counterpart; the newest one is delivered when the counterpart can be reached. One
+    /// that equals the last is not sent again.
+    /// - Throws: ``WCError`` if it can be seen at once that it cannot be sent.
+    public func updateApplicationContext(_ applicationContext: [String: Any]) throws {
+        let session = try ready()
+        let content = OutgoingContent(foundation: applicationContext)
+        if let error = session.obstacle(to: Submission(.context, to: nil, content)) { throw WCError(error) }
+        session.handle.run { core in
+            core.submit(Submission(.context, to: nil, content)) { result in
+                // Apple's call has no later error: it is not lost, it is said where the process says things.
+                if case .failure(let error) = result { Self.report("the context was not sent: \(error)") }
+            }
+        }
+    }
+
+    /// The context that was sent last; empty if never.
+    public var applicationContext: [String: Any] { pairedSession?.applicationContext?.foundationValue ?? [:] }
+
+    /// The context that was received last; empty if never.
+    public var receivedApplicationContext: [String: Any] {
+        pairedSession?.receivedApplicationContext?.foundationValue ?? [:]
+    }
+
+    // MARK: user infos
+
+    /// Queues a dictionary for the counterpart: each arrives once, in order.
+    /// - Returns: the transfer; `session(_:didFinish:error:)` tells its end, at the next launch if this process is gone.
+    @discardableResult
+    public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        queue(userInfo, on: .userInfo)
+    }
+
+    /// Queues a dictionary for what the counterpart shows at a glance: within the day's budget it passes the others.
+    @discardableResult
+    public func transferCurrentComplicationUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        queue(userInfo, on: .urgent)
+    }
+
+    /// Urgent user infos that may still pass the others today; 0 while it is not known.
+    public var remainingComplicationUserInfoTransfers: Int { book.remainingUrgent }
+
+    /// User infos that have not been stored on the other device, cancelled or given up.
+    public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { book.outstanding }
+
+    private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
+        let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
+        let transfer = WCSessionUserInfoTransfer(
+            id: submission.id, userInfo: userInfo, isCurrent: channel == .urgent,
+            session: { [weak self] in self?.pairedSession })
+        do {
+            let session = try ready()
+            book.add(transfer)
+            session.handle.run { [weak self] core in
+                core.submit(submission) { result in
+                    if case .failure(let error) = result { self?.finished(transfer.id, error) }
+                    if channel == .urgent { self?.learnBudget(core) }
+                }
+            }
+        } catch {
+            book.add(transfer)
+            finished(transfer.id, error.underlyingError)
+        }
+        return transfer
+    }
+
+    // MARK: what comes of them
+
+    /// Follows the app's items on its session's own thread.
+    func observeTransfers(_ core: SessionCore) {
+        core.observeTransfers { [weak self] event in self?.happened(event) }
+        _ = core.handleItems([.userInfo, .urgent, .context]) { [weak self] item, token in
+            self?.arrived(item, token)
+        }
+    }
+
+    private func happened(_ event: TransferEvent) {
+        guard event.channel == .userInfo || event.channel == .urgent else { return }
+        switch event.step {
+        case .stored: finished(event.id, nil)
+        case .finished(let outcome): finished(event.id, outcome.error)
+        }
+    }
+
+    private func finished(_ id: UniqueIdentifier, _ error: SessionError?) {
+        guard let transfer = book.end(id) else { return }
+        tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
+    }
+
+    /// After activation: what former processes queued, and what is left of the budget.
+    func learnTransfers(_ core: SessionCore) {
+        learnBudget(core)
+        guard let session = pairedSession else { return }
+        Task { [weak self] in
+            for kind in [Transfer.Kind.urgent, .userInfo] {
+                for item in (try? await session.outstandingTransfers(kind)) ?? [] { self?.learned(item) }
+            }
+        }
+    }
+
+    private func learned(_ item: OutstandingTransfer) {
+        guard item.state == .accepted else { return }
+        let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
+        book.add(
+            WCSessionUserInfoTransfer(
+                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent,
+                session: { [weak self] in self?.pairedSession }))
+    }
+
+    private func learnBudget(_ core: SessionCore) {
+        core.ask("budget", pairing: nil, channel: .urgent) { [weak self] result in
+            guard let body = try? result.get().dictionaryBody() else { return }
+            self?.book.remainingUrgent = body["remaining"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
+        }
+    }
+
+    // MARK: receiving
+
+    private func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
+        tell { session, delegate in
+            UnhandledReport.reset()
+            switch item.channel {
+            case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
+            default: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
+            }
+            if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
+        }
+    }
+
+    // MARK: readiness
+
+    /// The session, if something may be queued.
+    func ready() throws(WCError) -> PairedSession {
+        guard let session = pairedSession, delegate != nil, activationState == .activated else {
+            throw WCError(unreadyError)
+        }
+        return session
+    }
+
+    private static func report(_ text: String) {
+        FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
+    }
+}
