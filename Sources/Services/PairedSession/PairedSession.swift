@@ -93,6 +93,9 @@ public final class PairedSession: Sendable {
         handle.board.snapshot.pairings.first { pairing == nil ? $0.isActive : $0.pairing == pairing }
     }
 
+    /// A durable item has come and waits for its first handler.
+    public var hasContentPending: Bool { handle.board.snapshot.hasContentPending }
+
     /// This device's part; nil before the first activation.
     public var role: DeviceRole? { handle.board.snapshot.role }
 

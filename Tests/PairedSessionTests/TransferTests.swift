@@ -1,0 +1,196 @@
+// Durable items on their way out of an app (SES-48 to SES-50, SES-54), beside a scripted daemon on a manual clock.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+struct TransferTests {
+    private let fixture: SessionFixture
+    private let pairing: UniqueIdentifier
+
+    init() throws {
+        fixture = try SessionFixture()
+        pairing = fixture.daemon.pair(.unreachable, .noLink)
+        fixture.activate()
+    }
+
+    private func submit(
+        _ content: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo,
+        _ change: (inout Submission) -> Void = { _ in }
+    ) -> (UniqueIdentifier, Collector<Result<Transfer, SessionError>>) {
+        var submission = Submission(channel, to: nil, OutgoingContent(content))
+        change(&submission)
+        let ready = submission
+        let results = Collector<Result<Transfer, SessionError>>()
+        let handle = fixture.handle
+        handle.run { core in core.transfer(ready, of: handle) { results.add($0) } }
+        fixture.scheduler.run()
+        return (ready.id, results)
+    }
+
+    private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
+
+    private func say(_ kind: FrameKind, _ id: UniqueIdentifier, _ name: String? = nil, code: Int? = nil) {
+        fixture.daemon.send(
+            Envelope(
+                kind, app: fixture.daemon.app, pairing: pairing, id: id, channel: .userInfo, code: code, name: name))
+        fixture.scheduler.run()
+    }
+
+    @Test("SES-48: an item needs no reachable counterpart, and says what its sender said of it")
+    func submits() throws {
+        let after = UniqueIdentifier.random()
+        let (id, results) = submit {
+            $0.options = TransferOptions(topic: "alarms", supersedeKey: "state", timeToLive: .seconds(60), after: after)
+        }
+        let envelope = try #require(submitted.first)
+        #expect(envelope.id == id && envelope.pairing == pairing && envelope.channel == .userInfo)
+        #expect(envelope.topic == "alarms" && envelope.key == "state" && envelope.after == after)
+        #expect(envelope.remaining == .seconds(60))
+        #expect(try envelope.dictionaryBody() == ["n": 1])
+        #expect(results.all.isEmpty)
+        say(.accepted, id)
+        #expect(try results.all.first?.get().id == id)
+    }
+
+    @Test("SES-49: what the daemon had not accepted when it was lost is submitted again, in order, as the same item")
+    func submitsAgain() throws {
+        let (first, firstResults) = submit(["n": 1])
+        let (second, secondResults) = submit(["n": 2])
+        say(.accepted, first)
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        #expect(submitted.map(\.id) == [first, second, second])
+        #expect(firstResults.all.count == 1 && secondResults.all.isEmpty)
+        say(.accepted, second)
+        say(.accepted, second)
+        #expect(secondResults.all.count == 1)
+    }
+
+    @Test("SES-50: stored and the end are told once each, and confirmed")
+    func ends() throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        #expect(transfer.state == .accepted && transfer.isTransferring)
+        say(.progress, id, "stored")
+        #expect(transfer.state == .stored && !transfer.isTransferring)
+        say(.finished, id, "handled")
+        #expect(transfer.state == .finished(.handled))
+        let heard = try #require(fixture.daemon.received.last)
+        #expect(heard.kind == .heard && heard.id == id && heard.channel == .userInfo)
+    }
+
+    @Test(
+        "DEL-5: each end of an item is an outcome with its error",
+        arguments: [
+            ("handled", nil, nil), ("cancelled", nil, 7014), ("expired", nil, 7017), ("superseded", nil, 7014),
+            ("rejected", 7014, 7014), ("dead", 7015, 7015), ("dead", nil, 7014), ("lost", nil, 7014),
+            ("from the future", nil, 7014),
+        ] as [(String, Int?, Int?)])
+    func outcomes(name: String, code: Int?, error: Int?) throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        say(.finished, id, name, code: code)
+        guard case .finished(let outcome) = try results.all.first?.get().state else {
+            Issue.record("the item has not ended")
+            return
+        }
+        #expect(outcome.error?.code.rawValue == error)
+    }
+
+    @Test("SES-50: the end of a former process's item waits for an observer, is told once and then confirmed")
+    func formerItems() throws {
+        let id = UniqueIdentifier.random()
+        say(.finished, id, "handled")
+        #expect(!fixture.daemon.received.contains { $0.kind == .heard })
+        let updates = Collector<UniqueIdentifier>()
+        fixture.session.observeTransfers { updates.add($0.id) }
+        fixture.scheduler.run()
+        #expect(updates.all == [id])
+        #expect(fixture.daemon.received.last?.kind == .heard)
+    }
+
+    @Test("SES-49: a refusal is the caller's error, with the facts, the device and the item")
+    func refused() throws {
+        let (id, results) = submit()
+        let error = SessionError(
+            .genericError, name: "queue-full", reason: "full", actual: 10_000, limit: 10_000, isRetryable: true)
+        fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: pairing, id: id))
+        fixture.scheduler.run()
+        let told = try #require(results.all.first?.error)
+        #expect(told.code == .genericError && told.name == "queue-full" && told.actual == 10_000 && told.isRetryable)
+        #expect(told.peer == fixture.daemon.situation.pairings.first?.peer && told.messageID == id)
+    }
+
+    @Test(
+        "SES-13: what must not be submitted is refused here, with its place",
+        arguments: [
+            ("tandem.key", 7008), ("size", 7009), ("topic", 7008), ("key", 7008), ("remaining", 7008),
+        ])
+    func badArguments(what: String, code: Int) {
+        let content: PropertyListDictionary =
+            switch what {
+            case "tandem.key": ["tandem.x": 1]
+            case "size": ["data": .data(Array(repeating: 0, count: 65_536))]
+            default: ["n": 1]
+            }
+        let (id, results) = submit(content) {
+            if what == "topic" { $0.options.topic = "" }
+            if what == "key" { $0.options.supersedeKey = String(repeating: "x", count: 129) }
+            if what == "remaining" { $0.options.timeToLive = .zero }
+        }
+        #expect(results.all.first?.error?.code.rawValue == code)
+        #expect(results.all.first?.error?.messageID == id)
+        #expect(submitted.isEmpty)
+    }
+
+    @Test("LIM-2: a context may be four times as large as a user info, and no larger")
+    func contextSize() {
+        // 60 bytes or so are the property list around the data.
+        let fits: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_000))]
+        let large: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_144))]
+        let (_, first) = submit(fits, on: .context)
+        let (_, second) = submit(large, on: .context)
+        #expect(first.all.isEmpty && submitted.count == 1)
+        #expect(second.all.first?.error?.code == .payloadTooLarge && second.all.first?.error?.limit == 262_144)
+    }
+
+    @Test("SES-23: what was not accepted fails when the session ends")
+    func ended() {
+        let (_, results) = submit()
+        fixture.handle.run { core in core.end() }
+        fixture.scheduler.run()
+        #expect(results.all.first?.error?.code == .sessionNotActivated)
+    }
+
+    @Test("SES-54: taking back says what came of it, and a lost daemon that nobody knows")
+    func cancels() throws {
+        let answers = Collector<Result<String?, SessionError>>()
+        let (id, pairing) = (UniqueIdentifier.random(), pairing)
+        func ask() {
+            fixture.handle.run { core in
+                core.ask("cancel", pairing: pairing, channel: .userInfo, ["item": .data(id.bytes)]) {
+                    answers.add($0.map(\.name))
+                }
+            }
+            fixture.scheduler.run()
+        }
+        ask()
+        let question = try #require(fixture.daemon.received.last)
+        #expect(question.kind == .query && question.command == "cancel" && question.pairing == pairing)
+        fixture.daemon.send(
+            Envelope(.answer, app: fixture.daemon.app, id: question.id, code: 0, name: "cancelled", command: "cancel"))
+        fixture.scheduler.run()
+        #expect(try answers.all.first?.get() == "cancelled")
+        ask()
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(answers.all.count == 2 && answers.all.last?.error?.name == "daemon-lost")
+    }
+}

@@ -1,0 +1,114 @@
+// What an app has submitted (SES-48 to SES-50) and was given (SES-51), without any connection.
+
+import TandemIdentity
+import TandemSession
+import TandemWire
+import Testing
+
+struct TransferTableTests {
+    private let pairing = UniqueIdentifier.random()
+
+    private func expect(_ id: UniqueIdentifier, _ token: Int, in table: inout TransferTable<Int>) {
+        let isTaken = table.submit(id, to: pairing, on: .userInfo, token: token)
+        #expect(isTaken)
+    }
+
+    private func expect(refusedOf id: UniqueIdentifier, _ token: Int, in table: inout TransferTable<Int>) {
+        let isTaken = table.submit(id, to: pairing, on: .userInfo, token: token)
+        #expect(!isTaken)
+    }
+
+    @Test("SES-49: each step of an item is news once, and never backwards")
+    func steps() {
+        var table = TransferTable<Int>(capacity: 10)
+        let id = UniqueIdentifier.random()
+        expect(id, 7, in: &table)
+        #expect(table.unacceptedCount == 1)
+        let first = table.reached(.accepted, id)
+        let again = table.reached(.accepted, id)
+        let stored = table.reached(.stored, id)
+        let backwards = table.reached(.accepted, id)
+        #expect(first?.token == 7 && again?.token == nil && stored?.phase == .stored && backwards?.token == nil)
+        #expect(table.unacceptedCount == 0)
+        let end = table.ended(id)
+        let secondEnd = table.ended(id)
+        #expect(end?.token == 7 && secondEnd?.token == nil)
+    }
+
+    @Test("SES-49: what was not accepted is submitted again in its order, and what was accepted is not")
+    func again() {
+        var table = TransferTable<Int>(capacity: 10)
+        let ids = (0..<5).map { _ in UniqueIdentifier.random() }
+        for (number, id) in ids.enumerated() {
+            expect(id, number, in: &table)
+        }
+        _ = table.reached(.accepted, ids[1])
+        _ = table.ended(ids[3])
+        #expect(table.unaccepted.map(\.entry.token) == [0, 2, 4])
+    }
+
+    @Test("LIM-14: no more wait for acceptance than the table holds, and a known identifier is not taken twice")
+    func bounded() {
+        var table = TransferTable<Int>(capacity: 2)
+        let first = UniqueIdentifier.random()
+        expect(first, 0, in: &table)
+        expect(refusedOf: first, 1, in: &table)
+        expect(.random(), 1, in: &table)
+        expect(refusedOf: .random(), 2, in: &table)
+        _ = table.reached(.accepted, first)
+        expect(.random(), 2, in: &table)
+    }
+
+    @Test("SES-23: when a pairing goes, what its daemon had not accepted is let go, and nothing else")
+    func dropped() {
+        var table = TransferTable<Int>(capacity: 10)
+        let other = UniqueIdentifier.random()
+        let kept = UniqueIdentifier.random()
+        _ = table.submit(.random(), to: pairing, on: .userInfo, token: 1)
+        _ = table.submit(kept, to: other, on: .userInfo, token: 2)
+        let gone = table.dropUnaccepted(of: pairing)
+        #expect(gone == [1])
+        #expect(table[kept] != nil && table.unacceptedCount == 1)
+        let rest = table.dropUnaccepted(of: nil)
+        #expect(rest == [2])
+    }
+}
+
+struct HandlingMemoryTests {
+    private func isNew(_ arrival: HandlingMemory<Int>.Arrival) -> Bool {
+        if case .new = arrival { true } else { false }
+    }
+
+    @Test("SES-51: an item in hand is not handled a second time, and one with a verdict gets the same again")
+    func once() {
+        var memory = HandlingMemory<Int>()
+        let id = UniqueIdentifier.random()
+        let arrival = memory.arrived(id)
+        #expect(isNew(arrival))
+        guard case .inHand = memory.arrived(id) else { Issue.record("another arrival"); return }
+        memory.ended(id, 3)
+        guard case .done(3) = memory.arrived(id) else { Issue.record("another arrival"); return }
+    }
+
+    @Test("SES-51: an item whose handler failed is new when it comes again")
+    func failed() {
+        var memory = HandlingMemory<Int>()
+        let id = UniqueIdentifier.random()
+        _ = memory.arrived(id)
+        memory.failed(id)
+        let arrival = memory.arrived(id)
+        #expect(isNew(arrival))
+    }
+
+    @Test("SES-51: of the verdicts the oldest is forgotten first, and what is in hand never")
+    func bounded() {
+        var memory = HandlingMemory<Int>(capacity: 2)
+        let ids = (0..<4).map { _ in UniqueIdentifier.random() }
+        for id in ids { _ = memory.arrived(id) }
+        for (number, id) in ids.dropLast().enumerated() { memory.ended(id, number) }
+        guard case .inHand = memory.arrived(ids[3]) else { Issue.record("another arrival"); return }
+        guard case .done(2) = memory.arrived(ids[2]) else { Issue.record("another arrival"); return }
+        let oldest = memory.arrived(ids[0])
+        #expect(isNew(oldest))
+    }
+}
