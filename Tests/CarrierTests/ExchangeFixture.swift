@@ -74,7 +74,13 @@ final class ExchangeSide: ItemExchangeDelegate {
         }
     }
 
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome) {
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
+
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
+
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
+    ) {
         endings[id, default: []].append(outcome)
     }
 
@@ -120,7 +126,7 @@ final class ExchangeFixture {
     func submit(_ number: UInt8) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         var isAccepted: Bool?
-        try sender.exchange.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
+        sender.exchange.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
             if case .success = result { isAccepted = true } else { isAccepted = false }
         }
         #expect(isAccepted == nil, "nothing is accepted before its commit")

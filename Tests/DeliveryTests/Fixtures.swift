@@ -15,34 +15,42 @@ func identifier(_ number: UInt8) -> UniqueIdentifier {
     UniqueIdentifier(bytes: Array(repeating: number, count: 16)) ?? .random()
 }
 
-func queueKey() throws -> QueueKey {
-    QueueKey(pairing: identifier(0xAA), app: try ApplicationIdentifier("com.example.app"), channel: .configuration)
+func queueKey(_ channel: Channel = .configuration) throws -> QueueKey {
+    QueueKey(pairing: identifier(0xAA), app: try ApplicationIdentifier("com.example.app"), channel: channel)
 }
 
 func item(
     _ number: UInt8, size: Int = 3, precedence: Precedence = .ordinary, supersedes: String? = nil,
-    lifetime: Duration? = nil
+    lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UInt8? = nil
 ) -> OutboundItem {
     OutboundItem(
         id: identifier(number), payload: Array(repeating: number, count: size), precedence: precedence,
-        supersedeKey: supersedes.map { Array($0.utf8) }, lifetime: lifetime)
+        supersedeKey: supersedes.map { Array($0.utf8) }, lifetime: lifetime, topic: topic, kind: kind,
+        after: after.map { identifier($0) })
 }
 
-func outbound(_ limits: DeliveryLimits = DeliveryLimits()) throws -> OutboundQueue {
+func outbound(
+    _ limits: DeliveryLimits = DeliveryLimits(), channel: Channel = .configuration
+) throws -> OutboundQueue {
     let start = reading(0)
-    return OutboundQueue(try queueKey(), header: OutboundHeader(epoch: 1, at: start), at: start, limits: limits)
+    return OutboundQueue(try queueKey(channel), header: OutboundHeader(epoch: 1, at: start), at: start, limits: limits)
 }
 
-func inbound(_ limits: DeliveryLimits = DeliveryLimits()) throws -> InboundLedger {
+func inbound(
+    _ limits: DeliveryLimits = DeliveryLimits(), channel: Channel = .configuration
+) throws -> InboundLedger {
     let start = reading(0)
-    return InboundLedger(try queueKey(), header: InboundHeader(epoch: 1, at: start), at: start, limits: limits)
+    return InboundLedger(try queueKey(channel), header: InboundHeader(epoch: 1, at: start), at: start, limits: limits)
 }
 
-func arrived(_ sequence: UInt64, size: Int = 3, remaining: Duration? = nil) -> ArrivedItem {
+func arrived(
+    _ sequence: UInt64, size: Int = 3, remaining: Duration? = nil, age: Duration? = nil, topic: String? = nil,
+    revision: UInt64? = nil
+) -> ArrivedItem {
     let number = UInt8(truncatingIfNeeded: sequence)
     return ArrivedItem(
-        sequence: sequence, id: identifier(number), payload: Array(repeating: number, count: size), remaining: remaining
-    )
+        sequence: sequence, id: identifier(number), payload: Array(repeating: number, count: size),
+        remaining: remaining, age: age, topic: topic, revision: revision)
 }
 
 extension OutboundTransition {
@@ -54,7 +62,7 @@ extension OutboundTransition {
         effects.compactMap { if case .send(let dispatch) = $0 { dispatch.id } else { nil } }
     }
     var finished: [Outcome] {
-        effects.compactMap { if case .finished(_, let outcome) = $0 { outcome } else { nil } }
+        effects.compactMap { if case .finished(_, let outcome, _) = $0 { outcome } else { nil } }
     }
     var gaps: [UInt64] {
         effects.compactMap { if case .sendGap(let sequence, _) = $0 { sequence } else { nil } }

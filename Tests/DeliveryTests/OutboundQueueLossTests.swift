@@ -32,23 +32,23 @@ import Testing
         var queue = try sentQueue(2)
         var time: Int64 = 0
         for attempt in 1...4 {
-            #expect(queue.refused(1, at: reading(time)).sent.isEmpty)
+            #expect(queue.refused(identifier(1), at: reading(time)).sent.isEmpty)
             let pause = Int64(1) << (attempt - 1)
             #expect(queue.timeAdvanced(at: reading(time + pause - 1)).sent.isEmpty)
             time += pause
             #expect(queue.timeAdvanced(at: reading(time)).sent == [1, 2])
         }
-        let last = queue.refused(1, at: reading(time))
+        let last = queue.refused(identifier(1), at: reading(time))
         #expect(last.gaps == [1] && last.sent == [2])
         #expect(queue.ended(1, .withdrawn(.dead), at: reading(time)).finished == [.withdrawn(.dead)])
     }
 
     @Test func aRefusalOfSomethingElseChangesNothing() throws {
         var queue = try sentQueue(1)
-        let unknown = queue.refused(7, at: reading(0))
+        let unknown = queue.refused(identifier(7), at: reading(0))
         #expect(unknown.changes.isEmpty && unknown.effects.isEmpty)
         _ = queue.stored(through: 1, at: reading(0))
-        let stored = queue.refused(1, at: reading(0))
+        let stored = queue.refused(identifier(1), at: reading(0))
         #expect(stored.changes.isEmpty && stored.effects.isEmpty)
     }
 

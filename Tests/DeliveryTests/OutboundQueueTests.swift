@@ -64,7 +64,7 @@ import Testing
         _ = try queue.enqueue(item(1, supersedes: "secondary target"), at: reading(0))
         _ = try queue.enqueue(item(2, supersedes: "another target"), at: reading(0))
         let transition = try queue.enqueue(item(3, supersedes: "secondary target"), at: reading(0))
-        #expect(transition.effects.first == .finished(identifier(1), .withdrawn(.superseded)))
+        #expect(transition.effects.first == .finished(identifier(1), .withdrawn(.superseded), code: nil))
         let opened = queue.linkOpened(received: 0, at: reading(1))
         #expect(opened.sentItems == [identifier(2), identifier(3)] && opened.sent == [1, 2] && opened.gaps.isEmpty)
     }

@@ -13,9 +13,20 @@ import Testing
         var devices = try TwoDevices(seed: 77)
         for _ in 0..<600 { try devices.step() }
         let rows = devices.senderDisk.rows.merging(devices.receiverDisk.rows) { one, _ in one }
-        return try rows.flatMap { table, rows in
-            try rows.map { (try DeliveryRowKey(table, bytes: $0.key), $0.value) }
-        }
+        return try channelRows()
+            + rows.flatMap { table, rows in try rows.map { (try DeliveryRowKey(table, bytes: $0.key), $0.value) } }
+    }
+
+    /// Rows and fields that only some channels have.
+    private func channelRows() throws -> [(DeliveryRowKey, [UInt8])] {
+        var context = try outbound(channel: .context)
+        var urgent = try outbound(channel: .urgent)
+        var received = try inbound(channel: .context)
+        let start = reading(0)
+        var changes = try context.setContext(item(1, topic: "t"), digest: [1], policy: .always, at: start).1.changes
+        changes += try urgent.enqueueUrgent(item(2, kind: "main", after: 9), at: start)?.changes ?? []
+        changes += received.arrived(arrived(1, age: .seconds(1), topic: "t", revision: 1), at: start).changes
+        return changes.compactMap { if case .put(let key, let value) = $0 { (key, value.bytes) } else { nil } }
     }
 
     @Test func whatWasReadIsWrittenAgainAsItWas() throws {

@@ -88,8 +88,9 @@ struct TwoDevices {
                         remaining: .milliseconds(dispatch.remaining))))
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendSettled(let sequence): sendToReceiver(.settled(sequence))
-        case .finished(let id, let outcome): hear(id, outcome)
-        case .startEpoch, .violation: Issue.record("neither happens between two good devices")
+        case .finished(let id, let outcome, _): hear(id, outcome)
+        case .stored: break
+        case .startEpoch, .violation, .setContextAgain: Issue.record("neither happens between two good devices")
         }
     }
 
@@ -104,7 +105,7 @@ struct TwoDevices {
         case .acknowledge(let sequence): sendToSender(.stored(sequence))
         case .report(let sequence, let outcome): sendToSender(.outcome(sequence, outcome))
         case .hand(let delivery): take(delivery)
-        case .droppedAhead, .droppedFull, .deadLetter: break
+        case .droppedAhead, .droppedFull, .deadLetter, .contextReceived, .staleContext: break
         }
     }
 

@@ -9,20 +9,28 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case inboundHeader = 4
     case inboundRecord = 5
     case inboundPayload = 6
+    case urgentBudget = 7
+    case sentContext = 8
+    case receivedContext = 9
 
     /// Whether a queue has one such row, or one for each item.
-    var hasOrdinals: Bool { self != .outboundHeader && self != .inboundHeader }
+    var hasOrdinals: Bool {
+        switch self {
+        case .outboundRecord, .outboundPayload, .inboundRecord, .inboundPayload: true
+        case .outboundHeader, .inboundHeader, .urgentBudget, .sentContext, .receivedContext: false
+        }
+    }
 }
 
 /// The place of one row.
 package struct DeliveryRowKey: Sendable, Hashable {
     package let table: DeliveryTable
     package let queue: QueueKey
-    /// The item's local number; nil for a header.
+    /// The item's local number; nil for a row of the whole queue.
     package let ordinal: UInt64?
 
     package init(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64? = nil) {
-        precondition(table.hasOrdinals == (ordinal != nil), "a header has no number, an item has one")
+        precondition(table.hasOrdinals == (ordinal != nil), "a queue's row has no number, an item's has one")
         self.table = table
         self.queue = queue
         self.ordinal = ordinal
@@ -35,6 +43,10 @@ package enum DeliveryValue: Sendable, Equatable {
     case outboundRecord(OutboundRecord)
     case inboundHeader(InboundHeader)
     case inboundRecord(InboundRecord)
+    case urgentBudget(UrgentBudget)
+    /// With the bytes that were set.
+    case sentContext(SentContext, body: [UInt8])
+    case receivedContext(ReceivedContext, body: [UInt8])
     /// An item's body, exactly as it was submitted.
     case payload([UInt8])
 }

@@ -1,6 +1,6 @@
 // The limits of a queue, each with its reason; tests make them small.
 
-import TandemWire
+package import TandemWire
 
 /// How much a queue holds and how it waits.
 package struct DeliveryLimits: Sendable, Equatable {
@@ -17,8 +17,25 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var resendAfter = Duration.seconds(30)
     /// The time to live of an item that names none: 30 days.
     package var lifetime = Duration.seconds(30 * 24 * 3600)
+    /// Ended items whose submitter has not heard of it (LIM-24): an app that never comes back must not fill the store.
+    package var unheard = 10_000
+    /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
+    package var deadLetters = 1000
+    /// Urgent items of one day (LIM-26): WCSession's budget for complications.
+    package var urgentPerDay = 50
 
     package init() {}
+
+    /// The limits of a channel: a file's chunks are the window of their channel, and a context never grows old.
+    package static func standard(_ channel: Channel) -> DeliveryLimits {
+        var limits = DeliveryLimits()
+        switch channel {
+        case .file: limits.window = 1
+        case .context: limits.lifetime = .seconds(10 * 365 * 24 * 3600)
+        case .configuration, .userInfo, .urgent: break
+        }
+        return limits
+    }
 
     func pause(afterAttempts attempts: Int) -> Duration { firstPause * (1 << min(max(attempts - 1, 0), 10)) }
 }

@@ -5,14 +5,24 @@ import TandemPropertyList
 extension DeliveryValue {
     /// The value's bytes.
     package var bytes: [UInt8] {
-        let dictionary: PropertyListDictionary
+        guard case .payload(let bytes) = self else { return Self.written(dictionary) }
+        return bytes
+    }
+
+    private var dictionary: PropertyListDictionary {
         switch self {
-        case .payload(let bytes): return bytes
-        case .outboundHeader(let header): dictionary = header.stored
-        case .outboundRecord(let record): dictionary = record.stored
-        case .inboundHeader(let header): dictionary = header.stored
-        case .inboundRecord(let record): dictionary = record.stored
+        case .outboundHeader(let header): header.stored
+        case .outboundRecord(let record): record.stored
+        case .inboundHeader(let header): header.stored
+        case .inboundRecord(let record): record.stored
+        case .urgentBudget(let budget): budget.stored
+        case .sentContext(let context, let body): context.stored(body)
+        case .receivedContext(let context, let body): context.stored(body)
+        case .payload(let body): ["body": .data(body)]
         }
+    }
+
+    private static func written(_ dictionary: PropertyListDictionary) -> [UInt8] {
         do {
             return try PropertyListWriter.write(dictionary)
         } catch {
@@ -22,16 +32,25 @@ extension DeliveryValue {
 
     /// Reads the value of a row.
     package init(_ key: DeliveryRowKey, bytes: [UInt8]) throws(DeliveryRecordError) {
+        switch key.table {
+        case .outboundPayload, .inboundPayload: self = .payload(bytes)
+        default: self = try Self.read(key, Self.dictionary(bytes, key.table))
+        }
+    }
+
+    private static func read(
+        _ key: DeliveryRowKey, _ stored: PropertyListDictionary
+    ) throws(DeliveryRecordError) -> DeliveryValue {
         switch (key.table, key.ordinal) {
-        case (.outboundHeader, _):
-            self = .outboundHeader(try OutboundHeader(stored: Self.dictionary(bytes, key.table)))
-        case (.inboundHeader, _): self = .inboundHeader(try InboundHeader(stored: Self.dictionary(bytes, key.table)))
-        case (.outboundRecord, let ordinal?):
-            self = .outboundRecord(try OutboundRecord(stored: Self.dictionary(bytes, key.table), ordinal: ordinal))
-        case (.inboundRecord, let ordinal?):
-            self = .inboundRecord(try InboundRecord(stored: Self.dictionary(bytes, key.table), ordinal: ordinal))
-        case (.outboundPayload, _), (.inboundPayload, _): self = .payload(bytes)
-        case (.outboundRecord, nil), (.inboundRecord, nil): throw .key(key.table)
+        case (.outboundHeader, _): .outboundHeader(try OutboundHeader(stored: stored))
+        case (.inboundHeader, _): .inboundHeader(try InboundHeader(stored: stored))
+        case (.outboundRecord, let ordinal?): .outboundRecord(try OutboundRecord(stored: stored, ordinal: ordinal))
+        case (.inboundRecord, let ordinal?): .inboundRecord(try InboundRecord(stored: stored, ordinal: ordinal))
+        case (.urgentBudget, _): .urgentBudget(try UrgentBudget(stored: stored))
+        case (.sentContext, _): try SentContext.read(stored)
+        case (.receivedContext, _): try ReceivedContext.read(stored)
+        case (.outboundRecord, nil), (.inboundRecord, nil), (.outboundPayload, _), (.inboundPayload, _):
+            throw .key(key.table)
         }
     }
 

@@ -1,6 +1,7 @@
 // What comes from the link: items, gaps, and the sender's word that it has written an outcome down.
 
 import TandemIdentity
+import TandemWire
 
 extension InboundLedger {
     /// An `item` frame has come.
@@ -11,6 +12,9 @@ extension InboundLedger {
             return InboundTransition(effects: [.droppedFull])
         }
         return transition(at: reading) { ledger, transition in
+            if ledger.key.channel == .context, !ledger.takeContext(item, &transition) {
+                return ledger.close(item.sequence, .superseded, &transition)
+            }
             ledger.store(item, at: reading, &transition)
             transition.effects.append(.acknowledge(through: item.sequence))
             ledger.handNext(at: reading, payload: item.payload, of: item.id, &transition)
@@ -29,10 +33,14 @@ extension InboundLedger {
     private mutating func store(_ item: ArrivedItem, at reading: Reading, _ transition: inout InboundTransition) {
         let now = clock.milliseconds(at: reading.monotonic)
         let expiresAt = item.remaining.map { QueueClock.sum(now, max(.zero, $0).saturatingMilliseconds) }
-        let record = InboundRecord(
+        var record = InboundRecord(
             ordinal: header.nextOrdinal, id: item.id, sequence: item.sequence, size: item.payload.count,
             expiresAt: expiresAt)
+        record.topic = item.topic
+        record.revision = item.revision
+        record.acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
         advance(to: record)
+        if let expiresAt { expiry.add(record.ordinal, at: expiresAt) }
         count += 1
         bytes += record.size
         inbox.append(record.ordinal)
@@ -53,16 +61,7 @@ extension InboundLedger {
         _ sequence: UInt64, _ reason: GapReason, at reading: Reading
     ) -> InboundTransition {
         if sequence == header.watermark + 1 {
-            return transition(at: reading) { ledger, transition in
-                var record = InboundRecord(
-                    ordinal: ledger.header.nextOrdinal, id: nil, sequence: sequence, size: 0, expiresAt: nil)
-                record.phase = .finished(.withdrawn(reason))
-                ledger.advance(to: record)
-                ledger.put(record, &transition)
-                transition.effects += [
-                    .acknowledge(through: sequence), .report(sequence: sequence, .withdrawn(reason)),
-                ]
-            }
+            return transition(at: reading) { ledger, transition in ledger.close(sequence, reason, &transition) }
         }
         guard sequence <= header.watermark else { return InboundTransition(effects: [.droppedAhead]) }
         guard let record = ordinalBySequence[sequence].flatMap({ records[$0] }), record.phase == .waiting else {
@@ -74,15 +73,44 @@ extension InboundLedger {
         }
     }
 
+    /// Moves the watermark over a number that nothing is kept of but how it ended.
+    private mutating func close(
+        _ sequence: UInt64, _ reason: GapReason, _ transition: inout InboundTransition
+    ) {
+        var record = InboundRecord(ordinal: header.nextOrdinal, id: nil, sequence: sequence, size: 0, expiresAt: nil)
+        record.phase = .finished(.withdrawn(reason))
+        advance(to: record)
+        put(record, &transition)
+        transition.effects += [.acknowledge(through: sequence), .report(sequence: sequence, .withdrawn(reason))]
+    }
+
+    /// Takes a context if it is newer than the one before; what waits of older ones is superseded.
+    /// - Returns: false for one that is not, and changes nothing.
+    private mutating func takeContext(_ item: ArrivedItem, _ transition: inout InboundTransition) -> Bool {
+        let next = ReceivedContext(epoch: header.epoch, revision: item.revision ?? 0)
+        guard next.isNewer(than: context) else {
+            staleContexts += 1
+            transition.effects.append(.staleContext(revision: next.revision))
+            return false
+        }
+        for ordinal in Array(inbox.all) {
+            guard let older = records[ordinal], older.phase == .waiting else { continue }
+            finish(older, .withdrawn(.superseded), &transition)
+        }
+        context = next
+        let place = DeliveryRowKey(.receivedContext, key)
+        transition.changes.append(.put(place, .receivedContext(next, body: item.payload)))
+        transition.effects.append(.contextReceived(revision: next.revision, body: item.payload))
+        return true
+    }
+
     /// A `settled` frame has come: the sender will not ask about this item again.
     package mutating func settled(_ sequence: UInt64, at reading: Reading) -> InboundTransition {
         guard var record = ordinalBySequence[sequence].flatMap({ records[$0] }),
-            case .finished(let outcome) = record.phase
+            !record.isUnfinished
         else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
-            guard outcome == .withdrawn(.dead), record.attempts > 0 else {
-                return ledger.remove(record, &transition)
-            }
+            guard record.isDeadLetter else { return ledger.remove(record, &transition) }
             ledger.ordinalBySequence[sequence] = nil
             record.sequence = nil
             ledger.put(record, &transition)
@@ -104,7 +132,7 @@ extension InboundLedger {
     package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> InboundTransition {
         transition(at: reading) { ledger, transition in
             for record in ledger.records.values.sorted(by: { $0.ordinal < $1.ordinal }) where record.sequence != nil {
-                if case .finished(let outcome) = record.phase, outcome != .withdrawn(.dead) || record.attempts == 0 {
+                if !record.isUnfinished, !record.isDeadLetter {
                     ledger.remove(record, &transition)
                 } else {
                     var kept = record
@@ -115,7 +143,7 @@ extension InboundLedger {
             ledger.ordinalBySequence = [:]
             ledger.header.epoch = epoch
             ledger.header.watermark = 0
-            transition.changes.append(.put(DeliveryRowKey(.inboundHeader, ledger.key), .inboundHeader(ledger.header)))
+            ledger.owesHeader = true
         }
     }
 }

@@ -42,11 +42,11 @@ extension InboundLedger {
         return transition(at: reading) { ledger, transition in
             guard record.attempts < ledger.limits.attempts else {
                 ledger.finish(record, .withdrawn(.dead), &transition)
-                transition.effects.append(.deadLetter(ordinal: record.ordinal))
                 return ledger.handNext(at: reading, &transition)
             }
             record.phase = .waiting
             ledger.put(record, &transition)
+            if let time = record.expiresAt { ledger.expiry.add(record.ordinal, at: time) }
             ledger.pausedUntil = reading.monotonic + ledger.limits.pause(afterAttempts: record.attempts)
         }
     }
@@ -60,7 +60,6 @@ extension InboundLedger {
         while hasConsumer, inHand == nil, pausedUntil == nil, var record = nextWaiting(), let itemID = record.id {
             if record.attempts >= limits.attempts {
                 finish(record, .withdrawn(.dead), &transition)
-                transition.effects.append(.deadLetter(ordinal: record.ordinal))
                 continue
             }
             record.attempts += 1
@@ -68,11 +67,18 @@ extension InboundLedger {
             inHand = record.ordinal
             put(record, &transition)
             transition.effects.append(
-                .hand(
-                    InboundDelivery(
-                        ordinal: record.ordinal, id: itemID, attempt: record.attempts,
-                        payload: itemID == id ? payload : nil)))
+                .hand(delivery(of: record, itemID, payload: itemID == id ? payload : nil, at: reading)))
         }
+    }
+
+    private func delivery(
+        of record: InboundRecord, _ id: UniqueIdentifier, payload: [UInt8]?, at reading: Reading
+    ) -> InboundDelivery {
+        let now = clock.milliseconds(at: reading.monotonic)
+        return InboundDelivery(
+            ordinal: record.ordinal, id: id, attempt: record.attempts, topic: record.topic, revision: record.revision,
+            age: record.acceptedAt.map { .milliseconds(max(0, now - $0)) },
+            remaining: record.expiresAt.map { .milliseconds(max(0, $0 - now)) }, payload: payload)
     }
 
     private mutating func nextWaiting() -> InboundRecord? {
@@ -88,10 +94,11 @@ extension InboundLedger {
         let now = clock.milliseconds(at: reading.monotonic)
         if let end = pausedUntil, end <= reading.monotonic { pausedUntil = nil }
         return transition(at: reading) { ledger, transition in
-            let expired = ledger.records.values.filter {
-                $0.phase == .waiting && $0.expiresAt.map { $0 <= now } ?? false
-            }
-            for record in expired.sorted(by: { $0.ordinal < $1.ordinal }) {
+            while let next = ledger.expiry.first, next.time <= now {
+                ledger.expiry.removeFirst()
+                guard let record = ledger.records[next.ordinal], record.phase == .waiting,
+                    record.expiresAt == next.time
+                else { continue }
                 ledger.finish(record, .withdrawn(.expired), &transition)
             }
             ledger.handNext(at: reading, &transition)
@@ -100,35 +107,6 @@ extension InboundLedger {
 
     /// When time has to be told next; nil if nothing depends on it.
     package var nextDeadline: MonotonicTime? {
-        let expiring = records.values.filter { $0.phase == .waiting }.compactMap(\.expiresAt).min()
-        return [pausedUntil, expiring.map { clock.time(of: $0) }].compactMap { $0 }.min()
-    }
-
-    // MARK: dead letters
-
-    /// Gives a dead letter to the handler once more, behind what waits. How it ends now is not told to the sender,
-    /// for whom it has ended.
-    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
-        guard let letter = deadLetters.first(where: { $0.ordinal == ordinal }), letter.sequence == nil else {
-            return InboundTransition()
-        }
-        return transition(at: reading) { ledger, transition in
-            var record = letter
-            record.attempts = 0
-            record.phase = .waiting
-            ledger.count += 1
-            ledger.bytes += record.size
-            ledger.inbox.append(ordinal)
-            ledger.put(record, &transition)
-            ledger.handNext(at: reading, &transition)
-        }
-    }
-
-    /// Drops a dead letter and its body. One that the sender has not settled yet stays until then.
-    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
-        guard let letter = deadLetters.first(where: { $0.ordinal == ordinal }), letter.sequence == nil else {
-            return InboundTransition()
-        }
-        return transition(at: reading) { ledger, transition in ledger.remove(letter, &transition) }
+        [pausedUntil, expiry.first.map { clock.time(of: $0.time) }].compactMap { $0 }.min()
     }
 }

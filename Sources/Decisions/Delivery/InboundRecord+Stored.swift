@@ -30,6 +30,9 @@ extension InboundRecord {
         fields["id"] = id.map { .data($0.bytes) }
         fields["sequence"] = sequence.map { PropertyListValue($0) }
         fields["expires"] = expiresAt.map { .integer($0) }
+        fields["topic"] = topic.map { .string($0) }
+        fields["revision"] = revision.map { PropertyListValue($0) }
+        fields["accepted"] = acceptedAt.map { .integer($0) }
         switch phase {
         case .waiting: break
         case .handing: fields["handing"] = .boolean(true)
@@ -45,8 +48,11 @@ extension InboundRecord {
         var fields = RecordFields(stored, of: .inboundRecord)
         self.init(
             ordinal: ordinal, id: try fields.identifier("id"),
-            sequence: try fields.optional("sequence") { $0.integerValue.flatMap { $0 > 0 ? UInt64($0) : nil } },
+            sequence: try fields.optional("sequence", RecordFields.place),
             size: try fields.count("size"), expiresAt: try fields.optional("expires") { $0.integerValue })
+        topic = try fields.optional("topic") { $0.stringValue }
+        revision = try fields.optional("revision", RecordFields.place)
+        acceptedAt = try fields.optional("accepted") { $0.integerValue }
         attempts = try fields.count("attempts")
         if let outcome = try fields.outcome() {
             phase = .finished(outcome)

@@ -24,10 +24,30 @@ package struct InboundRecord: Sendable, Equatable {
     /// Bytes of the body.
     package let size: Int
     /// In the ledger's time; nil if its sender told none.
-    package let expiresAt: Int64?
+    package internal(set) var expiresAt: Int64?
+    /// Which handler is meant; nil for the usual one.
+    package internal(set) var topic: String?
+    /// The revision of a context.
+    package internal(set) var revision: UInt64?
+    /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it told no age.
+    package internal(set) var acceptedAt: Int64?
     /// Times it was given to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
+
+    init(ordinal: UInt64, id: UniqueIdentifier?, sequence: UInt64?, size: Int, expiresAt: Int64?) {
+        self.ordinal = ordinal
+        self.id = id
+        self.sequence = sequence
+        self.size = size
+        self.expiresAt = expiresAt
+    }
+
+    /// Whether how it ends is still open.
+    package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
+
+    /// Whether it failed here and waits, with its body, for an operator. A gap that its sender calls dead was never handed over.
+    package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && attempts > 0 }
 }
 
 /// What a receiver keeps of a ledger as a whole.

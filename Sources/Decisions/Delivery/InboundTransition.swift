@@ -11,12 +11,23 @@ package struct ArrivedItem: Sendable, Equatable {
     package let payload: [UInt8]
     /// Time until it expires; nil if the sender told none.
     package var remaining: Duration?
+    /// Time since its sender accepted it; nil if it did not tell.
+    package var age: Duration?
+    package var topic: String?
+    /// The revision of a context.
+    package var revision: UInt64?
 
-    package init(sequence: UInt64, id: UniqueIdentifier, payload: [UInt8], remaining: Duration? = nil) {
+    package init(
+        sequence: UInt64, id: UniqueIdentifier, payload: [UInt8], remaining: Duration? = nil, age: Duration? = nil,
+        topic: String? = nil, revision: UInt64? = nil
+    ) {
         self.sequence = sequence
         self.id = id
         self.payload = payload
         self.remaining = remaining
+        self.age = age
+        self.topic = topic
+        self.revision = revision
     }
 }
 
@@ -26,6 +37,11 @@ package struct InboundDelivery: Sendable, Equatable {
     package let id: UniqueIdentifier
     /// 1 for the first attempt; above it the handler may have seen the item before.
     package let attempt: Int
+    package let topic: String?
+    package let revision: UInt64?
+    /// Time since its sender accepted it, and until it expires; nil if the sender did not tell.
+    package let age: Duration?
+    package let remaining: Duration?
     /// The body, if it is at hand; otherwise it is in the row (`inboundPayload`, `ordinal`).
     package let payload: [UInt8]?
 
@@ -47,6 +63,10 @@ package enum InboundEffect: Sendable, Equatable {
     case droppedFull
     /// The item failed too often and waits for an operator.
     case deadLetter(ordinal: UInt64)
+    /// A newer context is durable.
+    case contextReceived(revision: UInt64, body: [UInt8])
+    /// A context came that is not newer than the one received before; it changed nothing.
+    case staleContext(revision: UInt64)
 }
 
 /// The answer of an inbound ledger to an event.

@@ -1,7 +1,7 @@
 // What the link and the peer do. Items leave in sequence, a bounded window ahead of what the peer has stored; after a
 // loss everything behind the peer's last word is sent again.
 
-import TandemIdentity
+package import TandemIdentity
 
 extension OutboundQueue {
     /// No window is ever this large: a wider distance is damage, and telling the peer of each number would be endless.
@@ -43,6 +43,10 @@ extension OutboundQueue {
         guard sequence < header.nextSequence, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
         return transition(at: reading) { queue, transition in
             if let record = queue.ordinalBySequence[sequence].flatMap({ queue.records[$0] }) {
+                // The word that it was stored may have been lost with a link.
+                if record.phase == .sent(sequence: sequence), outcome.wasStored {
+                    transition.effects.append(.stored(record.id))
+                }
                 queue.finish(record, outcome, &transition)
             }
             transition.effects.append(.sendSettled(sequence: sequence))
@@ -50,12 +54,16 @@ extension OutboundQueue {
         }
     }
 
-    /// The peer cannot take this item. The head blocks for a few attempts and then becomes a dead letter.
-    package mutating func refused(_ sequence: UInt64, at reading: Reading) -> OutboundTransition {
-        guard let ordinal = ordinalBySequence[sequence], var record = records[ordinal], link != nil,
-            record.phase == .sent(sequence: sequence), record.withdrawal == nil
+    /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
+    package mutating func refused(
+        _ id: UniqueIdentifier, code: Int64? = nil, at reading: Reading
+    ) -> OutboundTransition {
+        guard var record = record(of: id), case .sent(let sequence) = record.phase, link != nil,
+            record.withdrawal == nil
         else { return OutboundTransition() }
+        let ordinal = record.ordinal
         record.attempts += 1
+        record.failure = code
         let isDead = record.attempts >= limits.attempts
         if !isDead { link?.pausedUntil = reading.monotonic + limits.pause(afterAttempts: record.attempts) }
         return transition(at: reading) { queue, transition in
@@ -69,9 +77,16 @@ extension OutboundQueue {
     private mutating func acknowledge(through sequence: UInt64, _ transition: inout OutboundTransition) {
         guard sequence > header.storedThrough else { return }
         for number in header.storedThrough + 1...sequence {
-            guard let ordinal = ordinalBySequence[number], var record = records[ordinal] else { continue }
+            guard let ordinal = ordinalBySequence[number], var record = records[ordinal] else {
+                // No record tells this number.
+                owesHeader = true
+                continue
+            }
             record.phase = .stored(sequence: number)
-            if record.withdrawal == nil { removePayload(of: record, &transition) }
+            if record.withdrawal == nil {
+                removePayload(of: record, &transition)
+                transition.effects.append(.stored(record.id))
+            }
             put(record, &transition)
         }
         header.storedThrough = sequence
@@ -102,7 +117,8 @@ extension OutboundQueue {
         return .send(
             OutboundDispatch(
                 ordinal: record.ordinal, sequence: sequence, id: record.id, age: max(0, now - record.acceptedAt),
-                remaining: max(0, record.expiresAt - now), attempt: record.attempts + 1, payload: payload))
+                remaining: max(0, record.expiresAt - now), attempt: record.attempts + 1, topic: record.topic,
+                revision: record.revision, payload: payload))
     }
 
     /// Gives sequences to what waits, as far as the window reaches.
@@ -126,8 +142,14 @@ extension OutboundQueue {
     private mutating func takeWaiting() -> OutboundRecord? {
         for lane in lanes.indices {
             while let ordinal = lanes[lane].first {
+                guard let record = records[ordinal], record.phase == .waiting else {
+                    lanes[lane].removeFirst()
+                    continue
+                }
+                // Everything behind it waits with it.
+                if record.after != nil { return nil }
                 lanes[lane].removeFirst()
-                if let record = records[ordinal], record.phase == .waiting { return record }
+                return record
             }
         }
         return nil

@@ -10,16 +10,29 @@ package struct OutboundItem: Sendable, Equatable {
     package var supersedeKey: [UInt8]?
     /// Nil for the usual time to live.
     package var lifetime: Duration?
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package var topic: String?
+    /// What an urgent item is about: the newest of each kind is the current one.
+    package var kind: String?
+    /// The item whose end this one waits for; only one that is known and has not ended.
+    package var after: UniqueIdentifier?
+    /// For a context: what to do if its bytes are those of the last one.
+    package var policy = ContextPolicy.ifChanged
+    /// Given by the queue to a context.
+    var revision: UInt64?
 
     package init(
         id: UniqueIdentifier, payload: [UInt8], precedence: Precedence = .ordinary, supersedeKey: [UInt8]? = nil,
-        lifetime: Duration? = nil
+        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil
     ) {
         self.id = id
         self.payload = payload
         self.precedence = precedence
         self.supersedeKey = supersedeKey
         self.lifetime = lifetime
+        self.topic = topic
+        self.kind = kind
+        self.after = after
     }
 }
 
@@ -33,6 +46,8 @@ package enum Cancellation: Sendable, Equatable {
     case tooLate(Outcome)
     /// No such item.
     case unknown
+    /// The store could not write it down; the item is as it was.
+    case notStored
 }
 
 extension OutboundQueue {
@@ -43,16 +58,19 @@ extension OutboundQueue {
     ) throws(DeliveryError) -> OutboundTransition {
         if ordinalByID[item.id] != nil { return OutboundTransition(effects: [.accepted(item.id)]) }
         try checkRoom(for: item)
-        return transition(at: reading) { queue, transition in
-            if let older = item.supersedeKey.flatMap({ queue.newestBySupersedeKey[$0] }) {
-                queue.withdraw(older, .superseded, &transition)
-            }
-            queue.accept(item, at: reading, &transition)
-            queue.sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
-        }
+        return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
 
-    private func checkRoom(for item: OutboundItem) throws(DeliveryError) {
+    /// Accepts an item that there is room for.
+    mutating func add(_ item: OutboundItem, at reading: Reading, _ transition: inout OutboundTransition) {
+        if let older = item.supersedeKey.flatMap({ newestBySupersedeKey[$0] }) {
+            withdraw(older, .superseded, &transition)
+        }
+        accept(item, at: reading, &transition)
+        sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
+    }
+
+    func checkRoom(for item: OutboundItem) throws(DeliveryError) {
         let replaced = item.supersedeKey.flatMap { newestBySupersedeKey[$0] }.flatMap { records[$0] }
         let freed = replaced?.phase == .waiting ? replaced : nil
         let items = count - (freed == nil ? 0 : 1)
@@ -63,21 +81,37 @@ extension OutboundQueue {
     }
 
     private mutating func accept(_ item: OutboundItem, at reading: Reading, _ transition: inout OutboundTransition) {
-        let now = clock.milliseconds(at: reading.monotonic)
-        let lifetime = max(.zero, item.lifetime ?? limits.lifetime).saturatingMilliseconds
-        let record = OutboundRecord(
-            ordinal: header.nextOrdinal, id: item.id, precedence: item.precedence, supersedeKey: item.supersedeKey,
-            size: item.payload.count, acceptedAt: now, expiresAt: QueueClock.sum(now, lifetime))
+        var record = OutboundRecord(
+            ordinal: header.nextOrdinal, item, acceptedAt: clock.milliseconds(at: reading.monotonic),
+            expiresAt: expiry(of: item.lifetime, at: reading))
+        if let kind = item.kind {
+            untag(kind, &transition)
+            record.isCurrent = true
+        }
         header.nextOrdinal += 1
         count += 1
         bytes += record.size
-        ordinalByID[item.id] = record.ordinal
-        if let supersedeKey = item.supersedeKey { newestBySupersedeKey[supersedeKey] = record.ordinal }
-        lanes[Int(item.precedence.rawValue)].append(record.ordinal)
+        index(record)
         put(record, &transition)
         let place = DeliveryRowKey(.outboundPayload, key, record.ordinal)
         transition.changes.append(.put(place, .payload(item.payload)))
         transition.effects.append(.accepted(item.id))
+    }
+
+    private mutating func index(_ record: OutboundRecord) {
+        ordinalByID[record.id] = record.ordinal
+        if let supersedeKey = record.supersedeKey { newestBySupersedeKey[supersedeKey] = record.ordinal }
+        if let kind = record.kind { currentByKind[kind] = record.ordinal }
+        if let item = record.after { awaiting[item, default: []].append(record.ordinal) }
+        lanes[Int(record.precedence.rawValue)].append(record.ordinal)
+        acceptance.append(record.ordinal)
+        expiry.add(record.ordinal, at: record.expiresAt)
+    }
+
+    /// When an item expires that is accepted now; nil is the usual time to live.
+    func expiry(of lifetime: Duration?, at reading: Reading) -> Int64 {
+        let lifetime = max(.zero, lifetime ?? limits.lifetime).saturatingMilliseconds
+        return QueueClock.sum(clock.milliseconds(at: reading.monotonic), lifetime)
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.
@@ -99,22 +133,10 @@ extension OutboundQueue {
             return
         }
         record.withdrawal = reason
-        releaseSupersedeKey(of: record)
+        withdrawing += 1
+        releaseKeys(of: record)
         if reason != .dead { removePayload(of: record, &transition) }
         put(record, &transition)
         if link != nil { transition.effects.append(.sendGap(sequence: sequence, reason)) }
-    }
-
-    /// Drops what is left of an ended item, once its submitter has heard; nothing for one that has not ended.
-    package mutating func forget(_ id: UniqueIdentifier, at reading: Reading) -> OutboundTransition {
-        guard let record = record(of: id), case .finished(let outcome) = record.phase else {
-            return OutboundTransition()
-        }
-        return transition(at: reading) { queue, transition in
-            queue.records[record.ordinal] = nil
-            queue.ordinalByID[id] = nil
-            transition.changes.append(.remove(DeliveryRowKey(.outboundRecord, queue.key, record.ordinal)))
-            if outcome == .withdrawn(.dead) { queue.removePayload(of: record, &transition) }
-        }
     }
 }

@@ -8,11 +8,15 @@ extension OutboundQueue {
     package mutating func timeAdvanced(at reading: Reading) -> OutboundTransition {
         let now = clock.milliseconds(at: reading.monotonic)
         return transition(at: reading) { queue, transition in
-            let expired = queue.records.values.filter { $0.expiresAt <= now && $0.withdrawal == nil }
-            for record in expired.sorted(by: { $0.ordinal < $1.ordinal }) {
-                queue.withdraw(record.ordinal, .expired, &transition)
+            while let next = queue.expiry.first, next.time <= now {
+                queue.expiry.removeFirst()
+                guard let record = queue.records[next.ordinal], record.canExpire, record.expiresAt <= now else {
+                    continue
+                }
+                queue.withdraw(next.ordinal, .expired, &transition)
             }
             queue.resume(at: reading, &transition)
+            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -31,17 +35,13 @@ extension OutboundQueue {
 
     /// Whether the peer still owes a word about something that was sent.
     private var isAwaitingPeer: Bool {
-        header.storedThrough + 1 < header.nextSequence
-            || ordinalBySequence.values.contains { records[$0]?.withdrawal != nil }
+        header.storedThrough + 1 < header.nextSequence || withdrawing > 0
     }
 
     /// When time has to be told next; nil if nothing depends on it.
     package var nextDeadline: MonotonicTime? {
         var deadlines: [MonotonicTime] = []
-        let expiring = records.values.filter { record in
-            if case .finished = record.phase { false } else { record.withdrawal == nil }
-        }
-        if let earliest = expiring.map(\.expiresAt).min() { deadlines.append(clock.time(of: earliest)) }
+        if let earliest = expiry.first { deadlines.append(clock.time(of: earliest.time)) }
         if let link {
             if let end = link.pausedUntil {
                 deadlines.append(end)
@@ -71,14 +71,20 @@ extension OutboundQueue {
         }
     }
 
+    /// Whether the context waits again and need not be set again.
+    private var isContextWaiting: Bool { newestBySupersedeKey[[]].flatMap { records[$0] }?.phase == .waiting }
+
     private mutating func beginNumbering(_ epoch: UInt64, _ transition: inout OutboundTransition) {
         link = nil
         ordinalBySequence = [:]
         header.epoch = epoch
         header.nextSequence = 1
         header.storedThrough = 0
-        rebuildLanes()
+        withdrawing = 0
+        if isContextWaiting { header.contextEpoch = epoch }
         // The header is a change of its own here, also if the queue is empty.
-        transition.changes.append(.put(DeliveryRowKey(.outboundHeader, key), .outboundHeader(header)))
+        owesHeader = true
+        rebuildLanes()
+        if needsContextAgain { transition.effects.append(.setContextAgain) }
     }
 }

@@ -40,12 +40,62 @@ package struct OutboundRecord: Sendable, Equatable {
     package let size: Int
     /// In the queue's time.
     package let acceptedAt: Int64
-    package let expiresAt: Int64
-    /// Attempts that the peer refused.
+    package internal(set) var expiresAt: Int64
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package internal(set) var topic: String?
+    /// The revision of a context.
+    package internal(set) var revision: UInt64?
+    /// What an urgent item is about; of each kind one is the current one.
+    package internal(set) var kind: String?
+    package internal(set) var isCurrent = false
+    /// The item that has to end before this one is sent, while it has not.
+    package internal(set) var after: UniqueIdentifier?
+    /// Attempts that the peer refused, and the code of its last refusal.
     package internal(set) var attempts = 0
+    package internal(set) var failure: Int64?
     package internal(set) var phase = OutboundPhase.waiting
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
+    /// Whether the submitter knows how it ended: what is left is a dead letter, or one that is tried once more.
+    package internal(set) var isHeard = false
+
+    init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
+        self.init(
+            ordinal: ordinal, id: item.id, precedence: item.precedence, supersedeKey: item.supersedeKey,
+            size: item.payload.count, acceptedAt: acceptedAt, expiresAt: expiresAt)
+        topic = item.topic
+        revision = item.revision
+        kind = item.kind
+        after = item.after
+    }
+
+    init(
+        ordinal: UInt64, id: UniqueIdentifier, precedence: Precedence, supersedeKey: [UInt8]?, size: Int,
+        acceptedAt: Int64, expiresAt: Int64
+    ) {
+        self.ordinal = ordinal
+        self.id = id
+        self.precedence = precedence
+        self.supersedeKey = supersedeKey
+        self.size = size
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Whether how it ends is still open.
+    package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
+
+    /// Whether its time to live still counts: it has not ended and is not being taken back.
+    var canExpire: Bool { isUnfinished && withdrawal == nil }
+
+    /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
+    package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
+
+    /// The code that goes with the item's end: of the rejection, or of the last refusal before it was given up.
+    package var endingCode: Int64? {
+        guard case .finished(let outcome) = phase else { return nil }
+        return outcome.code ?? failure
+    }
 }
 
 /// What a sender keeps of a queue as a whole.
@@ -56,6 +106,8 @@ package struct OutboundHeader: Sendable, Equatable {
     package internal(set) var nextSequence: UInt64 = 1
     /// Every sequence up to this one is durable at the peer, as an item or a gap.
     package internal(set) var storedThrough: UInt64 = 0
+    /// The epoch in which the last context was given to the queue; nil if there is none, or if it ended unhandled.
+    package internal(set) var contextEpoch: UInt64?
     var clock: QueueClock.Mark
 
     /// The header of a new queue.

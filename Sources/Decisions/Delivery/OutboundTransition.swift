@@ -14,6 +14,8 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let remaining: Int64
     /// 1 for the first attempt.
     package let attempt: Int
+    package let topic: String?
+    package let revision: UInt64?
     /// The body, if it is at hand; otherwise it is in the row (`outboundPayload`, `ordinal`).
     package let payload: [UInt8]?
 }
@@ -28,8 +30,12 @@ package enum OutboundEffect: Sendable, Equatable {
     case sendGap(sequence: UInt64, GapReason)
     /// A `settled` frame: the outcome is durable here, the peer may forget it.
     case sendSettled(sequence: UInt64)
-    /// The submitter may be told how the item ended; then `forget`.
-    case finished(UniqueIdentifier, Outcome)
+    /// The submitter may be told that the item is durable at the peer.
+    case stored(UniqueIdentifier)
+    /// The submitter may be told how the item ended, with a code if one explains it; `forget` once it has heard.
+    case finished(UniqueIdentifier, Outcome, code: Int64?)
+    /// The context has to be given to the queue again: the peer may have lost it with its epoch.
+    case setContextAgain
     /// This device's and its peer's numbers contradict each other: one was restored. Begin a new epoch of the pairing.
     case startEpoch
     /// The peer acknowledged what was never sent; the link should be closed.
@@ -40,4 +46,12 @@ package enum OutboundEffect: Sendable, Equatable {
 package struct OutboundTransition: Sendable, Equatable {
     package internal(set) var changes: [DeliveryChange] = []
     package internal(set) var effects: [OutboundEffect] = []
+
+    init(changes: [DeliveryChange] = [], effects: [OutboundEffect]) {
+        self.changes = changes
+        self.effects = effects
+    }
+
+    /// Nothing changes and nothing is to be done.
+    package init() {}
 }

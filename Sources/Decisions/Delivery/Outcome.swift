@@ -33,6 +33,14 @@ package enum Outcome: Sendable, Hashable {
         }
     }
 
+    /// Whether it says that the receiver had the item: a handler has seen it.
+    var wasStored: Bool {
+        switch self {
+        case .handled, .rejected: true
+        case .withdrawn: false
+        }
+    }
+
     /// The number of a rejection.
     package var code: Int64? { if case .rejected(let code) = self { code } else { nil } }
 

@@ -41,6 +41,14 @@ struct QueueClock: Sendable, Equatable {
         Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
     }
 
+    /// Whether going on from this mark would tell another time than this clock: the wall clock was set meanwhile.
+    func strays(from mark: Mark, at reading: Reading) -> Bool {
+        let (elapsed, isFar) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
+        let (shown, isFarther) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
+        let (difference, isFarthest) = shown.subtractingReportingOverflow(elapsed)
+        return isFar || isFarther || isFarthest || difference.magnitude > 1000
+    }
+
     /// The monotonic time at which the queue's time reaches `milliseconds`.
     func time(of milliseconds: Int64) -> MonotonicTime {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)

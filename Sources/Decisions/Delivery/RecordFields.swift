@@ -46,6 +46,16 @@ struct RecordFields {
 
     mutating func time(_ field: String) throws(DeliveryRecordError) -> Int64 { try required(field) { $0.integerValue } }
 
+    /// A number from 1 that the wire can carry.
+    static func place(_ value: PropertyListValue) -> UInt64? {
+        value.integerValue.flatMap { $0 > 0 ? UInt64($0) : nil }
+    }
+
+    /// Whether the field is there; it can only be true.
+    mutating func flag(_ field: String) throws(DeliveryRecordError) -> Bool {
+        try optional(field) { $0.booleanValue == true ? true : nil } ?? false
+    }
+
     mutating func identifier(_ field: String) throws(DeliveryRecordError) -> UniqueIdentifier? {
         try optional(field) { $0.dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
     }

@@ -7,12 +7,12 @@ package import TandemReactor
 package final class LoopStore {
     package typealias Completion = (Result<Void, StoreError>) -> Void
 
-    private let store: Store
+    private let store: any RowBackend
     private let scheduler: any Scheduler
     /// Told when a commit has failed for good: the store can promise nothing any more. On the scheduler's thread.
     package var whenPoisoned: ((StoreError) -> Void)?
 
-    package init(_ store: Store, on scheduler: any Scheduler) {
+    package init(_ store: any RowBackend, on scheduler: any Scheduler) {
         self.store = store
         self.scheduler = scheduler
     }

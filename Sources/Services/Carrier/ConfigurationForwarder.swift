@@ -58,14 +58,10 @@ final class ConfigurationForwarder {
             id: entry.id, payload: envelope,
             supersedeKey: SHA256.digest(Array("\(entry.key.role.rawValue) \(entry.key.target.text)".utf8)))
         let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
-        do throws(DeliveryError) {
-            try context.exchange.submit(item, to: queue) { [weak self] result in
-                if case .failure(let error) = result {
-                    self?.end(entry.id, error.isFull ? "full" : "store", error.description)
-                }
+        context.exchange.submit(item, to: queue) { [weak self] result in
+            if case .failure(let error) = result {
+                self?.end(entry.id, error.isFull ? "full" : "store", error.description)
             }
-        } catch {
-            end(entry.id, "full", error.description)
         }
     }
 
@@ -148,6 +144,17 @@ final class ConfigurationForwarder {
     func unpaired(_ pairing: UniqueIdentifier) {
         committed.perform(
             { [self] next in (next.remove(pairing), { [self] in answerFinished() }) }, failure: { _ in })
+    }
+}
+
+extension SubmitFailure {
+    /// Whether waiting or making room helps.
+    var isFull: Bool {
+        switch self {
+        case .full: true
+        case .store(let error): error.isFull
+        case .unpaired: false
+        }
     }
 }
 

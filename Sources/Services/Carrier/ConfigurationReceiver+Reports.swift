@@ -34,16 +34,14 @@ extension ConfigurationReceiver {
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard context.delegate?.pairingRecord(report.pairing) != nil else { return completion(true) }
         let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
-        do throws(DeliveryError) {
-            try context.exchange.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { result in
-                if case .success = result { completion(true) } else { completion(false) }
+        context.exchange.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { [context] result in
+            if case .failure(let error) = result {
+                context.log(
+                    LogEvent(
+                        .error, "report not queued", .text("app", "\(report.application)"),
+                        .text("error", error.description)))
             }
-        } catch {
-            context.log(
-                LogEvent(
-                    .error, "report not queued", .text("app", "\(report.application)"),
-                    .text("error", error.description)))
-            completion(false)
+            if case .success = result { completion(true) } else { completion(false) }
         }
     }
 

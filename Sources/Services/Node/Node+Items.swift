@@ -21,17 +21,19 @@ extension Node: ItemExchangeDelegate {
     package func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
         switch item.queue.channel {
         case .configuration: carrier.received(item)
-        case .context, .userInfo, .urgent, .file:
-            // Reserved channels: no capability names them, so no honest peer sends one.
-            exchange.failed(item.ordinal, in: item.queue)
+        case .context, .userInfo, .urgent, .file: exchange.failed(item.ordinal, in: item.queue)
         }
     }
 
+    package func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
+
     package func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
     ) {
-        carrier.ended(id, outcome)
+        if queue.channel == .configuration { carrier.ended(id, outcome) }
     }
+
+    package func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
 
     package func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) {
         log(LogEvent(.warning, "one of the stores was restored, a new epoch begins", .text("pairing", "\(pairing)")))

@@ -110,7 +110,8 @@ extension Node: LinkDelegate {
         ports[link.pairing] = port
         link.forwarder = port
         exchange.linkOpened(
-            link.pairing, received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) })
+            link.pairing, received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) },
+            channels: Set(link.agreement.capabilities.compactMap { Channel(rawValue: $0.rawValue) }))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

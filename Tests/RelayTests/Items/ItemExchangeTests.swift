@@ -63,8 +63,12 @@ private final class End: ItemExchangeDelegate {
         if handlesAtOnce { exchange.handled(item.ordinal, in: item.queue) }
     }
 
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
+
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
+
     func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
     ) { ended.append((id, outcome)) }
 
     func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochsWanted += 1 }
@@ -103,11 +107,11 @@ private final class End: ItemExchangeDelegate {
 
     private func submit(_ bytes: [UInt8]) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
-        var result: Result<Void, StoreError>?
-        try sender.exchange.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
+        var result: Result<Acceptance, SubmitFailure>?
+        sender.exchange.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
         #expect(result == nil, "DEL-1: nothing is accepted before its commit")
         loop.run(until: { result != nil })
-        try result?.get()
+        _ = try result?.get()
         return id
     }
 
@@ -152,7 +156,7 @@ private final class End: ItemExchangeDelegate {
         close()
     }
 
-    @Test func aReservedChannelAndAForeignPairingAreRefused() {
+    @Test func aContextWithoutARevisionAndAForeignPairingAreRefused() {
         let context = Envelope(
             .item, app: key.app, pairing: pairing, id: .random(), channel: .context, sequence: 1, body: [1])
         #expect(!receiver.exchange.receive(context))
@@ -165,7 +169,7 @@ private final class End: ItemExchangeDelegate {
 
     @Test func aRemovedPairingLeavesNoRowBehindWhateverWasUnderWay() throws {
         for number: UInt8 in 1...5 {
-            try sender.exchange.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
+            sender.exchange.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
         }
         sender.exchange.removePairing(pairing)
         var isDone = false

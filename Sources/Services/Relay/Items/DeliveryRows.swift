@@ -1,4 +1,4 @@
-// How the durable channels' records stand in the store: each table of the Delivery room is a key space, 17 to 22. A row
+// How the durable channels' records stand in the store: each table of the Delivery room is a key space, 17 to 25. A row
 // that cannot be read back means a damaged or newer store, and is refused.
 
 import TandemDelivery
@@ -26,9 +26,14 @@ struct DeliveryRows {
     private(set) var outboundRecords: [QueueKey: [OutboundRecord]] = [:]
     private(set) var inboundHeaders: [QueueKey: InboundHeader] = [:]
     private(set) var inboundRecords: [QueueKey: [InboundRecord]] = [:]
+    private var budgets: [QueueKey: UrgentBudget] = [:]
+    private var sentContexts: [QueueKey: SentContext] = [:]
+    private var receivedContexts: [QueueKey: ReceivedContext] = [:]
 
     /// The tables without the bodies, which are read when they are needed.
-    static let tables: [DeliveryTable] = [.outboundHeader, .outboundRecord, .inboundHeader, .inboundRecord]
+    static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {
+        $0 != .outboundPayload && $0 != .inboundPayload
+    }
 
     mutating func add(_ rows: [Row], of table: DeliveryTable) throws(DeliveryRecordError) {
         for row in rows {
@@ -38,8 +43,29 @@ struct DeliveryRows {
             case .outboundRecord(let record): outboundRecords[key.queue, default: []].append(record)
             case .inboundHeader(let header): inboundHeaders[key.queue] = header
             case .inboundRecord(let record): inboundRecords[key.queue, default: []].append(record)
+            case .urgentBudget(let budget): budgets[key.queue] = budget
+            case .sentContext(let context, _): sentContexts[key.queue] = context
+            case .receivedContext(let context, _): receivedContexts[key.queue] = context
             case .payload: preconditionFailure("bodies are not among the tables that are read whole")
             }
         }
+    }
+
+    /// The queue that these rows tell.
+    func queue(
+        _ key: QueueKey, _ header: OutboundHeader, at reading: Reading, limits: DeliveryLimits
+    ) -> OutboundQueue {
+        OutboundQueue(
+            key, header: header, records: outboundRecords[key] ?? [], budget: budgets[key] ?? UrgentBudget(),
+            context: sentContexts[key], at: reading, limits: limits)
+    }
+
+    /// The ledger that these rows tell.
+    func ledger(
+        _ key: QueueKey, _ header: InboundHeader, at reading: Reading, limits: DeliveryLimits
+    ) -> InboundLedger {
+        InboundLedger(
+            key, header: header, records: inboundRecords[key] ?? [], context: receivedContexts[key], at: reading,
+            limits: limits)
     }
 }

@@ -13,14 +13,20 @@ extension ItemExchange {
         case .send(let dispatch): return send(dispatch, of: key, done)
         case .sendGap(let sequence, let reason): send(.gap, sequence, of: key, name: reason.rawValue)
         case .sendSettled(let sequence): send(.settled, sequence, of: key)
-        case .finished(let id, let outcome):
-            delegate?.exchange(self, item: id, in: key, ended: outcome)
-            let reading = reading
-            outbound[key]?.perform { $0.forget(id, at: reading).answer }
+        case .stored(let id): delegate?.exchange(self, item: id, storedIn: key)
+        case .finished(let id, let outcome, let code): ended(id, outcome, code, in: key)
+        case .setContextAgain: setContextAgain(key)
         case .startEpoch: delegate?.exchange(self, needsEpochOf: key.pairing)
         case .violation: delegate?.exchange(self, violationBy: key.pairing)
         }
         done()
+    }
+
+    /// An item has ended. A submitter in this process has heard with that; an application says so itself.
+    func ended(_ id: UniqueIdentifier, _ outcome: Outcome, _ code: Int64?, in key: QueueKey) {
+        delegate?.exchange(self, item: id, in: key, ended: outcome, code: code)
+        if key.channel == .configuration { forget(id, in: key) }
+        release(id, of: key.app, in: key.pairing)
     }
 
     func run(_ effect: InboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
@@ -42,6 +48,12 @@ extension ItemExchange {
                 LogEvent(
                     .error, "item failed too often, kept as a dead letter", .text("pairing", "\(key.pairing)"),
                     .text("app", "\(key.app)"), .integer("ordinal", ordinal)))
+        case .contextReceived(let revision, let body): told(key, .received, revision, body)
+        case .staleContext(let revision):
+            log(
+                LogEvent(
+                    .info, "context older than the one received before, ignored", .text("pairing", "\(key.pairing)"),
+                    .text("app", "\(key.app)"), .integer("revision", revision)))
         }
         done()
     }
@@ -63,7 +75,7 @@ extension ItemExchange {
                     .item, app: key.app, pairing: key.pairing, id: dispatch.id, channel: key.channel,
                     sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
                     remaining: .milliseconds(dispatch.remaining),
-                    attempt: dispatch.attempt, body: body)
+                    attempt: dispatch.attempt, topic: dispatch.topic, revision: dispatch.revision, body: body)
                 delegate?.exchange(self, send: envelope, over: key.pairing)
             }
             done()
@@ -74,7 +86,9 @@ extension ItemExchange {
         body(delivery.payload, delivery.ordinal, of: key, in: .inboundPayload) { [weak self] body in
             if let self, let body {
                 let item = ReceivedItem(
-                    queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt, payload: body)
+                    queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt,
+                    topic: delivery.topic, revision: delivery.revision, age: delivery.age,
+                    remaining: delivery.remaining, payload: body)
                 delegate?.exchange(self, received: item)
             } else {
                 self?.failed(delivery.ordinal, in: key)

@@ -6,11 +6,13 @@ package import TandemIdentity
 package import TandemWire
 
 extension ItemExchange {
-    /// The link of a pairing is ready; `received` is what the peer's hello said it has stored.
+    /// The link of a pairing is ready; `received` is what the peer's hello said it has stored, `channels` what both ends know.
+    /// Items of other channels wait here.
     package func linkOpened(
-        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)]
+        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
+        channels agreed: Set<Channel> = Set(Channel.allCases)
     ) {
-        open.insert(pairing)
+        open[pairing] = channels.intersection(agreed)
         let reading = reading
         let positions = Dictionary(
             received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }
@@ -21,21 +23,34 @@ extension ItemExchange {
         if positions.contains(where: { outbound[$0.key] == nil && $0.value > 0 }) {
             delegate?.exchange(self, needsEpochOf: pairing)
         }
-        for (key, lane) in outbound where key.pairing == pairing {
+        for (key, lane) in outbound where key.pairing == pairing && isOpen(key) {
             lane.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading).answer }
         }
-        for (key, lane) in inbound where key.pairing == pairing { lane.perform { $0.linkOpened().answer } }
+        for (key, lane) in inbound where key.pairing == pairing && isOpen(key) {
+            lane.perform { $0.linkOpened().answer }
+        }
     }
 
     /// The link of a pairing is gone.
     package func linkClosed(_ pairing: UniqueIdentifier) {
-        open.remove(pairing)
+        open[pairing] = nil
         for (key, lane) in outbound where key.pairing == pairing {
             lane.perform { queue in
                 queue.linkClosed()
                 return ([], [])
             }
         }
+    }
+
+    /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
+    /// - Returns: false if this device has sent no such item.
+    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, code: Int64?) -> Bool {
+        let reading = reading
+        for (key, lane) in outbound where key.pairing == pairing && lane.machine.record(of: id) != nil {
+            lane.perform { $0.refused(id, code: code, at: reading).answer }
+            return true
+        }
+        return false
     }
 
     /// Takes `item`, `gap`, `stored`, `outcome` or `settled` from a link.
@@ -67,7 +82,10 @@ extension ItemExchange {
 
     private func receiveItem(_ envelope: Envelope, _ sequence: UInt64, _ key: QueueKey) -> Bool {
         guard let id = envelope.id, let body = envelope.body else { return false }
-        let item = ArrivedItem(sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining)
+        if key.channel == .context, envelope.revision == nil { return false }
+        let item = ArrivedItem(
+            sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining, age: envelope.age,
+            topic: envelope.topic, revision: envelope.revision)
         let reading = reading
         inboundLane(key)?.perform { $0.arrived(item, at: reading).answer }
         return true

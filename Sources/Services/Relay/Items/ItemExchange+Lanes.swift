@@ -15,12 +15,10 @@ extension ItemExchange {
         for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
         let reading = reading
         for (key, header) in stored.outboundHeaders where epoch(of: key.pairing) != nil {
-            addLane(
-                OutboundQueue(key, header: header, records: stored.outboundRecords[key] ?? [], at: reading))
+            addLane(stored.queue(key, header, at: reading, limits: limits(key.channel)))
         }
         for (key, header) in stored.inboundHeaders where epoch(of: key.pairing) != nil {
-            addLane(
-                InboundLedger(key, header: header, records: stored.inboundRecords[key] ?? [], at: reading))
+            addLane(stored.ledger(key, header, at: reading, limits: limits(key.channel)))
         }
     }
 
@@ -29,13 +27,20 @@ extension ItemExchange {
         let reading = reading
         renumber(at: reading)
         for (key, lane) in outbound {
-            for record in lane.machine.unheard {
-                guard case .finished(let outcome) = record.phase else { continue }
-                delegate?.exchange(self, item: record.id, in: key, ended: outcome)
-                lane.perform { $0.forget(record.id, at: reading).answer }
-            }
+            if key.channel == .configuration { tellUnheard(lane.machine, key) }
+            if lane.machine.needsContextAgain { setContextAgain(key) }
+            reconsiderBarriers(of: key.app, in: key.pairing)
         }
-        for lane in inbound.values { lane.perform { $0.consumerArrived(at: reading).answer } }
+        for (key, lane) in inbound where hasConsumer(key) {
+            lane.perform { $0.consumerArrived(at: reading).answer }
+        }
+    }
+
+    private func tellUnheard(_ queue: OutboundQueue, _ key: QueueKey) {
+        for record in queue.unheard {
+            guard case .finished(let outcome) = record.phase else { continue }
+            ended(record.id, outcome, record.endingCode, in: key)
+        }
     }
 
     /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
@@ -56,8 +61,9 @@ extension ItemExchange {
         if let lane = outbound[key] { return lane }
         guard let epoch = epoch(of: key.pairing) else { preconditionFailure("a queue of a pairing that is not there") }
         let reading = reading
-        let lane = addLane(OutboundQueue(key, header: OutboundHeader(epoch: epoch, at: reading), at: reading))
-        if open.contains(key.pairing) { lane.perform { $0.linkOpened(received: 0, at: reading).answer } }
+        let header = OutboundHeader(epoch: epoch, at: reading)
+        let lane = addLane(OutboundQueue(key, header: header, at: reading, limits: limits(key.channel)))
+        if isOpen(key) { lane.perform { $0.linkOpened(received: 0, at: reading).answer } }
         return lane
     }
 
@@ -66,8 +72,9 @@ extension ItemExchange {
         if let lane = inbound[key] { return lane }
         guard let epoch = epoch(of: key.pairing), hasRoom(for: key.pairing) else { return nil }
         let reading = reading
-        let lane = addLane(InboundLedger(key, header: InboundHeader(epoch: epoch, at: reading), at: reading))
-        lane.perform { $0.consumerArrived(at: reading).answer }
+        let header = InboundHeader(epoch: epoch, at: reading)
+        let lane = addLane(InboundLedger(key, header: header, at: reading, limits: limits(key.channel)))
+        if hasConsumer(key) { lane.perform { $0.consumerArrived(at: reading).answer } }
         return lane
     }
 
@@ -88,6 +95,7 @@ extension ItemExchange {
                 timeAdvanced: { [weak self] queue in self.map { queue.timeAdvanced(at: $0.reading).answer } ?? ([], [])
                 }))
         outbound[key] = lane
+        watchClock()
         return lane
     }
 
@@ -105,6 +113,7 @@ extension ItemExchange {
                     self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? ([], [])
                 }))
         inbound[key] = lane
+        watchClock()
         return lane
     }
 }

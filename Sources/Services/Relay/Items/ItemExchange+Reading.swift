@@ -7,29 +7,33 @@ import TandemStore
 extension ItemExchange {
     func reloadQueue(_ key: QueueKey, _ done: @escaping (Result<OutboundQueue, StoreError>) -> Void) {
         let reading = reading
-        read(key, [.outboundHeader, .outboundRecord]) { [weak self] result in
+        read(key, [.outboundHeader, .outboundRecord, .urgentBudget, .sentContext]) { [weak self] result in
             guard let self else { return }
             done(
                 result.map { rows in
                     let header = rows.outboundHeaders[key] ?? OutboundHeader(epoch: self.knownEpoch(key), at: reading)
-                    return OutboundQueue(key, header: header, records: rows.outboundRecords[key] ?? [], at: reading)
+                    return rows.queue(key, header, at: reading, limits: self.limits(key.channel))
                 })
-            guard case .success = result, self.open.contains(key.pairing) else { return }
-            self.outbound[key]?.perform { queue in
-                queue.linkOpened(received: queue.lastStored, at: reading).answer
+            guard case .success = result else { return }
+            if self.isOpen(key) {
+                self.outbound[key]?.perform { queue in
+                    queue.linkOpened(received: queue.lastStored, at: reading).answer
+                }
             }
+            self.reconsiderBarriers(of: key.app, in: key.pairing)
         }
     }
 
     func reloadLedger(_ key: QueueKey, _ done: @escaping (Result<InboundLedger, StoreError>) -> Void) {
         let reading = reading
-        read(key, [.inboundHeader, .inboundRecord]) { [weak self] result in
+        read(key, [.inboundHeader, .inboundRecord, .receivedContext]) { [weak self] result in
             guard let self else { return }
             done(
                 result.map { rows in
                     let header = rows.inboundHeaders[key] ?? InboundHeader(epoch: self.knownEpoch(key), at: reading)
-                    return InboundLedger(key, header: header, records: rows.inboundRecords[key] ?? [], at: reading)
+                    return rows.ledger(key, header, at: reading, limits: self.limits(key.channel))
                 })
+            guard case .success = result, self.hasConsumer(key) else { return }
             self.inbound[key]?.perform { $0.consumerArrived(at: reading).answer }
         }
     }

@@ -19,21 +19,27 @@ package final class ItemExchange {
     let log: LogHandler
     /// The channels that this device takes part in; a frame of another one is refused, so that a peer cannot fill it.
     let channels: Set<Channel>
+    let limits: (Channel) -> DeliveryLimits
     var outbound: [QueueKey: OutboundLane] = [:]
     var inbound: [QueueKey: InboundLane] = [:]
     /// What hello may tell: the highest sequence whose commit is done.
     var committed: [QueueKey: UInt64] = [:]
     /// The pairings known, and their epochs.
     private var epochs: [UniqueIdentifier: UInt64] = [:]
-    /// The pairings with a ready link.
-    var open: Set<UniqueIdentifier> = []
+    /// The pairings with a ready link, and the channels that both ends of it know.
+    var open: [UniqueIdentifier: Set<Channel>] = [:]
+    /// The applications that take items now, and from which channels.
+    var consumers: [ApplicationIdentifier: Set<Channel>] = [:]
+    /// How far the wall clock was ahead of the monotonic one when the queues last noted it.
+    var clockOffset: Int64?
 
     package init(
-        store: LoopStore, scheduler: any Scheduler, channels: Set<Channel> = [.configuration],
-        log: @escaping LogHandler = { _ in }
+        store: LoopStore, scheduler: any Scheduler, channels: Set<Channel> = Set(Channel.allCases),
+        limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard, log: @escaping LogHandler = { _ in }
     ) {
         self.store = store
         self.channels = channels
+        self.limits = limits
         self.scheduler = scheduler
         self.log = log
     }
@@ -59,7 +65,7 @@ package final class ItemExchange {
     /// A pairing is gone: its queues go with it. The caller commits ``removal(of:)``.
     package func removePairing(_ pairing: UniqueIdentifier) {
         epochs[pairing] = nil
-        open.remove(pairing)
+        open[pairing] = nil
         for key in Array(outbound.keys) where key.pairing == pairing { outbound.removeValue(forKey: key)?.end() }
         for key in Array(inbound.keys) where key.pairing == pairing { inbound.removeValue(forKey: key)?.end() }
         committed = committed.filter { $0.key.pairing != pairing }
@@ -72,63 +78,39 @@ package final class ItemExchange {
 
     func epoch(of pairing: UniqueIdentifier) -> UInt64? { epochs[pairing] }
 
-    // MARK: submitting
+    /// Whether frames of this queue can go out now.
+    func isOpen(_ key: QueueKey) -> Bool { open[key.pairing]?.contains(key.channel) ?? false }
 
-    /// Accepts an item for the peer; `completion` is called when it is durable here.
-    package func submit(
-        _ item: OutboundItem, to key: QueueKey, then completion: @escaping (Result<Void, StoreError>) -> Void
-    ) throws(DeliveryError) {
-        let reading = reading
-        var refusal: DeliveryError?
-        var isLate = false
-        outboundLane(key).perform(
-            { queue in
-                do throws(DeliveryError) {
-                    return try queue.enqueue(item, at: reading).answer
-                } catch {
-                    refusal = error
-                    return ([], [])
-                }
-            },
-            then: { result in
-                // A queue that was being read back judges later than this call returns.
-                if refusal == nil { completion(result) } else if isLate { completion(.failure(.full(path: ""))) }
-            })
-        isLate = true
-        if let refusal { throw refusal }
+    /// The outbound queues of an application in a pairing.
+    func lanes(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> [OutboundLane] {
+        Channel.allCases.compactMap { outbound[QueueKey(pairing: pairing, app: app, channel: $0)] }
     }
 
-    /// The handler has taken a received item.
-    package func handled(_ ordinal: UInt64, in key: QueueKey) {
-        let reading = reading
-        inbound[key]?.perform { $0.handled(ordinal, at: reading).answer }
-    }
+    // MARK: the clock
 
-    /// The handler could not take a received item: it comes again after a pause.
-    package func failed(_ ordinal: UInt64, in key: QueueKey) {
+    /// Lets the queues go on from their own time if the wall clock was set; once a minute while there are any.
+    func noteClock() {
+        guard clockOffset != nil else { return }
         let reading = reading
-        inbound[key]?.perform { $0.failed(ordinal, at: reading).answer }
-    }
-
-    // MARK: what is there
-
-    /// The outbound queues with their machine, for status.
-    package var queues: [(key: QueueKey, count: Int, bytes: Int, oldest: Int64?)] {
-        let reading = reading
-        return outbound.map {
-            ($0.key, $0.value.machine.count, $0.value.machine.bytes, $0.value.machine.oldestAge(at: reading))
+        let offset = Self.offset(reading)
+        if (offset - (clockOffset ?? offset)).magnitude > 1000 {
+            for lane in outbound.values { lane.perform { $0.noteClock(at: reading).answer } }
+            for lane in inbound.values { lane.perform { $0.noteClock(at: reading).answer } }
         }
-        .sorted { ($0.0.pairing, $0.0.app) < ($1.0.pairing, $1.0.app) }
+        clockOffset = offset
+        scheduler.schedule(after: .seconds(60)) { [weak self] in self?.noteClock() }
     }
 
-    /// The highest sequences stored in order from the peer, and given to it (SES-2).
-    package func positions(
-        of pairing: UniqueIdentifier
-    ) -> (received: [(key: QueueKey, sequence: UInt64)], sent: [(key: QueueKey, sequence: UInt64)]) {
-        let received = committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }
-        let sent = outbound.filter { $0.key.pairing == pairing && $0.value.machine.lastSent > 0 }
-            .map { ($0.key, $0.value.machine.lastSent) }
-        return (received.sorted { $0.0.app < $1.0.app }, sent.sorted { $0.0.app < $1.0.app })
+    /// Begins to watch the clock, with the first queue.
+    func watchClock() {
+        guard clockOffset == nil else { return }
+        clockOffset = Self.offset(reading)
+        scheduler.schedule(after: .seconds(60)) { [weak self] in self?.noteClock() }
+    }
+
+    private static func offset(_ reading: Reading) -> Int64 {
+        // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
+        max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
     }
 }
 

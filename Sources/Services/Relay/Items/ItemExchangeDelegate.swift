@@ -12,6 +12,13 @@ package struct ReceivedItem: Sendable, Equatable {
     package let ordinal: UInt64
     /// 1 for the first time; above it the handler may have seen the item before.
     package let attempt: Int
+    /// Which handler is meant; nil for the usual one.
+    package let topic: String?
+    /// The revision of a context.
+    package let revision: UInt64?
+    /// Time since its sender accepted it, and until it expires; nil if the sender did not tell.
+    package let age: Duration?
+    package let remaining: Duration?
     package let payload: [UInt8]
 }
 
@@ -20,11 +27,20 @@ package protocol ItemExchangeDelegate: AnyObject {
     /// Sends over the pairing's link; a frame for a pairing without a link is dropped, since opening one repeats it.
     func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier)
 
-    /// An item for its handler. Answer with ``ItemExchange/handled(_:in:)``, now or later.
+    /// An item for its handler. Answer with ``ItemExchange/handled(_:in:)``, ``ItemExchange/rejected(_:code:in:)`` or
+    /// ``ItemExchange/failed(_:in:)``, now or later.
     func exchange(_ exchange: ItemExchange, received item: ReceivedItem)
 
-    /// An item that this device submitted has ended.
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome)
+    /// An item that this device submitted is durable at the peer.
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey)
+
+    /// An item that this device submitted has ended, with a code if one explains it. Of an application's channels it is kept until
+    /// ``ItemExchange/forget(_:in:)``.
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?)
+
+    /// A context has changed, and is durable here.
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding)
 
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
     func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier)

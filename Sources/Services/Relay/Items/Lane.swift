@@ -41,7 +41,7 @@ final class Lane<Machine, Effect> {
     private var isEnded = false
     private var failures = 0
     private var delayed: [() -> Void] = []
-    private var timer: TimerToken?
+    private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(_ machine: Machine, store: LoopStore, scheduler: any Scheduler, _ surroundings: Surroundings) {
         self.machine = machine
@@ -54,11 +54,14 @@ final class Lane<Machine, Effect> {
     /// Ends the lane, because its rows go: nothing is written and nothing is done for it any more.
     func end() {
         isEnded = true
-        timer.map(scheduler.cancel)
+        if let timer { scheduler.cancel(timer.token) }
         effects = []
         delayed = []
         refusePending(.closed(path: ""))
     }
+
+    /// Whether everything that the machine knows is durable.
+    var isIdle: Bool { !isCommitting && !isReloading && pending.changes.isEmpty }
 
     /// Gives the machine an event. `completion` is called when its changes are durable, or have failed.
     func perform(_ event: @escaping (inout Machine) -> Answer, then completion: Completion? = nil) {
@@ -161,15 +164,20 @@ final class Lane<Machine, Effect> {
 
     // MARK: time
 
+    /// A timer that runs too early only looks again: most events move the deadline on, and need not touch the timer.
     private func setTimer() {
-        timer.map(scheduler.cancel)
-        timer = surroundings.deadline(machine).map { deadline in
-            scheduler.schedule(after: deadline.since(scheduler.now)) { [weak self] in self?.timeAdvanced() }
+        guard let deadline = surroundings.deadline(machine) else { return }
+        if let timer {
+            if timer.deadline <= deadline { return }
+            scheduler.cancel(timer.token)
         }
+        let token = scheduler.schedule(after: deadline.since(scheduler.now)) { [weak self] in self?.timeAdvanced() }
+        timer = (token, deadline)
     }
 
     private func timeAdvanced() {
         timer = nil
+        guard let deadline = surroundings.deadline(machine), deadline <= scheduler.now else { return setTimer() }
         let event = surroundings.timeAdvanced
         perform { event(&$0) }
     }

@@ -1,0 +1,145 @@
+// What is there: for applications that come back, for operators, for hello and for status. Nothing here changes anything but
+// dead letters.
+
+package import TandemDelivery
+package import TandemIdentity
+import TandemStore
+import TandemWire
+
+/// Where an item failed.
+package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
+    /// The peer refused it too often.
+    case outbound
+    /// The handler here failed too often.
+    case inbound
+}
+
+/// An item that failed too often and waits for an operator.
+package struct DeadLetter: Sendable, Equatable {
+    package let queue: QueueKey
+    package let direction: DeliveryDirection
+    /// Names it in its queue and direction.
+    package let ordinal: UInt64
+    package let id: UniqueIdentifier?
+    package let topic: String?
+    package let attempts: Int
+    package let size: Int
+    /// The code of the last refusal.
+    package let code: Int64?
+}
+
+extension ItemExchange {
+    /// The unfinished items of a queue in order of acceptance, from behind an ordinal.
+    package func outstanding(
+        in key: QueueKey, after ordinal: UInt64 = 0, limit: Int = .max
+    ) -> [OutboundRecord] { outbound[key]?.machine.outstanding(after: ordinal, limit: limit) ?? [] }
+
+    /// The items of an application that have ended without its having heard.
+    package func unheard(of app: ApplicationIdentifier) -> [(key: QueueKey, record: OutboundRecord)] {
+        outbound.filter { $0.key.app == app && $0.key.channel != .configuration }
+            .sorted { ($0.key.pairing, $0.key.channel.rawValue) < ($1.key.pairing, $1.key.channel.rawValue) }
+            .flatMap { key, lane in lane.machine.unheard.map { (key, $0) } }
+    }
+
+    /// The body of an item of this device that the peer has not stored yet; nil for another.
+    package func payload(of id: UniqueIdentifier, in key: QueueKey, then completion: @escaping ([UInt8]?) -> Void) {
+        guard let record = outbound[key]?.machine.record(of: id) else { return completion(nil) }
+        payload(record.ordinal, of: key, in: .outboundPayload, then: completion)
+    }
+
+    /// What is left of the day's urgent items.
+    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentBudgetReading {
+        let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
+        let limit = limits(.urgent).urgentPerDay
+        return outbound[key]?.machine.urgentBudget(at: reading)
+            ?? UrgentBudgetReading(remaining: limit, limit: limit, reset: .zero)
+    }
+
+    /// Contexts that came and were not newer than what was there, since the daemon began.
+    package var staleContexts: Int { inbound.values.reduce(0) { $0 + $1.machine.staleContexts } }
+
+    // MARK: dead letters
+
+    /// All dead letters, by queue.
+    package func deadLetters() -> [DeadLetter] {
+        let sent = outbound.flatMap { key, lane in
+            lane.machine.deadLetters.map { record in
+                DeadLetter(
+                    queue: key, direction: .outbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
+                    attempts: record.attempts, size: record.size, code: record.failure)
+            }
+        }
+        let received = inbound.flatMap { key, lane in
+            lane.machine.deadLetters.map { record in
+                DeadLetter(
+                    queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
+                    attempts: record.attempts, size: record.size, code: nil)
+            }
+        }
+        return (sent + received).sorted {
+            ($0.queue.pairing, $0.queue.app, $0.queue.channel.rawValue, $0.direction.rawValue, $0.ordinal)
+                < ($1.queue.pairing, $1.queue.app, $1.queue.channel.rawValue, $1.direction.rawValue, $1.ordinal)
+        }
+    }
+
+    /// Tries a dead letter once more; `completion` hears, after the commit, whether there was one to try.
+    package func retryDeadLetter(
+        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
+        then completion: @escaping (Bool) -> Void = { _ in }
+    ) {
+        let reading = reading
+        switch direction {
+        case .outbound: change(outbound[key], { $0.retryDeadLetter(ordinal, at: reading).answer }, completion)
+        case .inbound: change(inbound[key], { $0.retryDeadLetter(ordinal, at: reading).answer }, completion)
+        }
+    }
+
+    /// Drops a dead letter; `completion` hears, after the commit, whether there was one to drop.
+    package func dropDeadLetter(
+        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
+        then completion: @escaping (Bool) -> Void = { _ in }
+    ) {
+        let reading = reading
+        switch direction {
+        case .outbound: change(outbound[key], { $0.dropDeadLetter(ordinal, at: reading).answer }, completion)
+        case .inbound: change(inbound[key], { $0.dropDeadLetter(ordinal, at: reading).answer }, completion)
+        }
+    }
+
+    private func change<Machine, Effect>(
+        _ lane: Lane<Machine, Effect>?,
+        _ event: @escaping (inout Machine) -> (changes: [DeliveryChange], effects: [Effect]),
+        _ completion: @escaping (Bool) -> Void
+    ) {
+        guard let lane else { return completion(false) }
+        var hasChanged = false
+        lane.perform(
+            { machine in
+                let answer = event(&machine)
+                hasChanged = !answer.changes.isEmpty
+                return answer
+            },
+            then: { result in if case .success = result { completion(hasChanged) } else { completion(false) } })
+    }
+
+    // MARK: status and hello
+
+    /// The outbound queues with their machine, for status.
+    package var queues: [(key: QueueKey, count: Int, bytes: Int, oldest: Int64?)] {
+        let reading = reading
+        return outbound.map {
+            ($0.key, $0.value.machine.count, $0.value.machine.bytes, $0.value.machine.oldestAge(at: reading))
+        }
+        .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
+    }
+
+    /// The highest sequences stored in order from the peer, and given to it (SES-2).
+    package func positions(
+        of pairing: UniqueIdentifier
+    ) -> (received: [(key: QueueKey, sequence: UInt64)], sent: [(key: QueueKey, sequence: UInt64)]) {
+        let received = committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }
+        let sent = outbound.filter { $0.key.pairing == pairing && $0.value.machine.lastSent > 0 }
+            .map { ($0.key, $0.value.machine.lastSent) }
+        return (received.sorted { $0.0.app < $1.0.app }, sent.sorted { $0.0.app < $1.0.app })
+    }
+}
