@@ -65,5 +65,7 @@ extension HostAppConnection {
             uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, on: endpoint.side))
         send(try Envelope(.registered, app: app).with(body: answer.body(now: endpoint.scheduler.now)))
         endpoint.entered(self, application)
+        let channels = capabilities.compactMap(\.channel)
+        endpoint.items?.entered(self, app, receives: registration.receives, Set(channels))
     }
 }

@@ -96,6 +96,7 @@ final class HostAppConnection {
         phase = .closing
         self.port = nil
         port?.closed()
+        if let app = port?.app { endpoint.items?.left(self, app, receives: port?.receives ?? false) }
         if case .receiving(let application) = last { endpoint.left(self, application) }
     }
 }

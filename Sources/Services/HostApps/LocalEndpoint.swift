@@ -45,6 +45,8 @@ package final class LocalEndpoint {
     package let options: Options
     package weak var delegate: (any LocalEndpointDelegate)?
     package weak var controlResponder: (any ControlResponder)?
+    /// The durable channels of its apps; nil if this side has none.
+    package var items: DurableChannels?
     let relay: Relay
     let side: Side
     let scheduler: any Scheduler
@@ -111,6 +113,14 @@ package final class LocalEndpoint {
         } else if connectionCount > options.connectionLimit {
             connection.refuse(.tooManyConnections, "\(options.connectionLimit) connections are open")
         }
+    }
+
+    /// The open connection with this number.
+    func connection(_ number: ConnectionNumber) -> HostAppConnection? { connections[number] }
+
+    /// The registered connections of an app.
+    func connections(of app: ApplicationIdentifier) -> [HostAppConnection] {
+        connections.all.filter { $0.port?.app == app }
     }
 
     func remember(_ connection: HostAppConnection) { connections.insert(connection) }

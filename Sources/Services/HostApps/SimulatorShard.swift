@@ -12,6 +12,8 @@ final class SimulatorShard {
     let primary: LocalEndpoint
     let secondaries: [LocalEndpoint]
     private let relay: Relay
+    /// In the order of the endpoints.
+    private let items: [SimulatedItems]
 
     init(
         _ devices: SimulatedDevices, scheduler: any Scheduler, software: String, user: UInt32, counters: Counters,
@@ -37,6 +39,11 @@ final class SimulatorShard {
         primary = endpoint(of: relay.side(.primary))
         secondaries = sides.map(endpoint)
         self.relay = relay
+        items = ([primary] + secondaries).map { SimulatedItems(endpoint: $0, scheduler: scheduler, log: log) }
+        for (endpoint, items) in zip([primary] + secondaries, items) { endpoint.items = items.channels }
+        for (index, pairing) in devices.pairings.enumerated() {
+            SimulatedItems.join(pairing, items[0], items[index + 1])
+        }
     }
 
     /// The endpoints of all devices, the primary's first.

@@ -21,19 +21,26 @@ extension Node: ItemExchangeDelegate {
     package func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
         switch item.queue.channel {
         case .configuration: carrier.received(item)
-        case .context, .userInfo, .urgent, .file: exchange.failed(item.ordinal, in: item.queue)
+        case .context, .userInfo, .urgent, .file: local.items?.received(item)
         }
     }
-
-    package func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
 
     package func exchange(
         _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
     ) {
-        if queue.channel == .configuration { carrier.ended(id, outcome) }
+        switch queue.channel {
+        case .configuration: carrier.ended(id, outcome)
+        case .context, .userInfo, .urgent, .file: local.items?.ended(id, in: queue, outcome, code: code)
+        }
     }
 
-    package func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
+    package func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {
+        if queue.channel != .configuration { local.items?.stored(id, in: queue) }
+    }
+
+    package func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {
+        local.items?.contextChanged(context)
+    }
 
     package func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) {
         log(LogEvent(.warning, "one of the stores was restored, a new epoch begins", .text("pairing", "\(pairing)")))

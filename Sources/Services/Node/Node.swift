@@ -15,6 +15,7 @@ import TandemRelay
 import TandemSession
 import TandemStore
 package import TandemTransport
+import TandemWire
 
 /// One running daemon; confined to its loop.
 package final class Node {
@@ -63,7 +64,7 @@ package final class Node {
         let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
         installed = CommittedState(applications, in: store)
         relay = Relay(scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), log: log)
-        exchange = ItemExchange(store: store, scheduler: loop, log: log)
+        exchange = ItemExchange(store: store, scheduler: loop, channels: Set(Channel.allCases), log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
@@ -121,6 +122,7 @@ package final class Node {
         exchange.delegate = self
         local.delegate = self
         local.controlResponder = self
+        local.items = DurableChannels(exchange: exchange, endpoint: local)
         carrier.delegate = self
         try restore()
     }

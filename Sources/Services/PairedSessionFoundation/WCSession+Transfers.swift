@@ -101,10 +101,9 @@ extension WCSession {
     /// After activation: what former processes queued, and what is left of the budget.
     func learnTransfers(_ core: SessionCore) {
         learnBudget(core)
-        guard let session = pairedSession else { return }
-        Task { [weak self] in
-            for kind in [Transfer.Kind.urgent, .userInfo] {
-                for item in (try? await session.outstandingTransfers(kind)) ?? [] { self?.learned(item) }
+        for kind in [Transfer.Kind.urgent, .userInfo] {
+            core.outstanding(kind, to: nil) { [weak self] result in
+                for item in (try? result.get()) ?? [] { self?.learned(item) }
             }
         }
     }

@@ -42,7 +42,14 @@ extension Relay {
     package func reachability(
         of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
     ) -> Reachability? {
-        sides[role].applications[app]?.routes[pairing]?.reachability
+        reachability(of: app, pairing: pairing, on: sides[role])
+    }
+
+    /// The same on any side of this relay.
+    package func reachability(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: Side
+    ) -> Reachability? {
+        side.applications[app]?.routes[pairing]?.reachability
     }
 
     /// Whether a link of this pairing is up.

@@ -3,7 +3,7 @@
 // port.
 
 import TandemBytes
-import TandemIdentity
+package import TandemIdentity
 import TandemReactor
 package import TandemSession
 package import TandemWire
@@ -45,7 +45,7 @@ package final class RelayPort: NumberedConnection {
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
     /// Whether this is the connection that takes the app's messages.
-    let receives: Bool
+    package let receives: Bool
     private let takesMessages: Bool
     private let takesData: Bool
     private(set) var isClosed = false
@@ -67,6 +67,9 @@ package final class RelayPort: NumberedConnection {
     }
 
     package var number: ConnectionNumber { endpoint.number }
+
+    /// The app whose connection this is; nil for a link.
+    package var app: ApplicationIdentifier? { application?.app }
 
     var isLink: Bool { application == nil }
 

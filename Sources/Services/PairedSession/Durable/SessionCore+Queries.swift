@@ -37,6 +37,25 @@ extension SessionCore {
         }
     }
 
+    /// The items of a kind for a pairing that have not ended; page by page, as the daemon gives them.
+    package func outstanding(
+        _ kind: Transfer.Kind, to pairing: UniqueIdentifier?, after: Int64 = 0, _ found: [OutstandingTransfer] = [],
+        then completion: @escaping (Result<[OutstandingTransfer], SessionError>) -> Void
+    ) {
+        let target = machine.situation?.pairing(pairing)?.pairing
+        let channel = Channel(rawValue: kind.rawValue)
+        ask("outstanding", pairing: target, channel: channel, ["after": .integer(after)]) { [weak self] result in
+            guard let self, let target, case .success(let answer) = result else {
+                return completion(result.map { _ in found })
+            }
+            let body = (try? answer.dictionaryBody()) ?? [:]
+            let items = (body["items"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
+            let all = found + items.compactMap { OutstandingTransfer($0, target, kind) }
+            guard let more = body["more"]?.integerValue, more > after else { return completion(.success(all)) }
+            outstanding(kind, to: target, after: more, all, then: completion)
+        }
+    }
+
     func answered(_ envelope: Envelope) {
         guard let id = envelope.id, let waiter = questions.abandoned(id) else { return }
         guard let code = envelope.code, code != 0 else { return waiter(.success(envelope)) }
@@ -117,22 +136,12 @@ extension PairedSession {
     public func outstandingTransfers(_ kind: Transfer.Kind = .userInfo) async throws(SessionError)
         -> [OutstandingTransfer]
     {
-        guard let channel = Channel(rawValue: kind.rawValue) else { return [] }
-        var found: [OutstandingTransfer] = []
-        var after: Int64 = 0
-        while true {
-            let answer = try await handle.ask(
-                "outstanding", pairing: pairing, channel: channel, ["after": .integer(after)])
-            guard let body = try? answer.dictionaryBody(), let items = body["items"]?.arrayValue else { return found }
-            for item in items {
-                guard let fields = item.dictionaryValue, let pairing = answer.pairing ?? pairedDevice?.pairing else {
-                    continue
-                }
-                if let transfer = OutstandingTransfer(fields, pairing, kind) { found.append(transfer) }
-            }
-            guard let more = body["more"]?.integerValue, more > after else { return found }
-            after = more
+        let (handle, pairing) = (handle, pairing)
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<[OutstandingTransfer], SessionError>, Never>) in
+            handle.run { core in core.outstanding(kind, to: pairing) { continuation.resume(returning: $0) } }
         }
+        return try result.get()
     }
 
     /// Takes an item back that a former process submitted; otherwise as ``Transfer/cancel()``.

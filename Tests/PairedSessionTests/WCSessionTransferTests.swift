@@ -1,0 +1,194 @@
+// What waits in queues, by Apple's names, over a scripted daemon: each transfer finishes once, with its storage on the
+// other device or with its error.
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+/// Remembers what is told of transfers.
+private final class TransferDelegate: WCSessionDelegate {
+    let calls = Mutex<[String]>([])
+
+    func add(_ call: String) { calls.withLock { $0.append(call) } }
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+    }
+
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
+        add("context \(applicationContext["n"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) {
+        add("userInfo \(userInfo["n"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?) {
+        add("finished \(userInfoTransfer.userInfo["n"] as? Int ?? -1) \((error as? WCError)?.errorCode ?? 0)")
+    }
+}
+
+struct WCSessionTransferTests {
+    private let fixture: SessionFixture
+    private let session: WCSession
+    private let delegate = TransferDelegate()
+
+    init() throws {
+        fixture = try SessionFixture()
+        session = WCSession(over: fixture.session)
+        session.delegate = delegate
+        fixture.daemon.pair(.unreachable, .noLink)
+        session.activate()
+        settle()
+    }
+
+    private func settle() {
+        for _ in 0..<3 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+    }
+
+    private var calls: [String] { delegate.calls.withLock { $0 } }
+    private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
+
+    private func say(_ kind: FrameKind, of envelope: Envelope, _ name: String? = nil, code: Int? = nil) {
+        fixture.daemon.send(
+            Envelope(
+                kind, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: envelope.channel,
+                code: code, name: name))
+        settle()
+    }
+
+    @Test("transferUserInfo is outstanding until it is stored, and finishes once")
+    func userInfo() throws {
+        let transfer = session.transferUserInfo(["n": 3])
+        settle()
+        #expect(transfer.isTransferring && session.outstandingUserInfoTransfers == [transfer])
+        let envelope = try #require(submitted.last)
+        #expect(try envelope.dictionaryBody() == ["n": 3])
+        say(.accepted, of: envelope)
+        #expect(calls.isEmpty)
+        say(.progress, of: envelope, "stored")
+        #expect(calls == ["finished 3 0"])
+        #expect(!transfer.isTransferring && session.outstandingUserInfoTransfers.isEmpty)
+        say(.finished, of: envelope, "handled")
+        #expect(calls == ["finished 3 0"])
+    }
+
+    @Test("a transfer that ends before it is stored finishes with its error")
+    func failed() throws {
+        session.transferUserInfo(["n": 3])
+        settle()
+        let envelope = try #require(submitted.last)
+        say(.accepted, of: envelope)
+        say(.finished, of: envelope, "expired")
+        #expect(calls == ["finished 3 7017"])
+    }
+
+    @Test("before activation a transfer finishes with 7004, and what no property list can hold with 7010")
+    func notReady() throws {
+        let unready = WCSession(over: try SessionFixture().session)
+        unready.delegate = delegate
+        unready.transferUserInfo(["n": 1])
+        unready.callbacks.sync {}
+        session.transferUserInfo(["n": 2, "bad": URL(fileURLWithPath: "/")])
+        settle()
+        #expect(calls == ["finished 1 7004", "finished 2 7010"])
+        #expect(session.outstandingUserInfoTransfers.isEmpty)
+    }
+
+    @Test("of the complication's transfers the newest is the current one, and the older one still goes")
+    func complication() throws {
+        let first = session.transferCurrentComplicationUserInfo(["n": 1])
+        let second = session.transferCurrentComplicationUserInfo(["n": 2])
+        settle()
+        #expect(!first.isCurrentComplicationInfo && second.isCurrentComplicationInfo)
+        #expect(session.outstandingUserInfoTransfers == [first, second])
+        #expect(submitted.map(\.channel) == [.urgent, .urgent])
+    }
+
+    @Test("updateApplicationContext throws at once what can be seen at once, and else sends")
+    func context() throws {
+        try session.updateApplicationContext(["n": 1])
+        settle()
+        #expect(submitted.last?.channel == .context)
+        let error = #expect(throws: WCError.self) {
+            try session.updateApplicationContext([
+                "a": ["b": [1, 2, URL(fileURLWithPath: "/")] as [Any]] as [String: Any]
+            ])
+        }
+        #expect(error?.errorCode == 7010 && error?.underlyingError.keyPath == "a.b[2]")
+        let large = #expect(throws: WCError.self) {
+            try session.updateApplicationContext(["d": Data(count: 262_144)])
+        }
+        #expect(large?.errorCode == 7009 && large?.underlyingError.limit == 262_144)
+    }
+
+    @Test("contexts and user infos arrive at their own callbacks, and returning is handling them")
+    func receives() throws {
+        for (channel, number) in [(Channel.context, Int64(1)), (.userInfo, 2), (.urgent, 3)] {
+            let envelope = Envelope(
+                .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+                channel: channel, attempt: 1)
+            fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
+            settle()
+            #expect(fixture.daemon.received.last?.kind == .verdict)
+            #expect(fixture.daemon.received.last?.name == "handled")
+        }
+        #expect(calls == ["context 1", "userInfo 2", "userInfo 3"])
+    }
+
+    @Test("SES-12: a delegate without the method refuses the item for good")
+    func lacking() throws {
+        let fixture = try SessionFixture()
+        let session = WCSession(over: fixture.session)
+        let plain = RecordingDelegate()
+        session.delegate = plain
+        fixture.daemon.pair()
+        session.activate()
+        for _ in 0..<3 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+        let envelope = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+            channel: .userInfo, attempt: 1)
+        fixture.daemon.send(try envelope.with(body: ["n": 1]))
+        for _ in 0..<3 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+        let verdict = try #require(fixture.daemon.received.last)
+        #expect(verdict.kind == .verdict && verdict.name == "rejected" && verdict.code == 7014)
+    }
+
+    @Test("what a former process queued is outstanding again, and finishes here")
+    func formerProcess() throws {
+        let question = try #require(
+            fixture.daemon.received.last { $0.command == "outstanding" && $0.channel == .userInfo })
+        let id = UniqueIdentifier.random()
+        let item: PropertyListDictionary = [
+            "id": .data(id.bytes), "state": "accepted", "size": 10,
+            "body": .data(try PropertyListWriter.write(["n": 9] as PropertyListDictionary)),
+        ]
+        fixture.daemon.send(
+            try Envelope(.answer, app: question.app, id: question.id, code: 0, command: "outstanding")
+                .with(body: ["items": .array([.dictionary(item)])]))
+        settle()
+        let transfer = try #require(session.outstandingUserInfoTransfers.first)
+        #expect(transfer.userInfo["n"] as? Int == 9)
+        fixture.daemon.send(
+            Envelope(
+                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id,
+                channel: .userInfo, name: "handled"))
+        settle()
+        #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
+    }
+}
