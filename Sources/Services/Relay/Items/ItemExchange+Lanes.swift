@@ -70,7 +70,7 @@ extension ItemExchange {
     /// The ledger of this key, made at its first use; nil if there are too many, or the pairing is gone.
     func inboundLane(_ key: QueueKey) -> InboundLane? {
         if let lane = inbound[key] { return lane }
-        guard let epoch = epoch(of: key.pairing), hasRoom(for: key.pairing) else { return nil }
+        guard let epoch = epoch(of: key.pairing), hasRoom(for: key) else { return nil }
         let reading = reading
         let header = InboundHeader(epoch: epoch, at: reading)
         let lane = addLane(InboundLedger(key, header: header, at: reading, limits: limits(key.channel)))
@@ -78,9 +78,10 @@ extension ItemExchange {
         return lane
     }
 
-    /// A peer may name any application: it gets as many queues as a device has apps (LIM-11), and no more.
-    private func hasRoom(for pairing: UniqueIdentifier) -> Bool {
-        inbound.keys.count { $0.pairing == pairing } < Limits.applications * channels.count
+    /// A peer may name any application: on each channel it gets as many queues as a device has apps (LIM-11), and no
+    /// more.
+    private func hasRoom(for key: QueueKey) -> Bool {
+        inbound.keys.count { $0.pairing == key.pairing && $0.channel == key.channel } < Limits.applications
     }
 
     @discardableResult
