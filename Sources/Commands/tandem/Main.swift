@@ -46,7 +46,11 @@ import Glibc
     private static func hasCommand(_ arguments: [String]) -> Bool { (try? Subcommand.find(arguments)) != nil }
 
     private static func report(_ failure: CommandFailure, _ arguments: [String], _ console: Console) -> Int32 {
-        console.warn("tandem: \(failure.text)")
+        if case .no(let reasons) = failure {
+            for reason in reasons { console.warn(reason) }
+        } else {
+            console.warn("tandem: \(failure.text)")
+        }
         if case .usage = failure {
             let name = (try? Subcommand.find(arguments))?.0.name
             console.warn("Try: tandem \(name.map { $0 + " " } ?? "")--help")

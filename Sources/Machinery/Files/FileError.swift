@@ -11,7 +11,7 @@ package enum FileError: Error, Sendable, Equatable {
     case notARegularFile(path: String)
     /// It belongs to another user than the one that must own it.
     case otherOwner(path: String, owner: UInt32, expected: UInt32)
-    /// A directory that others than its owner may write to.
+    /// A directory, or a file with commands in it, that others than its owner may write to.
     case writableByOthers(path: String, mode: UInt32)
     /// A private file that others than its owner may read or write.
     case loosePermissions(path: String, mode: UInt32)

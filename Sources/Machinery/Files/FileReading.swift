@@ -10,6 +10,8 @@ package enum FileTrust: Sendable {
     case any
     /// The caller's own file that nobody else may read or write: a key or a secret.
     case ownAndPrivate
+    /// The caller's own file or root's that nobody else may write: what it says is done in somebody's name.
+    case ownOrRootsAndUnwritable
 }
 
 /// Reads small files whole.
@@ -24,7 +26,11 @@ package enum FileReading {
         let file = try place.openFile()
         let status = try place.status(of: file)
         guard status.is_regular != 0 else { throw .notARegularFile(path: place.path) }
-        if trust == .ownAndPrivate { try checkPrivate(status, place) }
+        switch trust {
+        case .any: break
+        case .ownAndPrivate: try checkPrivate(status, place)
+        case .ownOrRootsAndUnwritable: try checkUnwritable(status, place)
+        }
         guard status.size <= UInt64(limit) else { throw .tooLarge(path: place.path, limit: limit) }
         return try bytes(of: file, place, expected: Int(status.size), limit: limit)
     }
@@ -33,6 +39,14 @@ package enum FileReading {
         let user = tandem_user_current()
         guard status.owner == user else { throw .otherOwner(path: place.path, owner: status.owner, expected: user) }
         guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: place.path, mode: status.mode) }
+    }
+
+    private static func checkUnwritable(_ status: tandem_status, _ place: FilePlace) throws(FileError) {
+        let user = tandem_user_current()
+        guard status.owner == user || status.owner == 0 else {
+            throw .otherOwner(path: place.path, owner: status.owner, expected: user)
+        }
+        guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: place.path, mode: status.mode) }
     }
 
     private static func bytes(

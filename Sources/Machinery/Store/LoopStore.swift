@@ -11,6 +11,8 @@ package final class LoopStore {
     private let scheduler: any Scheduler
     /// Told when a commit has failed for good: the store can promise nothing any more. On the scheduler's thread.
     package var whenPoisoned: ((StoreError) -> Void)?
+    /// Whether the last commit that has ended failed.
+    package private(set) var isFailing = false
 
     package init(_ store: any RowBackend, on scheduler: any Scheduler) {
         self.store = store
@@ -25,6 +27,7 @@ package final class LoopStore {
         store.commit(changes) { result in
             scheduler.submit {
                 if case .failure(let error) = result, case .poisoned = error { own.value.whenPoisoned?(error) }
+                if case .success = result { own.value.isFailing = false } else { own.value.isFailing = true }
                 bound.value(result)
             }
         }

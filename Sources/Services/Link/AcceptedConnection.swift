@@ -68,7 +68,7 @@ package final class AcceptedConnection {
 extension AcceptedConnection {
     private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
         guard let pairing = envelope.pairing else { throw .missingKey(.pairing, .hello) }
-        let hello = try PeerGreeting(Hello(body: envelope.dictionaryBody()))
+        let hello = try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow)
         judge(hello, pairing: pairing, pin: pin)
     }
 
@@ -96,7 +96,8 @@ extension AcceptedConnection {
         case .accepted(let record, let situation):
             phase = .over
             let own = context.device.hello(
-                .chosen(agreement.version), role: record.role, situation, capabilities: agreement.capabilities)
+                .chosen(agreement.version), role: record.role, situation, capabilities: agreement.capabilities,
+                clock: context.wallNow)
             guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: own.body) else {
                 return refuse(.unexpected, "this device's hello cannot be written")
             }

@@ -50,7 +50,7 @@ package final class DialledConnection {
     }
 
     private func answered(_ envelope: Envelope) throws(WireError) {
-        judge(try PeerGreeting(Hello(body: envelope.dictionaryBody())))
+        judge(try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow))
     }
 
     private func judge(_ hello: PeerGreeting) {
@@ -95,7 +95,8 @@ extension DialledConnection: FrameChannelDelegate {
         channel.allowLargeFrames()
         let offer = context.device.offer
         let hello = context.device.hello(
-            .offered(offer.versions), role: record.role, situation, capabilities: offer.capabilities)
+            .offered(offer.versions), role: record.role, situation, capabilities: offer.capabilities,
+            clock: context.wallNow)
         guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: hello.body) else {
             return channel.cut(.ended(.stopping))
         }

@@ -34,10 +34,12 @@ package struct LinkDevice: Sendable {
 extension LinkDevice {
     /// This device's hello for a pairing in which it has the role.
     func hello(
-        _ versions: Hello.Versions, role: DeviceRole, _ situation: LinkSituation, capabilities: Set<Capability>
+        _ versions: Hello.Versions, role: DeviceRole, _ situation: LinkSituation, capabilities: Set<Capability>,
+        clock: WallTime
     ) -> Hello {
         let link = LinkHello(
-            name: name, epoch: situation.epoch, instance: instance, received: situation.received, sent: situation.sent)
+            name: name, epoch: situation.epoch, instance: instance, received: situation.received, sent: situation.sent,
+            clock: clock)
         return Hello(
             versions, capabilities: Capability.allCases.filter(capabilities.contains), software: software,
             role: role, device: vendorIdentifier, link: link)
@@ -73,6 +75,8 @@ package final class LinkContext {
         self.delegate = delegate
         self.log = log
     }
+
+    var wallNow: WallTime { scheduler.wallNow }
 
     /// What this device brings to TLS. Made for the first connection: a daemon that starts serves its host apps first.
     /// - Throws: if OpenSSL refuses the settings, at each connection.

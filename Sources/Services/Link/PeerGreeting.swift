@@ -20,9 +20,12 @@ package struct PeerGreeting: Sendable, Equatable {
     /// New at each start of the peer's daemon.
     package let instance: UniqueIdentifier
     package private(set) var situation: LinkSituation
+    /// How far the peer's wall clock is ahead of ours, as near as one way of a hello tells; nil if it did not say.
+    package let clockSkew: Duration?
 
+    /// - Parameter now: when the hello came.
     /// - Throws: the key that is missing.
-    init(_ hello: Hello) throws(WireError) {
+    init(_ hello: Hello, at now: WallTime) throws(WireError) {
         guard let role = hello.role else { throw .invalidValue(key: "role", expected: "the sender's part") }
         guard let device = hello.device else { throw .invalidValue(key: "device", expected: "a vendor identifier") }
         guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
@@ -35,6 +38,7 @@ package struct PeerGreeting: Sendable, Equatable {
         name = link.name
         instance = link.instance
         situation = LinkSituation(epoch: link.epoch, received: link.received, sent: link.sent)
+        clockSkew = link.clock.map { $0.since(now) }
     }
 
     /// The greeting as it counts in an epoch: what the peer said of another one is over.

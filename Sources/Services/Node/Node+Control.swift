@@ -23,6 +23,9 @@ extension Node: ControlResponder {
         _ command: String, _ body: BodyFields, _ request: ControlRequest, _ completion: @escaping Answering
     ) throws(WireError) {
         switch command {
+        case "health": completion(.done(healthReport))
+        case "drain": try drain(body, completion)
+        case "trace": try trace(body, completion)
         case "status": completion(.done(status(for: request)))
         case "pair": try pair(body, completion)
         case "join": try join(body, completion)

@@ -15,7 +15,9 @@ package import TandemWire
 
 extension Node: ItemExchangeDelegate {
     package func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
-        context.links[pairing]?.send(envelope)
+        guard let link = context.links[pairing] else { return }
+        note(envelope, isSent: true)
+        link.send(envelope)
     }
 
     package func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
@@ -151,6 +153,7 @@ extension Node: LocalEndpointDelegate {
 
     package func localEndpoint(_ endpoint: LocalEndpoint, connected application: ConnectedApplication) {
         let app = application.app
+        starter?.connected(app)
         installed.perform(
             { [self] next in
                 let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
@@ -171,6 +174,8 @@ extension Node: LocalEndpointDelegate {
     }
 
     package func localEndpoint(_ endpoint: LocalEndpoint, disconnected application: ConnectedApplication) {
+        starter?.disconnected(application.app)
+        itemsMayWait()
         carrier.disconnected(application.app, as: application.role)
     }
 }

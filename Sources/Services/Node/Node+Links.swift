@@ -104,6 +104,8 @@ extension Node: LinkAuthority {
 
 extension Node: LinkDelegate {
     package func linkDidBecomeReady(_ link: Link) {
+        hasBeenLinked = true
+        observeHealth()
         let endpoint = LinkEndpoint(link, number: relay.nextNumber())
         let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
@@ -117,7 +119,9 @@ extension Node: LinkDelegate {
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .settled:
+            note(envelope, isSent: false)
             if !exchange.receive(envelope) { link.refuse(.envelope, "\(envelope.kind.rawValue) does not read") }
+            if envelope.kind == .item { itemsMayWait() }
         default:
             guard let refusal = ports[link.pairing]?.receive(frame, envelope) else { return }
             link.refuse(refusal, "in \(envelope.kind.rawValue)")
@@ -128,6 +132,8 @@ extension Node: LinkDelegate {
 
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
         linkDownSince[link.pairing] = loop.now
+        linkErrors[link.pairing] = LogTextCut.cut("\(reason)")
+        observeHealth()
         exchange.linkClosed(link.pairing)
         ports.removeValue(forKey: link.pairing)?.closed(reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
@@ -141,6 +147,7 @@ extension Node: LinkDelegate {
                 .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
                 .outside("reason", "\(failure.reason)")))
         guard let pairing = failure.pairing, let record = registry.state[pairing] else { return }
+        linkErrors[pairing] = LogTextCut.cut("\(failure.reason)")
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
     }
 }

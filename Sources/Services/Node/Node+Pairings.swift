@@ -53,6 +53,7 @@ extension Node {
     /// A pairing has been removed from the registry: its link, queues and configuration go too.
     func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
         dialers.removeValue(forKey: record.pairing)?.stop()
+        linkErrors[record.pairing] = nil
         context.links.end(record.pairing, .unpaired)
         relay.removePairing(record.pairing, role: record.role)
         exchange.removePairing(record.pairing)

@@ -7,6 +7,7 @@ import TandemDelivery
 import TandemHostApps
 import TandemIdentity
 import TandemLink
+import TandemLog
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
@@ -30,8 +31,17 @@ extension Node {
         status["configurations"] = .array(carrier.describe(nil).map { .dictionary($0) })
         for (key, value) in deviceStatus { status[key] = value }
         status["pairings"] = .array(registry.state.pairings.map { .dictionary(describe($0)) })
-        status["queues"] = .array(exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) })
+        status["queues"] = .array(waitingQueues)
+        status["health"] = .dictionary(healthReport)
+        status["counters"] = .dictionary(
+            PropertyListDictionary(
+                uniqueKeysWithValues: counters.snapshot.map { ($0.name, PropertyListValue($0.value)) }))
         return status
+    }
+
+    /// The outbound queues in which something waits.
+    var waitingQueues: [PropertyListValue] {
+        exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
     }
 
     private var deviceStatus: PropertyListDictionary {
@@ -58,11 +68,16 @@ extension Node {
         ]
         body["peer"] = record.peerVendorIdentifier.map { .data($0.bytes) }
         body["version"] = record.highestVersion.map { .integer(Int64($0.number)) }
+        let queues = exchange.queues.filter { $0.key.pairing == record.pairing }
+        body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
+        body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
+        body["error"] = linkErrors[record.pairing].map { .string($0) }
+        body["skew"] = link?.peer.clockSkew.map { .integer($0.saturatingMilliseconds) }
         body["address"] = (link?.peerAddress.description ?? record.address).map { .string($0) }
         return body
     }
 
-    private func unreachableReason(_ record: PairingRecord) -> String {
+    func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
         return dialers[record.pairing]?.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }

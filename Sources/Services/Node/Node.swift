@@ -45,6 +45,18 @@ package final class Node {
     var linkDownSince: [UniqueIdentifier: MonotonicTime] = [:]
     /// Joins by trust that are tried again until both sides have trusted each other.
     var trustRetries: [KeyIdentifier: Backoff] = [:]
+    /// Why each pairing's last link or attempt ended.
+    var linkErrors: [UniqueIdentifier: String] = [:]
+    let tracing: Tracing
+    let counters = Counters()
+    var health = HealthLedger()
+    /// Since the start.
+    var hasBeenLinked = false
+    /// An operator lets the queues run empty: new items are refused (CTL-14).
+    var isDraining = false
+    /// Starts absent apps for which items wait, if an operator says how.
+    private(set) var starter: AppStarter?
+    var isLookingForItems = false
     private(set) var isStopping = false
     /// Told once the store can promise nothing any more: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
@@ -56,6 +68,7 @@ package final class Node {
         self.loop = loop
         self.log = log
         started = loop.now
+        tracing = Tracing(loop)
         let device = try DeviceState.open(path: options.state, isShared: options.localGroup != nil)
         let vendor = device.keys.vendorIdentifier
         self.device = device
@@ -63,13 +76,19 @@ package final class Node {
         registry = CommittedState(try device.registry(), in: store)
         let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
         installed = CommittedState(applications, in: store)
-        relay = Relay(scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), log: log)
+        relay = Relay(
+            scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
         exchange = ItemExchange(store: store, scheduler: loop, channels: Set(Channel.allCases), log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
+        starter = options.wake.map { commands in
+            AppStarter(commands, socket: options.local, loop: loop, log: log) { [weak self] app in
+                self?.installed.state[app]?.user
+            }
+        }
         try prepare(software)
     }
 
@@ -155,6 +174,7 @@ package final class Node {
         }
         carrier.start()
         exchange.resume()
+        itemsMayWait()
         try listen()
         for record in registry.state.pairings { dial(record) }
         joinTrusted()
@@ -182,6 +202,7 @@ package final class Node {
         isStopping = true
         log(LogEvent(.info, "stopping"))
         acceptor.close()
+        starter?.stop()
         for dialer in dialers.values { dialer.stop() }
         for join in joins.values { join.cancel() }
         local.stop()

@@ -18,6 +18,8 @@ package enum NodeError: Error {
     case system(SystemError)
     /// Listening on every address says nothing about which one a peer should dial.
     case needsAdvertise(SocketAddress)
+    /// A line of the file with wake-up commands.
+    case wake(path: String, line: Int, reason: String)
 }
 
 extension NodeError: CustomStringConvertible {
@@ -33,6 +35,8 @@ extension NodeError: CustomStringConvertible {
             "store \(path) holds a row that this version cannot read (\(reason)); restore it from a backup"
         case .listen(let error): error.description
         case .system(let error): error.description
+        case .wake(let path, let line, let reason):
+            "\(path), line \(line): \(reason); each line is an application identifier and a command with its arguments"
         case .needsAdvertise(let address):
             "listening on \(address) needs --advertise HOST:PORT, the address that other devices dial"
         }

@@ -19,6 +19,7 @@ extension Relay {
         } else if let caller = self.port(request.origin) {
             deliver(frame, to: caller)
             counts.answered.add()
+            if trace != nil { traced(passage, request, to: caller) }
         }
         checkIdle()
     }
@@ -53,6 +54,7 @@ extension Relay {
 
     private func fail(_ request: OpenRequest, _ failure: RelayFailure) {
         guard let caller = port(request.origin) else { return }
+        if trace != nil { traced(request, failure) }
         fail(Message(app: app(request.app), pairing: request.pairing, id: request.id), failure, to: caller)
     }
 

@@ -68,6 +68,7 @@ extension Relay {
         if !isSweepScheduled { scheduleSweep() }
         endpoint.send(frame)
         counts.forwarded.add()
+        if trace != nil { traced(passage, application, to: destination) }
         if endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
     }
 
@@ -105,6 +106,7 @@ extension Relay {
         to origin: RelayPort
     ) {
         guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
+        if trace != nil { traced(passage, failure, app, to: origin) }
         fail(Message(app: app, pairing: passage.pairing, id: passage.id), failure, to: origin)
     }
 }

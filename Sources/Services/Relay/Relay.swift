@@ -33,6 +33,9 @@ package final class Relay {
     var isSweepScheduled = false
     /// Stopping: nothing new is passed on, what is open may be answered (SES-18). Unchecked, because it is one byte.
     @exclusivity(unchecked) package private(set) var isStopping = false
+    /// Set only while somebody traces messages: otherwise a frame costs one look at this. Unchecked, because it is one
+    /// word.
+    @exclusivity(unchecked) package var trace: TraceLog?
     private var whenIdle: (() -> Void)?
     private var stopTimer: TimerToken?
     private var lastNumber: UInt64 = 0

@@ -52,6 +52,12 @@ public struct WallTime: Sendable, Hashable, Comparable {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.saturatingNanoseconds / 1_000_000)
         return Self(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
+
+    /// The time from `earlier` to this point, negative if `earlier` is later; held to the range of Int64.
+    package func since(_ earlier: Self) -> Duration {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+        return .milliseconds(overflow ? (self < earlier ? .min : .max) : difference)
+    }
 }
 
 extension Duration {

@@ -66,6 +66,7 @@ extension LinkHello {
         epoch = try fields.unsigned("epoch")
         received = try Self.marks(fields, "received")
         sent = try Self.marks(fields, "sent")
+        clock = try fields.optionalInteger("clock").map { WallTime(milliseconds: $0) }
     }
 
     fileprivate func add(to body: inout PropertyListDictionary) {
@@ -74,6 +75,7 @@ extension LinkHello {
         body["instance"] = .data(instance.bytes)
         body["received"] = .array(received.map(\.value))
         body["sent"] = .array(sent.map(\.value))
+        body["clock"] = clock.map { .integer($0.milliseconds) }
     }
 
     private static func marks(_ fields: BodyFields, _ key: String) throws(WireError) -> [SequenceMark] {

@@ -62,15 +62,19 @@ package struct LinkHello: Sendable, Equatable {
     package var received: [SequenceMark]
     /// Highest sequence given to the peer, for each channel.
     package var sent: [SequenceMark]
+    /// The sender's wall clock, for people; decides nothing.
+    package var clock: WallTime?
 
     package init(
-        name: String, epoch: UInt64, instance: UniqueIdentifier, received: [SequenceMark], sent: [SequenceMark]
+        name: String, epoch: UInt64, instance: UniqueIdentifier, received: [SequenceMark], sent: [SequenceMark],
+        clock: WallTime? = nil
     ) {
         self.name = name
         self.epoch = epoch
         self.instance = instance
         self.received = received
         self.sent = sent
+        self.clock = clock
     }
 }
 

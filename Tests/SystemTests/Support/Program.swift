@@ -84,6 +84,14 @@ func holds(within limit: Duration, _ condition: () throws -> Bool) async throws 
 func tandem(
     _ arguments: String..., in workspace: Workspace, input: String = "", environment: [String: String] = [:]
 ) async throws -> Program.Ending {
+    try await tandem(arguments, in: workspace, input: input, environment: environment)
+}
+
+/// Runs `tandem` to its end.
+@discardableResult
+func tandem(
+    _ arguments: [String], in workspace: Workspace, input: String = "", environment: [String: String] = [:]
+) async throws -> Program.Ending {
     let name = "run-\(UInt32.random(in: 0 ... .max))"
     let program = try Program(
         "tandem", arguments, named: name, in: workspace, input: input, environment: environment)

@@ -33,11 +33,11 @@ final class ControlClient {
         request = try Envelope(.control, id: .random(), command: command).with(body: body)
         connect(to: try SocketAddress.unix(checking: path))
         _ = loop.schedule(after: Self.patience + time) { [self] in
-            finish(.refused("\(path): the daemon does not answer"))
+            finish(.unanswered("\(path): the daemon does not answer"))
         }
         loop.run { answer != nil }
         channel?.close()
-        guard let answer else { throw CommandFailure.refused("\(path): no answer") }
+        guard let answer else { throw CommandFailure.unanswered("\(path): no answer") }
         return try answer.get()
     }
 
@@ -45,7 +45,7 @@ final class ControlClient {
         StreamConnector(to: address, loop: loop) { [self] outcome in
             switch outcome {
             case .success(let stream): begin(FrameChannel(stream: stream))
-            case .failure(let error): finish(.refused("no daemon answers: \(error)"))
+            case .failure(let error): finish(.unanswered("no daemon answers: \(error)"))
             }
         }
     }

@@ -18,7 +18,7 @@ struct DaemonChoice {
         guard let named = DeviceRole(rawValue: device) else {
             throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
         }
-        guard let path = running(named).first else { throw .refused(nothing(of: [named])) }
+        guard let path = running(named).first else { throw .unanswered(nothing(of: [named])) }
         return path
     }
 
@@ -26,7 +26,7 @@ struct DaemonChoice {
         if let path = environment.value("TANDEM_SOCKET") { return path }
         let roles = role.map { [$0] } ?? DeviceRole.allCases
         let found = roles.compactMap { role in running(role).first.map { (role: role, path: $0) } }
-        guard let first = found.first else { throw .refused(nothing(of: roles)) }
+        guard let first = found.first else { throw .unanswered(nothing(of: roles)) }
         guard found.count == 1 else {
             let list = found.map { "\($0.role.rawValue) (\($0.path))" }.joined(separator: " and ")
             throw .usage("two daemons are running: \(list); name one with --device primary|secondary|PATH")

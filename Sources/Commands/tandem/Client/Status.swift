@@ -6,12 +6,18 @@ import TandemPropertyList
 extension Subcommand {
     static let status = Subcommand(
         path: ["status"], summary: "show a running daemon's device, pairings, queues and configurations",
-        options: [.device, .json],
+        options: [
+            .device, .json, .flag("prometheus", "print counters and gauges in Prometheus's text format"),
+        ],
         notes: "Times under 'since' say how long the state has lasted. Only the daemon's user and root see everything.",
-        examples: ["status", "status --device secondary --json"]
+        examples: ["status", "status --device secondary --json", "status --prometheus"]
     ) { arguments, console in
         let answer = try arguments.ask("status")
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
+        if arguments.has("prometheus") {
+            for line in Metrics(Fact(answer)).lines { console.print(line) }
+            return
+        }
         let report = StatusReport(Fact(answer))
         for line in report.lines { console.print(line) }
     }
@@ -43,11 +49,13 @@ private struct StatusReport {
 
     private var pairings: Table {
         var table = Table(
-            "pairings", ["name", "is our", "state", "reachable", "reason", "since", "active", "address", "pairing"])
+            "pairings",
+            ["name", "is our", "state", "reachable", "reason", "since", "waiting", "active", "address", "pairing"])
         for pairing in facts.list("pairings") {
             table.add(
                 pairing.text("name"), Self.counterpart(pairing.text("role")), pairing.text("state"),
-                pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("active"),
+                pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
+                pairing.text("active"),
                 pairing.text("address"), pairing.text("pairing"))
         }
         return table

@@ -22,6 +22,7 @@ struct DaemonOptions {
         Option.valued("listen", "ADDRESS", "accept device links: HOST:PORT, HOST or unix:PATH").repeated,
         .valued("advertise", "ADDRESS", "what join links name, when listening on a wildcard"),
         .valued("name", "NAME", "the device's name for people (default: the host's name)"),
+        .valued("wake", "FILE", "how to start host apps for which items wait (see below)"),
         .flag("allow-invalid-signatures", "the daemon's half of accepting invalidly signed configuration"),
         LogOption.option,
     ]
@@ -31,6 +32,7 @@ struct DaemonOptions {
         options.localGroup = arguments.value("local-group")
         options.advertise = try arguments.value("advertise").map(Self.address)
         options.listen = try listen(advertises: options.advertise != nil)
+        options.wake = try arguments.value("wake").map { try WakeCommands(path: $0) }
         options.allowsInvalidSignatures = arguments.has("allow-invalid-signatures")
         return options
     }

@@ -12,6 +12,7 @@ extension Subcommand {
         notes: """
             Without --listen it accepts device links on 127.0.0.1:4747, and on every address when --advertise is given.
             Ctrl-C or SIGTERM lets it finish what it has accepted; a second one ends it at once.
+            \(wake)
             """,
         examples: [
             "primary --advertise hub.example", "primary --state hub --local ./hub.sock --listen 127.0.0.1:4747",
@@ -22,8 +23,16 @@ extension Subcommand {
         notes: """
             It keeps working without its primary and connects again by itself. Ctrl-C or SIGTERM lets it finish what it
             has accepted; a second one ends it at once.
+            \(wake)
             """,
         examples: ["secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk"])
+
+    private static let wake = """
+        The file of --wake has a line for each app: its identifier, then a program by its absolute path and its
+        arguments, split at blanks; there is no shell. It must belong to root or to the daemon's user, and nobody else
+        may write it. The app's user runs the program, with TANDEM_SOCKET and TANDEM_APPLICATION, once when durable items
+        wait and the app is not connected; one that crashes is started ever more rarely.
+        """
 
     private static func daemon(
         _ role: DeviceRole, summary: String, notes: String, examples: [String]

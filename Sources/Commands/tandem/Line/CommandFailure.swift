@@ -1,5 +1,5 @@
-// How a command can end other than done. The two kinds decide the exit code, so that scripts can tell "you called me
-// wrongly" from "the answer is no".
+// How a command can end other than done. The kind decides the exit code, so that scripts can tell "you called me
+// wrongly", "the answer is no" and "nobody is there to ask" apart.
 
 /// A failed command: what to print on standard error, and the exit code.
 enum CommandFailure: Error, Equatable {
@@ -7,17 +7,23 @@ enum CommandFailure: Error, Equatable {
     case usage(String)
     /// Refused or failed: exit code 1.
     case refused(String)
+    /// The answer is no, with a line for each reason: exit code 1.
+    case no([String])
+    /// No daemon answers: exit code 3.
+    case unanswered(String)
 
     var exitCode: Int32 {
         switch self {
         case .usage: 2
-        case .refused: 1
+        case .refused, .no: 1
+        case .unanswered: 3
         }
     }
 
     var text: String {
         switch self {
-        case .usage(let text), .refused(let text): text
+        case .usage(let text), .refused(let text), .unanswered(let text): text
+        case .no(let reasons): reasons.joined(separator: "\n")
         }
     }
 }

@@ -15,7 +15,7 @@ enum Help {
             \(list.joined(separator: "\n"))
 
             tandem COMMAND --help explains a command; tandem --version shows the version.
-            Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call.
+            Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call, 3 no daemon answers.
             Environment: TANDEM_SOCKET (daemon of client commands), NO_COLOR (no colours).
 
             """

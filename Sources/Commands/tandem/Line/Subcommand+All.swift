@@ -3,7 +3,7 @@
 extension Subcommand {
     static var all: [Subcommand] {
         [
-            primary, secondary, simulate, status,
+            primary, secondary, simulate, status, health, ready, drain, trace, dump,
             send, receive,
             pair, join, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,

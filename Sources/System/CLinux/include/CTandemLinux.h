@@ -46,6 +46,24 @@ int tandem_descriptor_limit_set(uint64_t soft);
 int tandem_process_close_to_others(void);
 int tandem_group_identifier(const char *name, uint32_t *identifier);
 
+// ---- other programs (children.c)
+
+struct tandem_program {
+    // Each ends with NULL; the first argument is the program's absolute path.
+    char *const *arguments;
+    char *const *environment;
+    uint32_t user, group;
+    // Without it the program runs as this process does.
+    int changes_user;
+};
+
+// Starts a program in a session of its own, without any descriptor but /dev/null thrice. The result is a descriptor that
+// becomes readable when it ends.
+int tandem_program_start(const struct tandem_program *program, int *process);
+// 1 with the exit code, or 128 and the signal; 0 while it runs.
+int tandem_program_reap(int descriptor, int *status);
+int tandem_user_home(uint32_t user, char *home, size_t capacity, uint32_t *group);
+
 // ---- memory (memory.c)
 
 void tandem_memory_give_back(void);

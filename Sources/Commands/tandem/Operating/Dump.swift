@@ -1,0 +1,117 @@
+// `dump`: a captured stream of frames as lines, one for each envelope. What a body holds is never shown, only its size
+// and the beginning of its digest, by which two captures can be compared.
+
+import Glibc
+import TandemBytes
+import TandemCrypto
+import TandemIdentity
+import TandemWire
+
+extension Subcommand {
+    static let dump = Subcommand(
+        path: ["dump"], summary: "show the frames of a captured stream, one line each, without what they carry",
+        operands: [.optional("FILE|-")],
+        options: [],
+        notes: """
+            The stream is one direction of a connection, as a capture of a socket gives it; device links are enciphered,
+            so this is for local sockets. Of a body only its size and the first 8 digits of its SHA-256 are shown. The
+            first frame that breaks the protocol ends the dump with exit code 1, its place and its name.
+            """,
+        examples: ["dump capture.bin", "socat -u OPEN:capture.bin - | tandem dump"]
+    ) { arguments, console in
+        let input = try DumpInput(arguments.operands.first ?? "-")
+        var dump = FrameDump()
+        while let bytes = try input.next() {
+            for line in try dump.add(bytes) { console.print(line) }
+        }
+        try dump.end()
+    }
+}
+
+/// Turns bytes of a stream into lines.
+struct FrameDump {
+    private var decoder = FrameDecoder(limit: Limits.frame)
+    /// Where the next frame begins.
+    private var offset = 0
+    private var number = 0
+
+    /// The lines of the frames that the bytes complete.
+    /// - Throws: the first fault, with its place and its name.
+    mutating func add(_ bytes: [UInt8]) throws(CommandFailure) -> [String] {
+        decoder.append(bytes)
+        var lines: [String] = []
+        while let frame = try next() {
+            number += 1
+            let envelope: Envelope
+            do throws(WireError) { envelope = try Envelope(reading: frame) } catch { throw fault(error) }
+            lines.append("\(offset) \(Self.line(envelope, bytes: frame.count))")
+            offset += frame.count
+        }
+        return lines
+    }
+
+    /// The stream is over.
+    func end() throws(CommandFailure) {
+        guard decoder.bufferedCount > 0 else { return }
+        throw .refused("byte \(offset): the stream ends within a frame; \(decoder.bufferedCount) bytes of it are here")
+    }
+
+    private mutating func next() throws(CommandFailure) -> Frame? {
+        do throws(WireError) { return try decoder.next() } catch { throw fault(error) }
+    }
+
+    private func fault(_ error: WireError) -> CommandFailure {
+        .refused("byte \(offset), frame \(number): \(error.refusalName.rawValue): \(Printable.text("\(error)"))")
+    }
+
+    private static func line(_ envelope: Envelope, bytes: Int) -> String {
+        var words = [envelope.kind.rawValue, "bytes=\(bytes)"]
+        let add = { (name: String, value: Any?) in
+            if let value { words.append("\(name)=\(Printable.text("\(value)", limit: 128))") }
+        }
+        add("app", envelope.app)
+        add("pairing", envelope.pairing)
+        add("id", envelope.id)
+        add("channel", envelope.channel?.rawValue)
+        add("sequence", envelope.sequence)
+        add("reply", envelope.wantsReply ? "yes" : nil)
+        add("deadline", envelope.deadline.map { "\($0.saturatingMilliseconds)ms" })
+        add("age", envelope.age.map { "\($0.saturatingMilliseconds)ms" })
+        add("remaining", envelope.remaining.map { "\($0.saturatingMilliseconds)ms" })
+        add("attempt", envelope.attempt)
+        add("code", envelope.code)
+        add("name", envelope.name)
+        add("command", envelope.command)
+        add("body", envelope.body.map { redacted(Array($0)) })
+        return words.joined(separator: " ")
+    }
+
+    private static func redacted(_ body: [UInt8]) -> String {
+        "\(body.count)/\(Hexadecimal.encode(SHA256.digest(body).prefix(4)))"
+    }
+}
+
+/// A file or standard input, in pieces.
+private struct DumpInput {
+    private let descriptor: Int32
+    private let name: String
+
+    init(_ name: String) throws(CommandFailure) {
+        self.name = name == "-" ? "standard input" : name
+        descriptor = name == "-" ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure }
+    }
+
+    /// The next bytes; nil at the end.
+    func next() throws(CommandFailure) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &bytes, bytes.count)
+            if count > 0 { return Array(bytes.prefix(count)) }
+            if count == 0 { return nil }
+            if errno != EINTR { throw failure }
+        }
+    }
+
+    private var failure: CommandFailure { .refused("cannot read \(name): \(String(cString: strerror(errno)))") }
+}

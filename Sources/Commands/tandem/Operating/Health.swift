@@ -1,0 +1,72 @@
+// `health` and `ready`: the daemon's word for a supervisor or a script, as an exit code and a line for each reason.
+
+import TandemPropertyList
+import TandemReactor
+
+extension Subcommand {
+    static let health = Subcommand(
+        path: ["health"],
+        summary: "say whether a running daemon is healthy: exit code 0, or 1 with one line for each reason",
+        options: [.device, .json],
+        notes: """
+            Exit code 3 means that no daemon answers. A link counts as lost when it was away for 5 s more than it was
+            there: a blink is no news, and neither is a short recovery.
+            """,
+        examples: ["health", "health --device secondary --json"]
+    ) { arguments, console in
+        let report = Fact(try arguments.ask("health"))
+        if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
+        let problems = report.list("problems")
+        let isHealthy = report.body["state"] == .string("healthy")
+        if isHealthy, !arguments.has("json") { console.print("healthy") }
+        guard !isHealthy else { return }
+        throw CommandFailure.no(problems.map { "\($0.text("name")) for \($0.span("since")): \($0.text("text"))" })
+    }
+
+    static let ready = Subcommand(
+        path: ["ready"], summary: "say whether a running daemon is ready for work: exit code 0, or 1",
+        options: [
+            .device, .flag("no-link", "no link is expected: ready as soon as the daemon serves its host apps"),
+            .valued("timeout", "TIME", "wait this long for it (default 0)"),
+        ],
+        notes: """
+            A daemon that has pairings is ready once the first of them has had a link since it was started. Exit code 3
+            means that no daemon answers.
+            """,
+        examples: ["ready", "ready --no-link", "ready --timeout 30s"]
+    ) { arguments, console in
+        let patience = Patience(try arguments.duration("timeout") ?? .zero)
+        while true {
+            let outcome = Result { try Readiness(arguments) }
+            if case .success(.ready) = outcome { return console.print("ready") }
+            guard patience.remains else {
+                throw CommandFailure.no(["not ready: \(try outcome.get().reason)"])
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+}
+
+/// What a daemon says about being ready.
+private enum Readiness {
+    case ready
+    case waiting(String)
+
+    init(_ arguments: Arguments) throws {
+        let report = Fact(try arguments.ask("health"))
+        let reason = report.text("reason")
+        let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
+        self = isReady ? .ready : .waiting(reason)
+    }
+
+    var reason: String { if case .waiting(let reason) = self { reason } else { "" } }
+}
+
+/// A time that runs out.
+struct Patience {
+    private let end: ContinuousClock.Instant
+
+    init(_ time: Duration) { end = ContinuousClock.now + time }
+
+    var remains: Bool { ContinuousClock.now < end }
+}

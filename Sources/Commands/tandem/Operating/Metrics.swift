@@ -1,0 +1,75 @@
+// Counters and gauges of `status` in the text format that Prometheus and its relatives read: no port is opened for it,
+// a collector's text file or a script takes it from here.
+
+import TandemPropertyList
+
+/// Status as metrics.
+struct Metrics {
+    private let facts: Fact
+    private(set) var lines: [String] = []
+
+    init(_ facts: Fact) {
+        self.facts = facts
+        counters()
+        gauge("tandem_uptime_seconds", "Time since the daemon started.", [([], seconds(facts.body["uptime"]))])
+        gauge("tandem_healthy", "1 if nothing keeps the daemon from being healthy.", [([], isHealthy ? 1 : 0)])
+        pairings()
+        queues()
+    }
+
+    private var isHealthy: Bool { facts.body["health"]?.dictionaryValue?["state"] == .string("healthy") }
+
+    private mutating func counters() {
+        let counters = facts.body["counters"]?.dictionaryValue ?? [:]
+        for (name, value) in counters.sorted(by: { $0.key < $1.key }) {
+            let metric = "tandem_\(Self.name(name))_total"
+            lines += ["# TYPE \(metric) counter", "\(metric) \(value.unsignedValue ?? 0)"]
+        }
+    }
+
+    private mutating func pairings() {
+        let pairings = facts.list("pairings")
+        let labelled = pairings.map { pairing in
+            (labels: [("pairing", pairing.text("pairing")), ("name", pairing.text("name"))], pairing.body)
+        }
+        gauge(
+            "tandem_linked", "1 while the paired device has a link.",
+            labelled.map { ($0.labels, $0.1["level"] == .string("linked") ? 1 : 0) })
+        gauge(
+            "tandem_clock_skew_seconds", "How far the other device's clock is ahead.",
+            labelled.compactMap { entry in entry.1["skew"].map { (entry.labels, seconds($0)) } })
+    }
+
+    private mutating func queues() {
+        let labelled = facts.list("queues").map { queue in
+            (labels: ["pairing", "app", "channel"].map { ($0, queue.text($0)) }, queue.body)
+        }
+        gauge("tandem_queue_items", "Items that wait.", labelled.map { ($0.labels, number($0.1["waiting"])) })
+        gauge("tandem_queue_bytes", "Bytes that wait.", labelled.map { ($0.labels, number($0.1["bytes"])) })
+        gauge(
+            "tandem_queue_oldest_seconds", "Age of the oldest.", labelled.map { ($0.labels, seconds($0.1["oldest"])) })
+    }
+
+    private mutating func gauge(_ name: String, _ help: String, _ values: [(labels: [(String, String)], Double)]) {
+        guard !values.isEmpty else { return }
+        lines += ["# HELP \(name) \(help)", "# TYPE \(name) gauge"]
+        for (labels, value) in values { lines.append("\(name)\(Self.text(labels)) \(value)") }
+    }
+
+    private func number(_ value: PropertyListValue?) -> Double { Double(value?.integerValue ?? 0) }
+
+    private func seconds(_ value: PropertyListValue?) -> Double { number(value) / 1000 }
+
+    private static func text(_ labels: [(String, String)]) -> String {
+        guard !labels.isEmpty else { return "" }
+        return "{" + labels.map { "\($0)=\"\(escaped($1))\"" }.joined(separator: ",") + "}"
+    }
+
+    private static func name(_ text: String) -> String {
+        String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
+    }
+}

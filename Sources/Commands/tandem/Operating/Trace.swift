@@ -1,0 +1,114 @@
+// `trace`: where a message or an item is, or what became of it, from the daemons that saw it. Several daemons of one
+// machine are merged by its monotonic clock, which they share: wall clocks may jump.
+
+import TandemIdentity
+import TandemPropertyList
+
+extension Subcommand {
+    static let trace = Subcommand(
+        path: ["trace"], summary: "show the way of one message or item, or of all as they pass",
+        operands: [.optional("UUID")],
+        options: [
+            Option.valued("device", "primary|secondary|PATH", "which running daemons to ask").repeated,
+            .flag("follow", "show everything from now on, messages too; ends with Ctrl-C"), .json,
+        ],
+        notes: """
+            A daemon remembers the last 4096 steps of durable items, and of messages while somebody follows or within a
+            minute of --follow. It never remembers what they carry.
+            """,
+        examples: [
+            "trace 0123ABCD-0000-4000-8000-0123456789AB --device ./hub.sock --device ./kiosk.sock", "trace --follow",
+        ]
+    ) { arguments, console in
+        let paths = try TracePaths.all(arguments)
+        let printer = TracePrinter(console: console, isJSON: arguments.has("json"))
+        if arguments.has("follow") {
+            guard arguments.operands.isEmpty else { throw CommandFailure.usage("--follow shows all; leave UUID out") }
+            return try await follow(paths, printer)
+        }
+        guard let text = arguments.operands.first else { throw CommandFailure.usage("UUID or --follow is missing") }
+        guard let id = UniqueIdentifier(text: text) else { throw CommandFailure.usage("'\(text)' is no UUID") }
+        let events = try paths.flatMap { try TraceAnswer(path: $0, ["id": .data(id.bytes)]).events }
+        if events.isEmpty { throw CommandFailure.no(["nothing is known of \(id), here or any more"]) }
+        for event in events.sorted(by: TraceAnswer.isEarlier) { printer.print(event) }
+    }
+
+    /// Each daemon in a task of its own: asking blocks its thread.
+    private static func follow(_ paths: [String], _ printer: TracePrinter) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for path in paths {
+                group.addTask {
+                    var last: PropertyListValue?
+                    while true {
+                        var body: PropertyListDictionary = ["messages": .boolean(true), "wait": .integer(10_000)]
+                        body["after"] = last
+                        let answer = try TraceAnswer(path: path, body, time: .seconds(10))
+                        for event in answer.events { printer.print(event) }
+                        last = answer.last
+                        await Task.yield()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+private enum TracePaths {
+    /// The daemons that `--device` names, or the one that runs.
+    static func all(_ arguments: Arguments) throws -> [String] {
+        let named = arguments.all("device")
+        return named.isEmpty
+            ? [try DaemonChoice(device: nil).path()] : try named.map { try DaemonChoice(device: $0).path() }
+    }
+}
+
+/// One daemon's answer to `trace`.
+struct TraceAnswer {
+    /// The daemon's events, each with its name under `device`.
+    let events: [Fact]
+    let last: PropertyListValue?
+
+    init(path: String, _ body: PropertyListDictionary, time: Duration = .zero) throws {
+        let answer = try ControlClient(path: path).ask("trace", body, time: time)
+        last = answer["last"]
+        events = Fact.list(answer["events"]).map { event in
+            var body = event.body
+            body["device"] = answer["name"]
+            return Fact(body)
+        }
+    }
+
+    /// By the machine's monotonic clock; what one daemon saw in one turn stays in its order.
+    static func isEarlier(_ left: Fact, _ right: Fact) -> Bool {
+        let order = { (fact: Fact) in
+            (fact.body["time"]?.unsignedValue ?? 0, fact.text("device"), fact.body["ordinal"]?.unsignedValue ?? 0)
+        }
+        return order(left) < order(right)
+    }
+}
+
+/// Prints events, one line each.
+struct TracePrinter: Sendable {
+    let console: Console
+    let isJSON: Bool
+
+    func print(_ event: Fact) {
+        if isJSON { return console.print(json: Fact.plain(.dictionary(event.body))) }
+        var words = [
+            event.date("wall"), clock(event), event.text("device"), event.text("step"), event.text("direction"),
+        ]
+        for key in ["detail", "app", "channel", "sequence", "id", "pairing"] {
+            let text = event.text(key)
+            if !text.isEmpty { words.append("\(key)=\(text)") }
+        }
+        console.print(words.joined(separator: " "))
+    }
+
+    /// Seconds and milliseconds of the machine's monotonic clock.
+    private func clock(_ event: Fact) -> String {
+        let microseconds = event.body["time"]?.unsignedValue ?? 0
+        let thousandths = String(microseconds / 1000 % 1000)
+        return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
+    }
+}

@@ -1,0 +1,100 @@
+// When to start a host app because durable items wait for it (CTL-22): once, not again while it runs or may still be on
+// its way to register, and ever more rarely while it only crashes. It starts nothing itself and reads no clock: events
+// come in, apps to be started go out.
+
+package import TandemIdentity
+
+/// The wake-ups of the apps that an operator named.
+package struct WakeSchedule: Sendable {
+    /// A program that has started, or that ended well, may take this long until its app registers (LIM-36).
+    package static var registrationTime: Duration { .seconds(10) }
+    /// The first wait after a program that did nothing useful.
+    package static var firstPause: Duration { .seconds(1) }
+    /// The longest wait.
+    package static var longestPause: Duration { .seconds(600) }
+
+    private struct App {
+        var hasWork = false
+        var isConnected = false
+        var isRunning = false
+        var startedAt: MonotonicTime?
+        /// Not before this.
+        var notBefore = MonotonicTime(nanoseconds: 0)
+        /// The wait after the next failure.
+        var pause = WakeSchedule.firstPause
+
+        var isDue: Bool { hasWork && !isConnected && !isRunning }
+    }
+
+    private var apps: [ApplicationIdentifier: App]
+
+    package init(_ apps: some Sequence<ApplicationIdentifier>) {
+        self.apps = [:]
+        for app in apps { self.apps[app] = App() }
+    }
+
+    /// Durable items wait for the app, or none do any more.
+    /// - Returns: the apps to start now; so for all events.
+    package mutating func work(for app: ApplicationIdentifier, waits: Bool, at now: MonotonicTime)
+        -> [ApplicationIdentifier]
+    {
+        apps[app]?.hasWork = waits
+        return due(at: now)
+    }
+
+    /// The app's receiving connection has registered.
+    package mutating func connected(_ app: ApplicationIdentifier) { apps[app]?.isConnected = true }
+
+    /// The app has handled an item: it works, and past crashes are forgotten.
+    package mutating func handled(_ app: ApplicationIdentifier) {
+        apps[app]?.pause = Self.firstPause
+        apps[app]?.startedAt = nil
+    }
+
+    /// The app's receiving connection is gone. One that handled nothing counts as a failure.
+    package mutating func disconnected(_ app: ApplicationIdentifier, at now: MonotonicTime) -> [ApplicationIdentifier] {
+        guard apps[app]?.isConnected == true else { return [] }
+        apps[app]?.isConnected = false
+        if apps[app]?.startedAt != nil { fail(app, at: now) }
+        return due(at: now)
+    }
+
+    /// The program that was started for the app has ended; one that could not be started has ended badly.
+    package mutating func ended(_ app: ApplicationIdentifier, well: Bool, at now: MonotonicTime)
+        -> [ApplicationIdentifier]
+    {
+        guard apps[app]?.isRunning == true else { return [] }
+        apps[app]?.isRunning = false
+        // Who ended well may have started another program that is still on its way.
+        if well, let started = apps[app]?.startedAt { hold(app, until: started + Self.registrationTime) }
+        if apps[app]?.startedAt != nil, apps[app]?.isConnected != true { fail(app, at: now) }
+        return due(at: now)
+    }
+
+    /// Time has passed.
+    package mutating func timeAdvanced(to now: MonotonicTime) -> [ApplicationIdentifier] { due(at: now) }
+
+    /// When ``timeAdvanced(to:)`` is to be called.
+    package var nextDeadline: MonotonicTime? { apps.values.filter(\.isDue).map(\.notBefore).min() }
+
+    private mutating func due(at now: MonotonicTime) -> [ApplicationIdentifier] {
+        let due = apps.filter { $0.value.isDue && $0.value.notBefore <= now }.keys.sorted()
+        for app in due {
+            apps[app]?.isRunning = true
+            apps[app]?.startedAt = now
+        }
+        return due
+    }
+
+    private mutating func fail(_ app: ApplicationIdentifier, at now: MonotonicTime) {
+        guard let pause = apps[app]?.pause else { return }
+        hold(app, until: now + pause)
+        apps[app]?.pause = min(pause * 2, Self.longestPause)
+        apps[app]?.startedAt = nil
+    }
+
+    private mutating func hold(_ app: ApplicationIdentifier, until time: MonotonicTime) {
+        guard let before = apps[app]?.notBefore else { return }
+        apps[app]?.notBefore = max(before, time)
+    }
+}

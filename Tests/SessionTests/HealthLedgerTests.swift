@@ -1,0 +1,76 @@
+// What counts as unhealthy, by a manual clock (CTL-12, LIM-34).
+
+import TandemIdentity
+import TandemSession
+import Testing
+
+struct HealthLedgerTests {
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000)
+    private let link = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 1, low: 2))
+
+    private func time(_ milliseconds: Int64) -> MonotonicTime { start + .milliseconds(milliseconds) }
+
+    @Test func `LIM-34: a link that is away for 2 s is no problem`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(0))
+        #expect(ledger.standing(at: time(2000)).isEmpty)
+        ledger.observe([], at: time(2000))
+        for later in stride(from: Int64(2000), to: 60_000, by: 500) {
+            #expect(ledger.standing(at: time(later)).isEmpty)
+        }
+    }
+
+    @Test func `LIM-34: a problem counts at 5 s and not before, and says since when`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(100))
+        #expect(ledger.standing(at: time(5099)).isEmpty)
+        let standing = ledger.standing(at: time(5100))
+        #expect(standing.map(\.problem) == [link] && standing.map(\.since) == [time(100)])
+    }
+
+    @Test func `LIM-34: it is over when it has been away as long, and a blink of health does not end it`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(0))
+        ledger.observe([], at: time(10_000))
+        #expect(ledger.standing(at: time(12_000)).count == 1)
+        ledger.observe([link], at: time(12_000))
+        ledger.observe([], at: time(14_000))
+        #expect(ledger.standing(at: time(18_999)).count == 1)
+        #expect(ledger.standing(at: time(19_000)).isEmpty)
+    }
+
+    @Test func `a link that blinks for ever counts when it is away more than it is there`() {
+        var (mostlyAway, mostlyThere) = (HealthLedger(), HealthLedger())
+        for second in Int64(0)..<60 {
+            mostlyAway.observe([link], at: time(second * 1000))
+            mostlyAway.observe([], at: time(second * 1000 + 900))
+            mostlyThere.observe([link], at: time(second * 1000))
+            mostlyThere.observe([], at: time(second * 1000 + 100))
+        }
+        #expect(mostlyAway.standing(at: time(60_000)).count == 1)
+        #expect(mostlyThere.standing(at: time(60_000)).isEmpty)
+    }
+
+    @Test func `what does not come and go by itself counts at once and is over at once`() {
+        var ledger = HealthLedger()
+        let problem = HealthProblem(.deadLetters)
+        ledger.observe([problem], at: time(0))
+        #expect(ledger.standing(at: time(0)).map(\.problem) == [problem])
+        ledger.observe([], at: time(1))
+        #expect(ledger.standing(at: time(1)).isEmpty)
+    }
+
+    @Test func `a clock that stands still or runs back adds nothing`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(4000))
+        ledger.observe([link], at: time(0))
+        #expect(ledger.standing(at: time(4900)).isEmpty)
+    }
+
+    @Test func `the oldest problem comes first`() {
+        var ledger = HealthLedger()
+        ledger.observe([link], at: time(0))
+        ledger.observe([link, HealthProblem(.backlog)], at: time(6000))
+        #expect(ledger.standing(at: time(6000)).map(\.problem.word) == [.unlinked, .backlog])
+    }
+}
