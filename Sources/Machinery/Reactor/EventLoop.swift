@@ -30,6 +30,8 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     private var isInTurn = false
     private let blocks = ReadBlocks()
     private let lists = SliceLists()
+    /// The full sockets of this loop.
+    package let stalls = StallWatch()
 
     package init() throws(SystemError) {
         mailbox = try Mailbox()

@@ -77,6 +77,11 @@ extension Linux {
         try check(tandem_socket_error(descriptor), "connect")
     }
 
+    /// The bytes that the system holds for the other end; nothing where it does not say.
+    package static func unread(_ descriptor: CInt) -> Int {
+        descriptor < 0 ? 0 : Int(max(0, tandem_socket_unread(descriptor)))
+    }
+
     /// Tells the peer that nothing more will come.
     package static func shutdownWriting(_ descriptor: CInt) throws(SystemError) {
         try check(tandem_shutdown_writing(descriptor), "shutdown")

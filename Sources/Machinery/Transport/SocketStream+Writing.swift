@@ -43,7 +43,10 @@ extension SocketStream {
         while !queue.isEmpty, !isBlocked {
             guard writeOnce() else { break }
         }
-        if isBlocked { queue.forEachBlock(keep) }
+        if isBlocked {
+            queue.forEachBlock(keep)
+            loop.stalls.watch(self, on: loop)
+        }
         updateInterest()
         if isCongested, queue.byteCount <= marks.low {
             isCongested = false
@@ -84,6 +87,7 @@ extension SocketStream {
 
     private func block() {
         isBlocked = true
+        loop.stalls.watch(self, on: loop)
         updateInterest()
     }
 
@@ -99,4 +103,10 @@ extension SocketStream {
         setCloseTimer(after: Self.lingerTime)
         charge?.linger(self)
     }
+}
+
+extension SocketStream: StallTenant {
+    package var bytesInSystem: Int { Linux.unread(descriptor?.raw ?? -1) }
+
+    package func stalled() { close(phase == .open ? .slowConsumer : finishReason) }
 }

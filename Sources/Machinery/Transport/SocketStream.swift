@@ -82,6 +82,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         guard phase != .closed else { return }
         if phase == .lingering { charge?.endLingering(self) }
         phase = .closed
+        if isBlocked { loop.stalls.forget(self) }
         setCloseTimer(after: nil)
         if let registration { loop.deregister(registration) }
         registration = nil
@@ -129,6 +130,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     package func isReady(_ readiness: Readiness) {
         if readiness.contains(.writable), isBlocked {
             isBlocked = false
+            loop.stalls.forget(self)
             flush()
         }
         guard phase != .closed, !readiness.isDisjoint(with: .readableOrFailed) else { return }

@@ -58,6 +58,7 @@ package final class Node {
     private(set) var starter: AppStarter?
     var isLookingForItems = false
     private(set) var isStopping = false
+    private var isClosingStore = false
     /// Told once the store can promise nothing any more: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
 
@@ -206,13 +207,21 @@ package final class Node {
         for dialer in dialers.values { dialer.stop() }
         for join in joins.values { join.cancel() }
         local.stop()
-        relay.stop { [self] in
+        // Bounded as a whole: an app that does not read must not keep a daemon from stopping.
+        loop.schedule(after: Self.stopTime) { [self] in closeStore(completion) }
+        relay.stop(within: Self.answerTime) { [self] in
             context.links.endAll(.stopping)
             local.close { [self] in closeStore(completion) }
         }
     }
 
+    /// What was accepted may take this long to be finished (SES-18), and requests this long to be answered.
+    private static var stopTime: Duration { .seconds(5) }
+    private static var answerTime: Duration { .milliseconds(4500) }
+
     private func closeStore(_ completion: @escaping () -> Void) {
+        guard !isClosingStore else { return }
+        isClosingStore = true
         // The last commits are in their order; an empty one tells when they are done.
         store.commit([]) { [self] _ in
             device.close()

@@ -1,11 +1,13 @@
 // Stream sockets: Unix, IPv4 and IPv6. An address is copied by value, so that no pointer outlives its call.
 #include "door.h"
 
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -117,6 +119,12 @@ int tandem_socket_error(int descriptor) {
     socklen_t length = sizeof number;
     int outcome = (int)tandem_result(getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &length));
     return outcome < 0 ? outcome : -number;
+}
+
+int tandem_socket_unread(int descriptor) {
+    int count = 0;
+    int outcome = (int)tandem_result(ioctl(descriptor, SIOCOUTQ, &count));
+    return outcome < 0 ? outcome : count;
 }
 
 int tandem_socket_local_address(int descriptor, struct tandem_address *address) {

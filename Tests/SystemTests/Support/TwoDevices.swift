@@ -14,13 +14,26 @@ final class TwoDevices {
     private(set) var kiosk: Program
     private var starts = 0
 
+    /// Options of each daemon, at each start.
+    private let hubOptions: [String]
+    private let kioskOptions: [String]
+
     /// Starts both and waits until they serve their sockets.
-    init(overUnixSocket: Bool = false) async throws {
-        let workspace = try Workspace()
+    /// - Parameters:
+    ///   - port: where the hub accepts links; by default a free one.
+    ///   - advertised: the port that the kiosk dials, if there is something in between.
+    init(
+        overUnixSocket: Bool = false, port: UInt16? = nil, advertised: UInt16? = nil, in workspace: Workspace? = nil,
+        hubOptions: [String] = [], kioskOptions: [String] = []
+    ) async throws {
+        let workspace = try workspace ?? Workspace()
         self.workspace = workspace
-        address = overUnixSocket ? "unix:\(workspace["link.sock"])" : "127.0.0.1:\(try FreePort.find())"
-        hub = try Self.start("hub", "primary", ["--listen", address], in: workspace, 0)
-        kiosk = try Self.start("kiosk", "secondary", [], in: workspace, 0)
+        address = overUnixSocket ? "unix:\(workspace["link.sock"])" : "127.0.0.1:\(try port ?? FreePort.find())"
+        let advertise = advertised.map { ["--advertise", "127.0.0.1:\($0)"] } ?? []
+        self.hubOptions = ["--listen", address] + advertise + hubOptions
+        self.kioskOptions = kioskOptions
+        hub = try Self.start("hub", "primary", self.hubOptions, in: workspace, 0)
+        kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, 0)
         try await waitUntilReady(hub)
         try await waitUntilReady(kiosk)
     }
@@ -36,13 +49,13 @@ final class TwoDevices {
 
     func restartHub() async throws {
         starts += 1
-        hub = try Self.start("hub", "primary", ["--listen", address], in: workspace, starts)
+        hub = try Self.start("hub", "primary", hubOptions, in: workspace, starts)
         try await waitUntilReady(hub)
     }
 
     func restartKiosk() async throws {
         starts += 1
-        kiosk = try Self.start("kiosk", "secondary", [], in: workspace, starts)
+        kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, starts)
         try await waitUntilReady(kiosk)
     }
 
@@ -71,6 +84,14 @@ final class TwoDevices {
         let program = try Program(
             "tandem", [arguments[0]] + device + arguments.dropFirst(), named: call, in: workspace)
         return try await program.ending()
+    }
+
+    /// Starts a command against one of the two and does not wait for its end.
+    func start(_ name: String, _ arguments: String...) throws -> Program {
+        let device = ["--device", workspace["\(name).sock"]]
+        return try Program(
+            "tandem", [arguments[0]] + device + arguments.dropFirst(), named: "call-\(UInt32.random(in: 0 ... .max))",
+            in: workspace)
     }
 
     /// A host app in one line that answers on one of the two.

@@ -4,7 +4,7 @@ extension Subcommand {
     static var all: [Subcommand] {
         [
             primary, secondary, simulate, status, health, ready, drain, trace, dump,
-            send, receive,
+            send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, join, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
             benchCodec, benchHostile, benchVerify,

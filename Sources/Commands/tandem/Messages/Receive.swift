@@ -1,44 +1,87 @@
-// Receives an app's messages and prints each as one line of JSON, answering those that want a reply. It takes no
-// configuration: that needs an app with a schema and a key of its own.
+// Receives an app's messages and durable items and prints each as one line of JSON, answering messages that want a
+// reply. It takes no configuration: that needs an app with a schema and a key of its own.
 
 import PairedSession
+import Synchronization
 import TandemPropertyList
 
 extension Subcommand {
     static let receive = Subcommand(
-        path: ["receive"], summary: "receive an app's messages, one line of JSON each",
+        path: ["receive"], summary: "receive an app's messages and queued items, one line of JSON each",
         options: [
-            .device, .application.required, .valued("reply", "JSON", "what to answer (default {})"),
-            .valued("count", "N", "end after N messages"),
+            .device, .application.required, .valued("reply", "JSON", "what to answer to messages (default {})"),
+            .valued("count", "N", "end after N messages and items"), ItemVerdict.option,
         ],
-        notes: "One connection of an app receives at a time. Ends with Ctrl-C.",
+        notes: """
+            A message is printed as it is. A user info or context is an object with 'channel', 'id', 'attempt' and
+            'body'. One connection of an app receives at a time. Ends with Ctrl-C.
+            """,
         examples: [
             "receive --app org.example.lamp", "receive --app org.example.lamp --count 1 --reply '{\"ok\":true}'",
         ]
     ) { arguments, console in
         let reply = try arguments.value("reply").map(MessageText.dictionary) ?? [:]
-        let count: Int = try arguments.integer("count", in: 1...Int.max) ?? .max
+        let verdict = try ItemVerdict(arguments)
+        let places = Places(try arguments.integer("count", in: 1...Int.max) ?? .max)
         let session = try arguments.session(receives: true)
-        // The sequence begins before the first message can arrive.
-        var messages = session.messages.makeAsyncIterator()
-        try await session.activate(timeout: .seconds(10))
-        var received = 0
-        while received < count, let message = await messages.next() {
-            if message.isConfiguration {
-                message.fail("'tandem receive' takes no configuration")
-                continue
-            }
-            received += 1
-            console.print(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
-            try MessageAnswer.answer(message, with: reply)
+        // All handlers are there before the first thing can arrive.
+        let messages = session.messages
+        session.handleUserInfo { info in
+            try places.take { console.print(json: .dictionary(info.line)) }
+            try verdict.judge()
         }
+        session.handleApplicationContext { context in
+            try places.take { console.print(json: .dictionary(context.line)) }
+            try verdict.judge()
+        }
+        let answering = Task {  // ends with this command
+            for await message in messages { try MessageAnswer.take(message, reply, places, console) }
+        }
+        try await session.activate(timeout: .seconds(10))
+        await places.allTaken()
+        // The last answer and the last verdict are on their way.
+        try await Task.sleep(for: .milliseconds(100))
+        answering.cancel()
         await session.end()
     }
 }
 
+/// How much is still to be received; the last place taken ends the command.
+private final class Places: Sendable {
+    private struct Full: Error {}
+
+    private let left: Mutex<Int>
+    private let ended = AsyncStream.makeStream(of: Void.self)
+
+    init(_ count: Int) { left = Mutex(count) }
+
+    /// Takes a place, or throws if there is none.
+    func take(_ body: () -> Void) throws {
+        let place = left.withLock { left in
+            defer { left = max(0, left - 1) }
+            return left
+        }
+        guard place > 0 else { throw Full() }
+        body()
+        if place == 1 { ended.continuation.finish() }
+    }
+
+    func allTaken() async { for await _ in ended.stream {} }
+}
+
 private enum MessageAnswer {
+    static func take(
+        _ message: ReceivedMessage, _ reply: PropertyListDictionary, _ places: Places, _ console: Console
+    ) throws {
+        if message.isConfiguration { return message.fail("'tandem receive' takes no configuration") }
+        try places.take {
+            console.print(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
+        }
+        try answer(message, with: reply)
+    }
+
     /// Data is answered with no data: a dictionary is not allowed there.
-    static func answer(_ message: ReceivedMessage, with reply: PropertyListDictionary) throws {
+    private static func answer(_ message: ReceivedMessage, with reply: PropertyListDictionary) throws {
         guard message.wantsReply else { return }
         if message.dictionary != nil { try message.reply(reply) } else { try message.reply(data: []) }
     }

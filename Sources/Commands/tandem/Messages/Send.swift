@@ -11,28 +11,33 @@ extension Subcommand {
     private static let patience = Duration.seconds(10)
 
     static let send = Subcommand(
-        path: ["send"], summary: "send a message to an app's counterpart and print its reply",
+        path: ["send"], summary: "send a message or a queued item to an app's counterpart",
         operands: [.required("JSON")],
         options: [
             .device, .application.required, .valued("timeout", "TIME", "how long to wait for the reply (default 30s)"),
             .flag("no-reply", "do not wait for a reply"),
             .flag("all", "send to the counterparts on all paired devices, without replies; one line for each device"),
-        ],
+        ] + QueuedSend.options,
         notes: """
-            JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
+            A message is answered, or fails, at once: its reply is printed. With --queue the item is durable when its
+            identifier is printed, and is delivered once, in order, when the counterpart is there. JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
             registered on both devices: 'tandem receive' is one.
             """,
         examples: [
             "send --app org.example.lamp '{\"on\":true}'",
             "send --app org.example.lamp --device secondary --timeout 5s '{\"on\":true}'",
             "send --app org.example.lamp --all '{\"on\":false}'",
+            "send --app org.example.lamp --queue --wait stored --ttl 1h '{\"log\":17}'",
         ]
     ) { arguments, console in
         let message = try MessageText.dictionary(arguments.operands[0])
         let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
+        let queued = try QueuedSend(message, arguments)
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: patience)
-        if arguments.has("all") {
+        if let queued {
+            try await queued.run(session, console)
+        } else if arguments.has("all") {
             try await broadcast(message, session, console)
         } else if arguments.has("no-reply") {
             try await session.sendMessageWithoutReply(message)

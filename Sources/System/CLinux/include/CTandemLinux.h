@@ -161,6 +161,8 @@ int tandem_accept(int descriptor, struct tandem_address *address);
 int tandem_shutdown_writing(int descriptor);
 int tandem_connect(int descriptor, const struct tandem_address *address);
 int tandem_socket_error(int descriptor);
+// The bytes that were written and that the other end has not read (Unix) or not acknowledged (TCP).
+int tandem_socket_unread(int descriptor);
 int tandem_socket_local_address(int descriptor, struct tandem_address *address);
 int tandem_socket_credentials(int descriptor, struct tandem_credentials *credentials);
 

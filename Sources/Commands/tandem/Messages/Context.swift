@@ -1,0 +1,43 @@
+// `context set` and `context show`: the newest state that an app's two sides have told each other.
+
+import PairedSession
+import TandemPropertyList
+
+extension Subcommand {
+    private static let patience = Duration.seconds(10)
+
+    static let contextSet = Subcommand(
+        path: ["context", "set"], summary: "replace an app's context for its counterpart",
+        operands: [.required("JSON")],
+        options: [
+            .device, .application.required, .flag("always", "a new revision even if nothing has changed"),
+        ],
+        notes: "Durable when the command returns; of several that wait only the newest is delivered.",
+        examples: ["context set --app org.example.lamp '{\"scene\":\"evening\"}'"]
+    ) { arguments, console in
+        let context = try MessageText.dictionary(arguments.operands[0])
+        let session = try arguments.session(receives: false)
+        try await session.activate(timeout: patience)
+        let update = try await session.updateApplicationContext(
+            context, policy: arguments.has("always") ? .always : .ifChanged)
+        console.print(json: ["revision": PropertyListValue(update.revision), "new": .boolean(update.isNew)])
+        await session.end()
+    }
+
+    static let contextShow = Subcommand(
+        path: ["context", "show"], summary: "show the contexts that an app has sent and received",
+        options: [.device, .application.required],
+        notes: "A context that was never sent or received is absent; an empty one is {}.",
+        examples: ["context show --app org.example.lamp"]
+    ) { arguments, console in
+        let session = try arguments.session(receives: false)
+        try await session.activate(timeout: patience)
+        // The daemon tells contexts right after the registration: an answer to a later question comes behind them.
+        _ = try? await session.urgentBudget()
+        var line: PropertyListDictionary = [:]
+        line["sent"] = session.applicationContext.map { .dictionary($0) }
+        line["received"] = session.receivedApplicationContext.map { .dictionary($0) }
+        console.print(json: .dictionary(line))
+        await session.end()
+    }
+}

@@ -1,0 +1,74 @@
+// `transfers list` and `transfers cancel`: an app's durable items that have not ended, of former processes too.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+
+extension Subcommand {
+    private static let patience = Duration.seconds(10)
+    private static let kinds: [Transfer.Kind] = [.urgent, .userInfo, .file]
+
+    static let transfersList = Subcommand(
+        path: ["transfers", "list"], summary: "show an app's items that have not ended, in their order",
+        options: [.device, .application.required, .json],
+        examples: ["transfers list --app org.example.lamp"]
+    ) { arguments, console in
+        let session = try arguments.session(receives: false)
+        try await session.activate(timeout: patience)
+        let transfers = try await outstanding(session)
+        if arguments.has("json") {
+            for transfer in transfers { console.print(json: .dictionary(transfer.line)) }
+        } else {
+            var table = Table("transfers", ["channel", "state", "bytes", "topic", "id"])
+            for item in transfers {
+                table.add(
+                    item.kind.rawValue, item.stateWord, String(item.size), item.topic.map { Printable.text($0) } ?? "",
+                    "\(item.id)")
+            }
+            for line in table.lines { console.print(line) }
+        }
+        await session.end()
+    }
+
+    static let transfersCancel = Subcommand(
+        path: ["transfers", "cancel"], summary: "take an item back that no handler has seen",
+        operands: [.required("UUID")], options: [.device, .application.required],
+        notes: "Exit code 1 if it is too late, or if the other device's word is not here yet.",
+        examples: ["transfers cancel --app org.example.lamp 0123ABCD-0000-4000-8000-0123456789AB"]
+    ) { arguments, console in
+        guard let id = UniqueIdentifier(text: arguments.operands[0]) else {
+            throw CommandFailure.usage("'\(arguments.operands[0])' is no UUID; 'tandem transfers list' shows them")
+        }
+        let session = try arguments.session(receives: false)
+        try await session.activate(timeout: patience)
+        guard let transfer = try await outstanding(session).first(where: { $0.id == id }) else {
+            throw CommandFailure.refused("no item with this identifier is outstanding")
+        }
+        let outcome = try await session.cancelTransfer(transfer)
+        await session.end()
+        switch outcome {
+        case .cancelled: console.print("cancelled")
+        case .tooLate(let outcome): throw CommandFailure.no(["too late: \(outcome)"])
+        case .unknown: throw CommandFailure.no(["asked the other device; 'tandem trace \(id)' shows what comes of it"])
+        }
+    }
+
+    private static func outstanding(_ session: PairedSession) async throws -> [OutstandingTransfer] {
+        var transfers: [OutstandingTransfer] = []
+        for kind in kinds { transfers += try await session.outstandingTransfers(kind) }
+        return transfers
+    }
+}
+
+extension OutstandingTransfer {
+    fileprivate var stateWord: String { state == .stored ? "stored" : "accepted" }
+
+    fileprivate var line: PropertyListDictionary {
+        var line: PropertyListDictionary = [
+            "id": .string("\(id)"), "channel": .string(kind.rawValue), "state": .string(stateWord),
+            "size": .integer(Int64(size)),
+        ]
+        line["topic"] = topic.map { .string($0) }
+        return line
+    }
+}

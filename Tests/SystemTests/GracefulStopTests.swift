@@ -1,0 +1,89 @@
+// How a daemon ends (SES-18): SIGTERM lets it finish within 5 s and exit with 0, a second one ends it at once, and
+// whatever it said was done is still done after the next start.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(3))) struct GracefulStopTests {
+    @Test func `SES-18: an open request is answered, and then the daemon ends with 0`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let responder = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        responder.signal(SIGSTOP)
+        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "20s", "{}")
+        try await Task.sleep(for: .milliseconds(500))
+        devices.hub.signal(SIGTERM)
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(devices.hub.isRunning, "a request is open")
+        responder.signal(SIGCONT)
+        let (asked, ended) = try await (asking.ending(), devices.hub.ending())
+        #expect(asked.status == 0 && asked.output.contains("receiver"), "\(asked)")
+        #expect(ended.status == 0 && ended.errors.contains("stopped"), "\(ended)")
+    }
+
+    @Test(arguments: [false, true])
+    func `SES-18: who does not answer or does not read keeps it for 5 s at most`(isFlooded: Bool) async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let stuck = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        stuck.signal(SIGSTOP)
+        defer { stuck.signal(SIGKILL) }
+        if isFlooded {
+            let text = String(repeating: "x", count: 60_000)
+            for _ in 0..<12 {
+                try await devices.run("hub", "send", "--app", TwoDevices.app, "--no-reply", "{\"a\":\"\(text)\"}")
+            }
+        }
+        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "30s", "{}")
+        try await Task.sleep(for: .milliseconds(500))
+        let begun = ContinuousClock.now
+        devices.kiosk.signal(SIGTERM)
+        let ended = try await devices.kiosk.ending()
+        #expect(ended.status == 0, "\(ended)")
+        #expect(ContinuousClock.now - begun < .seconds(6))
+        _ = try await asking.ending()
+    }
+
+    @Test func `SES-18: a second signal ends it at once`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let stuck = try devices.receiver(on: "kiosk")
+        try #require(try await devices.isAnswered(from: "hub"))
+        stuck.signal(SIGSTOP)
+        defer { stuck.signal(SIGKILL) }
+        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "30s", "{}")
+        try await Task.sleep(for: .milliseconds(500))
+        devices.kiosk.signal(SIGTERM)
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(devices.kiosk.isRunning)
+        let begun = ContinuousClock.now
+        devices.kiosk.signal(SIGTERM)
+        _ = try await devices.kiosk.ending()
+        #expect(ContinuousClock.now - begun < .seconds(1))
+        _ = try await asking.ending()
+    }
+
+    @Test func `nothing that was accepted is lost by stops in the middle of work`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        var accepted = 0
+        for round in 0..<3 {
+            let queueing = try (0..<6).map { number in
+                try devices.start(
+                    "hub", "send", "--app", TwoDevices.app, "--queue", "{\"n\":\(round * 10 + number)}")
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            devices.hub.signal(SIGTERM)
+            #expect(try await devices.hub.ending().status == 0)
+            try await devices.restartHub()
+            for program in queueing where try await program.ending().output.contains("accepted") { accepted += 1 }
+        }
+        let receiver = try devices.receiver(on: "kiosk")
+        let isDelivered = try await holds(within: .seconds(20)) {
+            receiver.output.split(separator: "\n").count { $0.contains("userInfo") } >= accepted
+        }
+        #expect(isDelivered, "\(accepted) accepted: \(receiver.output)")
+    }
+}

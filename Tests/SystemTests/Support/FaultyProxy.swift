@@ -1,0 +1,162 @@
+// A TCP proxy between two daemons that does to their connections what networks do: delay, silence, resets, half-open
+// connections. It looks at no byte. Threads with blocking calls, because only tests use it.
+
+import Foundation
+import Synchronization
+import Testing
+
+/// A proxy on a free port of loopback.
+final class FaultyProxy: Sendable {
+    /// What happens to bytes on their way.
+    enum Weather: Sendable, Equatable {
+        case fine
+        /// Each piece waits this long.
+        case delay(milliseconds: UInt32)
+        /// Nothing arrives and nobody is told: packets are lost, and sent again later.
+        case silence
+        /// New connections are reset at once.
+        case closed
+    }
+
+    private struct Pair {
+        let near: Int32
+        let far: Int32
+    }
+
+    private struct State {
+        var weather = Weather.fine
+        var pairs: [Int: Pair] = [:]
+        var nextNumber = 0
+        var isEnded = false
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let target: UInt16
+    private let state = Mutex(State())
+
+    init(to target: UInt16) throws {
+        self.target = target
+        port = try FreePort.find()
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = Self.loopback(port)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { [listener] in bind(listener, $0, size) == 0 }
+        }
+        try #require(isBound && listen(listener, 64) == 0)
+        Thread.detachNewThread { [self] in acceptAll() }
+    }
+
+    /// Ends the proxy and all its connections; its threads end with them.
+    func end() {
+        state.withLock { $0.isEnded = true }
+        reset()
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    func set(_ weather: Weather) { state.withLock { $0.weather = weather } }
+
+    /// Resets all connections, on both sides.
+    func reset() { forEachPair { Self.abort($0.near, $0.far) } }
+
+    /// The dialled side is reset; the dialling side hears nothing, for ever.
+    func halfOpen() { forEachPair { Self.abort($0.far) } }
+
+    private func forEachPair(_ body: (Pair) -> Void) { state.withLock { $0.pairs.values.forEach(body) } }
+
+    private var weather: Weather { state.withLock(\.weather) }
+
+    private func acceptAll() {
+        while true {
+            let near = accept(listener, nil, nil)
+            guard near >= 0 else { return }
+            guard weather != .closed, let far = connect() else {
+                Self.abort(near)
+                close(near)
+                continue
+            }
+            let number = state.withLock { state in
+                state.nextNumber += 1
+                state.pairs[state.nextNumber] = Pair(near: near, far: far)
+                return state.nextNumber
+            }
+            let done = Atomic2()
+            for (from, to) in [(near, far), (far, near)] {
+                Thread.detachNewThread { [self] in
+                    pump(from, to)
+                    if done.second() { finish(number) }
+                }
+            }
+        }
+    }
+
+    private func finish(_ number: Int) {
+        state.withLock { state in
+            guard let pair = state.pairs.removeValue(forKey: number) else { return }
+            close(pair.near)
+            close(pair.far)
+        }
+    }
+
+    private func pump(_ from: Int32, _ to: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(from, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            waitForWeather()
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        // A half-open connection stays silent: only an end that was heard is passed on.
+        shutdown(to, Int32(SHUT_WR))
+    }
+
+    private func waitForWeather() {
+        if case .delay(let milliseconds) = weather { usleep(milliseconds * 1000) }
+        while weather == .silence, !state.withLock(\.isEnded) { usleep(10_000) }
+    }
+
+    private func connect() -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(target)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Foundation.connect(descriptor, $0, size) == 0 }
+        }
+        if isConnected { return descriptor }
+        close(descriptor)
+        return nil
+    }
+
+    /// Makes the descriptors' ends see a reset; their threads close them.
+    private static func abort(_ descriptors: Int32...) {
+        for descriptor in descriptors {
+            var hard = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return address
+    }
+}
+
+/// Tells which of two is the second.
+private final class Atomic2: Sendable {
+    private let count = Mutex(0)
+
+    func second() -> Bool {
+        count.withLock { count in
+            count += 1
+            return count == 2
+        }
+    }
+}
