@@ -138,6 +138,13 @@ let testTargets: [Target] = [
             "TandemReactor", "TandemTransport",
         ].map { .byName(name: $0) },
         path: "Tests/TestSupport", swiftSettings: strict),
+    // The cases of the conformance suite and their worlds on a manual clock; system tests run them over processes.
+    .target(
+        name: "TandemConformance",
+        dependencies: (values + machinery + [
+            "TandemSession", "TandemLink", "TandemHostApps", "TandemNode", "PairedSession", "TandemTestSupport",
+        ]).map { .byName(name: $0) },
+        path: "Tests/Conformance", swiftSettings: strict),
     tests("Bytes", imports: ["TandemBytes"]),
     tests("Identity", imports: ["TandemIdentity"]),
     tests("PropertyList", imports: ["TandemIdentity", "TandemPropertyList", "TandemPropertyListText"]),
@@ -167,6 +174,7 @@ let testTargets: [Target] = [
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
             + values),
+    tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The two executables are built with the tests, which start them; the command line's parser is tested directly.
     tests(
         "System",

@@ -57,6 +57,16 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
         move(to: end)
     }
 
+    /// Moves both clocks to the next timer that is due no later than at `end`, else to `end`, and runs what is due then.
+    /// - Returns: whether time is left.
+    @discardableResult
+    package func step(to end: MonotonicTime) -> Bool {
+        let deadline = timers.nextDeadline() ?? end
+        move(to: max(min(deadline, end), now))
+        run()
+        return now < end
+    }
+
     /// Sets the wall clock alone, as an operator or a time service would.
     package func setWallClock(_ time: WallTime) { wallNow = time }
 

@@ -6,6 +6,7 @@ package import TandemIdentity
 package import TandemLog
 package import TandemReactor
 package import TandemSession
+package import TandemTransport
 import TandemWire
 
 /// This device as its peers see it.
@@ -58,6 +59,8 @@ package final class LinkContext {
     let memory: LinkMemory
     /// The ready links.
     package let links = LinkTable()
+    /// What stands between a connection's frames and its TLS: the TLS itself, or a test's faults around it.
+    package var wrapping: (any StreamFilter) -> any StreamFilter = { $0 }
     /// Owned by whoever owns this context.
     package private(set) weak var authority: (any LinkAuthority)?
     package private(set) weak var delegate: (any LinkDelegate)?

@@ -21,7 +21,7 @@ final class SecuredChannel {
     /// A channel over a stream that has not started. An unknown peer gets small frames and little time (LIM-1, LIM-4).
     init(over stream: any ByteStream, side: TLSSession.Side, peer: TLSPeerRule, context: LinkContext) throws(TLSError) {
         tls = try TLSFilter(side: side, identity: context.identity(), peer: peer, memory: context.memory)
-        frames = FrameChannel(stream: stream, filter: tls, options: Self.options)
+        frames = FrameChannel(stream: stream, filter: context.wrapping(tls), options: Self.options)
     }
 
     /// The peer is a paired one: frames may have their full size.

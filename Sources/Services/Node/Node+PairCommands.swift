@@ -80,7 +80,7 @@ extension Node {
         let identifier = ObjectIdentifier(client)
         name = identifier
         joins[identifier] = client
-        client.start(over: .sockets(on: loop))
+        client.start(over: network.dialling)
     }
 
     private func store(_ record: PairingRecord, _ done: @escaping (Result<Void, JoinFailure>) -> Void) {
@@ -143,7 +143,7 @@ extension Node {
         join(.trust(trusted)) { [weak self] outcome in
             guard let self, case .failure(let failure) = outcome else { return }
             log(LogEvent(.info, "trusted primary not joined yet", .outside("reason", failure.description)))
-            let wait = trustRetries[trusted.pin, default: Backoff()].next(random: UInt64.random(in: 0 ... .max))
+            let wait = trustRetries[trusted.pin, default: Backoff()].next(random: random())
             loop.schedule(after: wait) { [weak self] in self?.joinByTrust(trusted) }
         }
     }

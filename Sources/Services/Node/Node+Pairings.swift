@@ -106,10 +106,9 @@ extension Node {
         guard record.role == .secondary, dialers[record.pairing] == nil, !isStopping,
             let address = record.address.flatMap({ try? SocketAddress($0) })
         else { return }
-        var generator = SystemRandomNumberGenerator()
         let dialer = LinkDialer(
-            pairing: record.pairing, at: address, context: context, source: .sockets(on: loop),
-            random: { generator.next() }, record: { [weak self] in self?.registry.state[record.pairing] })
+            pairing: record.pairing, at: address, context: context, source: network.dialling,
+            random: random, record: { [weak self] in self?.registry.state[record.pairing] })
         dialers[record.pairing] = dialer
         dialer.start()
     }

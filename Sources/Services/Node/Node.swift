@@ -20,7 +20,10 @@ import TandemWire
 /// One running daemon; confined to its loop.
 package final class Node {
     let options: NodeOptions
-    let loop: EventLoop
+    let loop: any Scheduler
+    let network: any NodeNetwork
+    /// Spreads the waits between attempts.
+    let random: () -> UInt64
     let log: LogHandler
     let device: DeviceState
     let store: LoopStore
@@ -62,11 +65,25 @@ package final class Node {
     /// Told once the store can promise nothing any more: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
 
-    /// Opens the device's state; nothing listens yet. On the loop's thread.
-    package init(_ options: NodeOptions, software: String, loop: EventLoop, log: @escaping LogHandler) throws(NodeError)
-    {
+    /// A daemon on the sockets of a loop.
+    package convenience init(
+        _ options: NodeOptions, software: String, loop: EventLoop, log: @escaping LogHandler
+    ) throws(NodeError) {
+        try self.init(
+            options, software: software, scheduler: loop, network: SocketNetwork(on: loop), processes: loop, log: log)
+    }
+
+    /// Opens the device's state; nothing listens yet. On the scheduler's thread.
+    /// - Parameter processes: where programs that wake apps are watched; nil starts none.
+    package init(
+        _ options: NodeOptions, software: String, scheduler loop: any Scheduler, network: any NodeNetwork,
+        processes: EventLoop? = nil,
+        random: @escaping () -> UInt64 = { .random(in: 0 ... .max) }, log: @escaping LogHandler
+    ) throws(NodeError) {
         self.options = options
         self.loop = loop
+        self.network = network
+        self.random = random
         self.log = log
         started = loop.now
         tracing = Tracing(loop)
@@ -85,8 +102,8 @@ package final class Node {
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
-        starter = options.wake.map { commands in
-            AppStarter(commands, socket: options.local, loop: loop, log: log) { [weak self] app in
+        if let commands = options.wake, let processes {
+            starter = AppStarter(commands, socket: options.local, loop: processes, log: log) { [weak self] app in
                 self?.installed.state[app]?.user
             }
         }
@@ -94,7 +111,8 @@ package final class Node {
     }
 
     private static func makeCarrier(
-        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore, _ loop: EventLoop,
+        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore,
+        _ loop: any Scheduler,
         _ log: @escaping LogHandler
     ) throws(NodeError) -> Carrier {
         let own = Carrier.Options(
@@ -136,6 +154,7 @@ package final class Node {
         let context = LinkContext(
             scheduler: loop, identity: try TLSIdentity(key: key), device: link, authority: self, delegate: self,
             log: log)
+        context.wrapping = network.wrapping
         links = (context, LinkAcceptor(context: context))
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
         relay.delegate = self
@@ -188,9 +207,9 @@ package final class Node {
 
     private func listen() throws(NodeError) {
         do throws(ListenError) {
-            for address in options.listen { listening.append(try acceptor.listen(at: address, on: loop)) }
+            for address in options.listen { listening.append(try network.listen(at: address, for: acceptor)) }
             let access = options.localGroup.map { SocketAccess.group($0) } ?? .owner
-            try local.listen(at: .unix(path: options.local), access: access, loop: loop)
+            try network.listen(at: .unix(path: options.local), access: access, for: local)
         } catch {
             acceptor.close()
             throw .listen(error)
@@ -218,6 +237,16 @@ package final class Node {
     /// What was accepted may take this long to be finished (SES-18), and requests this long to be answered.
     private static var stopTime: Duration { .seconds(5) }
     private static var answerTime: Duration { .milliseconds(4500) }
+
+    /// Waits until the store has done what was asked of it: for a clock that a test moves.
+    package func settleStore() { _ = try? device.store.read(RowRange(space: .pairing, limit: 1)) }
+
+    /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
+    /// daemon any more.
+    package func abandon() {
+        isStopping = true
+        device.close()
+    }
 
     private func closeStore(_ completion: @escaping () -> Void) {
         guard !isClosingStore else { return }

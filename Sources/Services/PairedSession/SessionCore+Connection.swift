@@ -38,7 +38,7 @@ extension SessionCore {
         for completion in waiting { completion() }
     }
 
-    func lost() { perform(machine.lost(now: scheduler.now, random: .random(in: .min ... .max))) }
+    func lost() { perform(machine.lost(now: scheduler.now, random: random())) }
 
     /// The daemon broke the protocol: it is told why, and dialled again later.
     func refuse(_ refusal: Refusal) {

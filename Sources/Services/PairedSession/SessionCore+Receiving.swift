@@ -44,7 +44,7 @@ extension SessionCore {
     private func refused(_ refusal: Refusal) {
         guard let name = refusal.name else { return lost() }
         lastRefusalText = refusal.text
-        perform(machine.refused(name, now: scheduler.now, random: .random(in: .min ... .max)))
+        perform(machine.refused(name, now: scheduler.now, random: random()))
     }
 
     // MARK: messages

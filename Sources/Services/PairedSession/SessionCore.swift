@@ -14,6 +14,8 @@ package final class SessionCore {
     let dialer: any Dialer
     let settings: SessionSettings
     let board: SessionBoard
+    /// Spreads the waits between attempts to connect.
+    package var random: () -> UInt64 = { .random(in: .min ... .max) }
     var machine: ClientSession
     var replies = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
     /// Messages without reply whose failure can still be told.
@@ -145,7 +147,7 @@ package final class SessionCore {
         stepTimer = scheduler.schedule(after: wait) { [weak self] in
             guard let self else { return }
             stepTimer = nil
-            perform(machine.timerFired(now: scheduler.now, random: .random(in: .min ... .max)))
+            perform(machine.timerFired(now: scheduler.now, random: random()))
         }
     }
 

@@ -1,0 +1,221 @@
+// A host app of a case: the public library's session, and what has come of everything it did. The calls are those below
+// the async API, because a clock that a test moves cannot wait for tasks.
+
+package import PairedSession
+package import TandemIdentity
+package import TandemPropertyList
+import TandemReactor
+import TandemSession
+package import TandemWire
+
+/// What comes later.
+package final class Later<Value> {
+    package private(set) var values: [Value] = []
+
+    package var value: Value? { values.first }
+
+    func add(_ value: Value) { values.append(value) }
+}
+
+/// A message that came.
+package struct Receipt {
+    package let number: Int64?
+    package let data: [UInt8]?
+    package let wantsReply: Bool
+    package let pairing: UniqueIdentifier
+}
+
+/// One app in one process.
+///
+/// `@unchecked`: everything here is used on the world's thread only, which is the session's too.
+package final class App: @unchecked Sendable {
+    package let name: String
+    package let place: Place
+    package let session: PairedSession
+    let scheduler: any Scheduler
+    private let random: @Sendable () -> UInt64
+    /// What happened, in order, each with the world's time: the same in each run of one seed.
+    package private(set) var log: [String] = []
+    package private(set) var messages: [Receipt] = []
+    package private(set) var items: [DeliveredItem] = []
+    /// Ends of items as they were told, also of a former process's.
+    package private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
+    package private(set) var storedItems: Set<UniqueIdentifier> = []
+    private var kept: [ReceivedMessage] = []
+
+    init(
+        _ name: String, at place: Place, settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer,
+        random: @escaping @Sendable () -> UInt64
+    ) {
+        (self.name, self.place, self.scheduler, self.random) = (name, place, scheduler, random)
+        session = PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: dialer))
+    }
+
+    package var isReachable: Bool { session.reachability.level == .immediate }
+
+    func note(_ text: String) { log.append("\(scheduler.now.nanoseconds / 1_000_000) \(text)") }
+
+    /// Runs the action with the session's core, on its thread.
+    func run(_ action: @escaping (SessionCore) -> Void) {
+        let bound = LoopBound(action, to: scheduler)
+        session.handle.run { bound.value($0) }
+    }
+
+    @discardableResult
+    package func activate() -> Later<Result<Void, SessionError>> {
+        let later = Later<Result<Void, SessionError>>()
+        run { [random, self] core in
+            core.random = random
+            core.observeTransfers { [unowned self] in observed($0) }
+            core.activate(waiter: random()) { later.add($0) }
+        }
+        return later
+    }
+
+    // MARK: messages
+
+    package func send(
+        _ message: PropertyListDictionary, to pairing: UniqueIdentifier? = nil, timeout: Duration = .seconds(30)
+    ) -> Later<Result<[UInt8], SessionError>> { send(OutgoingContent(message), pairing, timeout) }
+
+    package func send(
+        data: [UInt8], to pairing: UniqueIdentifier? = nil, timeout: Duration = .seconds(30)
+    ) -> Later<Result<[UInt8], SessionError>> { send(OutgoingContent(data: data), pairing, timeout) }
+
+    private func send(
+        _ content: OutgoingContent, _ pairing: UniqueIdentifier?, _ timeout: Duration
+    ) -> Later<Result<[UInt8], SessionError>> {
+        let later = Later<Result<[UInt8], SessionError>>()
+        run { core in
+            core.send(
+                OutgoingMessage(to: pairing, content, timeout: timeout) { [unowned self] result in
+                    note("answer \(result.summary)")
+                    later.add(result)
+                })
+        }
+        return later
+    }
+
+    /// A message without a reply.
+    package func tell(
+        _ message: PropertyListDictionary, to pairing: UniqueIdentifier? = nil
+    ) -> Later<Result<[UInt8], SessionError>> {
+        let later = Later<Result<[UInt8], SessionError>>()
+        run { core in
+            core.send(OutgoingMessage(noteTo: pairing, OutgoingContent(message), given: { later.add($0) }))
+        }
+        return later
+    }
+
+    package func broadcast(_ message: PropertyListDictionary) -> Later<Result<[BroadcastOutcome], SessionError>> {
+        let later = Later<Result<[BroadcastOutcome], SessionError>>()
+        run { core in core.broadcast(OutgoingContent(message)) { later.add($0) } }
+        return later
+    }
+
+    /// Receives messages from now on; the rule answers them, or keeps them open by returning true.
+    package func receive(_ rule: @escaping (ReceivedMessage) -> Bool = { _ in false }) {
+        run { [unowned self] core in
+            core.receive { [unowned self] message in
+                note("message \(message.number ?? -1)")
+                messages.append(message.withoutToken)
+                if rule(message) { kept.append(message) }
+            }
+        }
+    }
+
+    /// Lets go of the messages that were kept open.
+    package func dropKept() { kept = [] }
+
+    // MARK: durable items
+
+    package func submit(
+        _ number: Int64, on channel: Channel = .userInfo, id: UniqueIdentifier? = nil,
+        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions(), kind: String? = nil
+    ) -> Item { submit(["n": .integer(number)], on: channel, id: id, to: pairing, options: options, kind: kind) }
+
+    package func submit(
+        _ content: PropertyListDictionary, on channel: Channel = .userInfo, id: UniqueIdentifier? = nil,
+        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions(), kind: String? = nil
+    ) -> Item {
+        var submission = Submission(channel, to: pairing, OutgoingContent(content))
+        if let id { submission.id = id }
+        submission.options = options
+        submission.name = kind
+        let item = Item(submission.id)
+        let (ready, handle) = (submission, session.handle)
+        run { [unowned self] core in
+            core.transfer(ready, of: handle) { [unowned self] result in
+                note("accepted \(content["n"]?.integerValue ?? -1) \(result.isSuccess)")
+                item.accepted(result)
+            }
+        }
+        return item
+    }
+
+    /// Replaces the context.
+    package func update(
+        _ context: PropertyListDictionary, always: Bool = false, to pairing: UniqueIdentifier? = nil
+    ) -> Later<Result<Acceptance, SessionError>> {
+        var submission = Submission(.context, to: pairing, OutgoingContent(context))
+        if always { submission.name = "always" }
+        let (ready, later) = (submission, Later<Result<Acceptance, SessionError>>())
+        run { core in core.submit(ready) { later.add($0) } }
+        return later
+    }
+
+    package func ask(
+        _ command: String, channel: Channel = .userInfo, _ body: PropertyListDictionary = [:],
+        pairing: UniqueIdentifier? = nil
+    ) -> Later<Result<Envelope, SessionError>> {
+        let later = Later<Result<Envelope, SessionError>>()
+        run { core in core.ask(command, pairing: pairing, channel: channel, body) { later.add($0) } }
+        return later
+    }
+
+    /// Handles items from now on.
+    /// - Parameter rule: the verdict; nil: none yet, for as long as the case keeps the token.
+    package func handle(
+        _ channels: Set<Channel> = [.userInfo, .urgent], topic: String? = nil,
+        _ rule: @escaping (DeliveredItem, HandlingToken) -> HandlingVerdict? = { _, _ in .handled }
+    ) {
+        run { [unowned self] core in
+            _ = core.handleItems(channels, topic: topic) { [unowned self] item, token in
+                note("item \(item.number) attempt \(item.facts.attempt)")
+                items.append(item)
+                switch rule(item, token) {
+                case .handled?: token.returned()
+                case let verdict?: token.threw(verdict)
+                case nil: break
+                }
+            }
+        }
+    }
+
+    private func observed(_ event: TransferEvent) {
+        switch event.step {
+        case .stored: storedItems.insert(event.id)
+        case .finished(let outcome):
+            note("finished \(outcome.summary)")
+            endings[event.id, default: []].append(outcome)
+        }
+    }
+}
+
+/// An item that a case has submitted.
+package final class Item {
+    package let id: UniqueIdentifier
+    package private(set) var acceptance: Result<Transfer, SessionError>?
+
+    init(_ id: UniqueIdentifier) { self.id = id }
+
+    func accepted(_ result: Result<Transfer, SessionError>) { acceptance = result }
+
+    package var isAccepted: Bool { acceptance?.isSuccess ?? false }
+    package var transfer: Transfer? { try? acceptance?.get() }
+    package var error: SessionError? { acceptance?.error }
+
+    package var outcome: TransferOutcome? {
+        if case .finished(let outcome)? = transfer?.state { outcome } else { nil }
+    }
+}

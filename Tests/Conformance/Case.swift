@@ -1,0 +1,82 @@
+// The conformance suite as a table: each case has the clause that it proves and what it needs of a world, and runs
+// unchanged in every world that has it.
+
+package import TandemTestSupport
+import TandemWire
+
+/// One case.
+package struct Case: Sendable, CustomStringConvertible {
+    /// A sentence about behaviour.
+    package let name: String
+    /// Where `Protocol` says so.
+    package let clause: String
+    package let needs: Set<Ability>
+    package let secondaries: Int
+    let body: @Sendable (Stage) throws -> Void
+
+    init(
+        _ clause: String, _ name: String, needs: Set<Ability> = [], secondaries: Int = 1,
+        _ body: @escaping @Sendable (Stage) throws -> Void
+    ) {
+        (self.name, self.clause, self.needs, self.secondaries, self.body) = (name, clause, needs, secondaries, body)
+    }
+
+    package var description: String { "\(clause): \(name)" }
+
+    /// Runs the case in a fresh world; the log of its apps.
+    @discardableResult
+    package func run(in world: any World, seed: UInt64) throws -> [String] {
+        let stage = Stage(world, seed: seed)
+        defer { world.stop() }
+        do {
+            try body(stage)
+        } catch let violation as Violation {
+            throw Violation("\(self), seed \(seed): \(violation)\n\(stage.log.joined(separator: "\n"))")
+        }
+        return stage.log
+    }
+
+    /// All of them.
+    package static let all = messages + broadcasts
+}
+
+/// A world and what a case has set up there.
+package final class Stage {
+    package let world: any World
+    package var generator: SeededGenerator
+    package private(set) var apps: [App] = []
+
+    init(_ world: any World, seed: UInt64) {
+        self.world = world
+        generator = SeededGenerator(seed: seed)
+    }
+
+    /// What the apps saw, each for itself, in the order of their starts.
+    var log: [String] { apps.flatMap { app in app.log.map { "\(app.place): \($0)" } } }
+
+    static let appName = "org.example.conformance"
+
+    /// An activated app.
+    func app(at place: Place, _ name: String = Stage.appName) throws -> App {
+        let app = try world.app(name, at: place)
+        apps.append(app)
+        let activation = app.activate()
+        try wait("\(place)'s app is activated") { activation.value?.isSuccess == true }
+        return app
+    }
+
+    /// Two apps that reach each other.
+    func pair() throws -> (primary: App, secondary: App) {
+        let (primary, secondary) = (try app(at: .primary), try app(at: .secondary(0)))
+        try wait("the apps reach each other") { primary.isReachable && secondary.isReachable }
+        return (primary, secondary)
+    }
+
+    /// Lets time pass until it holds; a violation if it does not in time.
+    func wait(
+        _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), until condition: () throws -> Bool
+    ) throws { try demand(try world.wait(within: limit, until: condition), "in time: \(text())") }
+
+    /// Lets that much time pass.
+    func pass(_ time: Duration) { _ = world.wait(within: time) { false } }
+}

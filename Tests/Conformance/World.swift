@@ -1,0 +1,100 @@
+// What a case needs of a transport: apps on both sides, time, and what can go wrong there. The cases are the same code
+// everywhere; what a world cannot do it does not claim.
+
+package import TandemIdentity
+package import TandemTransport
+
+/// What a world can do besides carrying messages.
+package enum Ability: String, Sendable, CaseIterable {
+    /// Its daemons have stores: contexts and user infos.
+    case durable
+    /// Device links can be cut, and kept down.
+    case cut
+    /// Daemons can be stopped and started over their state.
+    case restart
+    /// Daemons and apps can be killed: nothing is finished.
+    case kill
+    /// The clock is the test's: hours cost nothing, and one seed gives one run.
+    case manualTime
+    /// Bytes on device links are late or wrong, the links end anywhere.
+    case streamFaults
+    /// Whole frames inside TLS are lost, repeated and overtaken.
+    case frameFaults
+}
+
+/// A device of a world.
+package enum Place: Hashable, Sendable, CustomStringConvertible {
+    case primary
+    /// From 0.
+    case secondary(Int)
+
+    package var description: String {
+        switch self {
+        case .primary: "primary"
+        case .secondary(let number): "secondary \(number)"
+        }
+    }
+}
+
+/// How a daemon or an app ends.
+package enum Ending: Sendable {
+    case orderly, killed
+}
+
+/// Paired devices and the way between them; confined to the thread that made it.
+package protocol World: AnyObject {
+    var abilities: Set<Ability> { get }
+    /// The pairings with the secondaries, in their order.
+    var pairings: [UniqueIdentifier] { get }
+    /// Time as it is in the world.
+    var now: MonotonicTime { get }
+
+    /// A host app, not activated yet.
+    func app(_ name: String, at place: Place) throws -> App
+    func end(_ app: App, _ ending: Ending)
+
+    /// Lets time pass until the condition holds, but no longer than that; whether it holds.
+    func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool
+
+    /// Ends the daemon and starts it over its state.
+    func restart(_ place: Place, _ ending: Ending) throws
+    /// Breaks all device links; they come back by themselves while ``isLinkAllowed``.
+    func cutLinks()
+    var isLinkAllowed: Bool { get set }
+    /// The faults of device connections that are made from now on.
+    var streamFaults: FaultPlan? { get set }
+    /// What becomes of each frame that a device sends inside TLS.
+    var frameFate: FrameFate.Rule? { get set }
+
+    /// Ends everything.
+    func stop()
+}
+
+extension World {
+    package func restart(_ place: Place, _ ending: Ending) throws { throw Violation("this world restarts nothing") }
+    package func cutLinks() {}
+    package var isLinkAllowed: Bool {
+        get { true }
+        set {}
+    }
+    package var streamFaults: FaultPlan? {
+        get { nil }
+        set {}
+    }
+    package var frameFate: FrameFate.Rule? {
+        get { nil }
+        set {}
+    }
+}
+
+/// A case did not hold.
+package struct Violation: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// Throws a violation unless the condition holds.
+package func demand(_ condition: Bool, _ text: @autoclosure () -> String) throws {
+    if !condition { throw Violation(text()) }
+}
