@@ -15,13 +15,21 @@ public enum ReachabilityLevel: String, Sendable, Hashable, CaseIterable {
 
 /// Why the level is not `immediate`.
 public enum ReachabilityReason: String, Sendable, Hashable, CaseIterable {
+    /// The level is `immediate`.
     case none
+    /// The other device is not connected.
     case noLink = "no-link"
+    /// The other device was connected and has fallen silent.
     case noHeartbeat = "no-heartbeat"
+    /// The pairing has not been confirmed by both devices yet.
     case pending
+    /// The app was never registered on the other device.
     case notInstalled = "not-installed"
+    /// The app is installed there and not running, or receives no messages.
     case counterpartAbsent = "counterpart-absent"
+    /// The two daemons have no protocol version in common.
     case version
+    /// The other device's daemon is shutting down.
     case stopping
     /// The host app has no daemon to talk to; known on its own side only, never on the wire.
     case noDaemon = "no-daemon"

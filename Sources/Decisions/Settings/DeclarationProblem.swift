@@ -7,11 +7,15 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case noProperties
     /// A stored property that is not declared with one of the wrappers.
     case notASetting(label: String)
+    /// Two properties of one name.
     case duplicateName(String)
     /// A name of 1 to 256 bytes is needed: it is a key in a property list.
     case invalidName(String)
+    /// A regular expression that cannot be compiled.
     case invalidPattern(property: String, reason: String)
+    /// A choice without a value to choose.
     case noChoices(property: String)
+    /// Two choices of one label.
     case duplicateLabel(property: String, label: String)
     /// A choice breaks the property's own rule.
     case choice(SettingError, label: String)

@@ -3,10 +3,14 @@
 
 /// A change of one property's effective value.
 public struct SettingChange: Sendable, Equatable {
+    /// The property's name.
     public let name: String
+    /// The effective value before.
     public let old: SettingValue
+    /// The effective value now.
     public let new: SettingValue
 
+    /// A change, as an app's own tests may make it.
     public init(name: String, old: SettingValue, new: SettingValue) {
         self.name = name
         self.old = old
@@ -16,6 +20,7 @@ public struct SettingChange: Sendable, Equatable {
 
 /// The changes that happened as one.
 public struct SettingChanges: Sendable, Equatable {
+    /// Who caused it.
     public let origin: SettingOrigin
     /// In the order of declaration; never empty when it is given to an observer.
     public let changes: [SettingChange]
@@ -26,6 +31,7 @@ public struct SettingChanges: Sendable, Equatable {
 
 /// The effective values of all properties at one moment.
 public struct SettingsSnapshot: Sendable, Equatable {
+    /// In the order of declaration.
     public let values: [(name: String, value: SettingValue)]
 
     /// The value of a property; nil if there is none of that name.

@@ -7,23 +7,30 @@ public struct SettingError: Error, Sendable, Equatable {
     public enum Rule: Sendable, Equatable {
         /// There is no such property.
         case unknownProperty
+        /// A value of another type than the property's.
         case type(SettingType)
+        /// A number that is infinite or none.
         case finite
         /// The smallest value, as text.
         case minimum(String)
         /// The largest value, as text.
         case maximum(String)
+        /// The regular expression is not found in the value's text.
         case pattern(String)
         /// The search was given up at a limit; never taken for a match.
         case patternTooCostly(String)
+        /// None of the choices.
         case choice
     }
 
+    /// The property's name.
     public let property: String
     /// The value as ``SettingValue/description`` shows it.
     public let value: String
+    /// The rule that the value breaks.
     public let rule: Rule
 
+    /// A refusal.
     public init(property: String, value: String, rule: Rule) {
         self.property = property
         self.value = value

@@ -3,11 +3,17 @@
 
 /// The layers of a property's value; the first one that has a value wins.
 public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {
+    /// Signed configuration.
     case signedOverride
+    /// A person's edit on a settings page.
     case userEdit
+    /// Set in code.
     case storedPreference
+    /// The process's environment.
     case environment
+    /// A file beside the app.
     case file
+    /// The declaration, as `reset()` left it.
     case declaredDefault
 
     public static func < (left: SettingLayer, right: SettingLayer) -> Bool { left.rawValue < right.rawValue }

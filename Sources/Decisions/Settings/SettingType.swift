@@ -3,9 +3,14 @@
 
 /// The type of a property's value.
 public enum SettingType: String, Sendable, Hashable, CaseIterable {
+    /// `Bool`.
     case boolean
+    /// `Int`.
     case integer
+    /// `Float`.
     case float
+    /// `Double`.
     case double
+    /// `String` and `String?`.
     case string
 }

@@ -3,10 +3,15 @@
 
 /// A value of a property.
 public enum SettingValue: Sendable, Equatable {
+    /// Of a `Bool`.
     case boolean(Bool)
+    /// Of an `Int`.
     case integer(Int)
+    /// Of a `Float`.
     case float(Float)
+    /// Of a `Double`.
     case double(Double)
+    /// Of a `String`, or of a `String?` that is not nil.
     case string(String)
     /// An optional string that is nil.
     case nothing

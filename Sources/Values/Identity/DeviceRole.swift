@@ -2,7 +2,9 @@
 
 /// A device's part in a pairing: the phone's (primary) or the watch's (secondary).
 public enum DeviceRole: String, Sendable, Hashable, CaseIterable {
+    /// The phone's part: may be paired with several secondaries, one of them active.
     case primary
+    /// The watch's part: dials its primary, and verifies what that sends.
     case secondary
 
     /// The other device's part in the same pairing.

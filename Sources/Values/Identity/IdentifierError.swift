@@ -3,8 +3,11 @@
 
 /// A text that is not the identifier it was taken for.
 public enum IdentifierError: Error, Sendable, Equatable {
+    /// Not an ``ApplicationIdentifier``.
     case application(String)
+    /// Not a ``PairedIdentifier``.
     case paired(String)
+    /// Not a ``CustomIdentifier``.
     case custom(String)
 }
 

@@ -3,8 +3,10 @@
 
 /// A point on the machine's monotonic clock, in nanoseconds since an arbitrary origin (boot). Never sent to a peer.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
+    /// Nanoseconds since the origin.
     public let nanoseconds: UInt64
 
+    /// The point that many nanoseconds after the origin.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
@@ -32,8 +34,10 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
 
 /// A point on the wall clock, in milliseconds since 1970-01-01 00:00:00 UTC.
 public struct WallTime: Sendable, Hashable, Comparable {
+    /// Milliseconds since 1970, negative before it.
     public let milliseconds: Int64
 
+    /// The point that many milliseconds after 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// The point this many seconds after 1970; saturates at the end of the range.

@@ -3,8 +3,10 @@
 
 /// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC.
 public struct PropertyListDate: Sendable, Hashable, Comparable {
+    /// Milliseconds since 2001, negative before it.
     public let millisecondsSinceReferenceDate: Int64
 
+    /// The point that many milliseconds after 2001; only ``representable`` ones can be written.
     public init(millisecondsSinceReferenceDate: Int64) {
         self.millisecondsSinceReferenceDate = millisecondsSinceReferenceDate
     }

@@ -16,6 +16,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// value anew would hold more than was sent.
     public var repeatedBytes: Int
 
+    /// Budgets of one's own; what comes over the wire is held to ``standard``.
     public init(depth: Int, objects: Int, values: Int, repeatedBytes: Int = 8 << 20) {
         self.depth = depth
         self.objects = objects

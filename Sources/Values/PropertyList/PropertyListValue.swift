@@ -4,15 +4,23 @@
 
 /// A property-list value.
 public enum PropertyListValue: Sendable {
+    /// True or false; never a number.
     case boolean(Bool)
+    /// An integer of 64 bits with a sign.
     case integer(Int64)
     /// An integer above `Int64.max`; readers use this case for no smaller one.
     case unsigned(UInt64)
+    /// A finite real.
     case real(Double)
+    /// A point in time, to the millisecond.
     case date(PropertyListDate)
+    /// Bytes.
     case data([UInt8])
+    /// Text; compared by its Unicode scalars.
     case string(String)
+    /// Values in an order.
     case array([PropertyListValue])
+    /// Values by key.
     case dictionary(PropertyListDictionary)
 }
 

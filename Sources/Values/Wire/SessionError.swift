@@ -7,27 +7,47 @@ public import TandemIdentity
 public struct SessionError: Error, Sendable, Equatable {
     /// `WCError.Code`, with the same names and numbers.
     public enum Code: Int, Sendable, Hashable, CaseIterable {
+        /// Anything that no other code says; ``SessionError/name`` does, for example `cancelled` or `queue-full`.
         case genericError = 7001
+        /// The device cannot have a session. Never on Linux; kept for Apple's numbers.
         case sessionNotSupported = 7002
+        /// A call by Apple's names before a delegate was set.
         case sessionMissingDelegate = 7003
+        /// The session is not activated, has lost its daemon, or was ended.
         case sessionNotActivated = 7004
+        /// There is no such pairing.
         case deviceNotPaired = 7005
+        /// On a primary: the app was never registered on the secondary.
         case watchAppNotInstalled = 7006
+        /// The counterpart cannot take a message now; ``SessionError/name`` is the reason. Interactive messages only.
         case notReachable = 7007
+        /// An argument that can never be right; ``SessionError/name`` says which.
         case invalidParameter = 7008
+        /// Over the channel's limit; `actual` and `limit` are bytes.
         case payloadTooLarge = 7009
+        /// A value that no property list can hold, at `keyPath`.
         case payloadUnsupportedTypes = 7010
+        /// The counterpart has the message, and its reply could not be given.
         case messageReplyFailed = 7011
+        /// No reply came by the caller's deadline.
         case messageReplyTimedOut = 7012
+        /// The file cannot be read.
         case fileAccessDenied = 7013
+        /// Not delivered, for a reason that lies on the way or with the receiver.
         case deliveryFailed = 7014
+        /// A disk is full: this device's at once, the other device's later.
         case insufficientSpace = 7015
+        /// The session is switching to another device.
         case sessionInactive = 7016
+        /// A durable item's time to live is over.
         case transferTimedOut = 7017
+        /// On a secondary: the app was never registered on the primary.
         case companionAppNotInstalled = 7018
+        /// There is no counterpart to install. Never here, where every app may be on both devices.
         case watchOnlyApp = 7019
     }
 
+    /// What kind of failure, with Apple's number.
     public var code: Code
     /// The stable refinement of the code, for programs; for example `unhandled`.
     public var name: String?
@@ -46,6 +66,7 @@ public struct SessionError: Error, Sendable, Equatable {
     /// True if the same call may succeed later without a change by the caller.
     public var isRetryable: Bool
 
+    /// An error; `isRetryable` is the code's usual answer if it is not given.
     public init(
         _ code: Code, name: String? = nil, reason: String, actual: Int? = nil, limit: Int? = nil,
         keyPath: String? = nil, peer: UniqueIdentifier? = nil, messageID: UniqueIdentifier? = nil,
