@@ -6,7 +6,7 @@
 internal import Synchronization
 public import TandemSettings
 
-/// The base class of a typed configuration; any thread.
+/// The base class of a typed configuration, Appfigurate's `APLConfiguration`; any thread.
 ///
 /// Declare `final class AppConfiguration: Configuration, @unchecked Sendable` whose stored properties are all declared
 /// with ``Toggle``, ``Slider``, ``Edit``, ``Choice`` or ``EditableChoice``. Make one instance.
@@ -36,14 +36,15 @@ open class Configuration: @unchecked Sendable {
     public convenience init() { self.init(problems: .stop) }
 
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.
+    /// Appfigurate's `reset`.
     open func reset() {}
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
-    /// app. nil, the default, means that no signed configuration is taken.
+    /// app. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
     open var publicKey: String? { nil }
 
     /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it
-    /// too. The default is true in a debug build and false in a release build.
+    /// too. The default is true in a debug build and false in a release build. Appfigurate's `allowInvalidSignatures`.
     open var allowsInvalidSignatures: Bool {
         #if DEBUG
             true
@@ -53,7 +54,7 @@ open class Configuration: @unchecked Sendable {
     }
 
     /// Override on a primary to target this app's secondaries by a name of its own instead of the device's vendor
-    /// identifier: 1-256 bytes of UTF-8 without NUL.
+    /// identifier: 1-256 bytes of UTF-8 without NUL. Appfigurate's `customIdentifier`.
     open var customIdentifier: String? { nil }
 }
 
@@ -93,6 +94,8 @@ extension Configuration {
 public struct ConfigurationRegistration: Sendable, Hashable {
     /// UTF-8 of the PEM text of the compiled anchor.
     public let anchor: [UInt8]?
+    /// The custom identifier of this app on this device; nil for none.
     public let identifier: String?
+    /// The app's half of that decision; the daemon has the other.
     public let allowsInvalidSignatures: Bool
 }

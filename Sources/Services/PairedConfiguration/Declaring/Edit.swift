@@ -1,9 +1,13 @@
 // `@Edit("Colour", matching: "^#([a-f0-9]{6})$") var colour: String?`
 
 /// A number within bounds, or text; either may also have to contain a regular expression.
+/// Appfigurate's `..._PROPERTY_EDIT`.
 @propertyWrapper public struct Edit<Value: SettingRepresentable>: Sendable, SettingWrapper {
+    /// The property itself, as `$name`: its layer, and setting with an error instead of a trap.
     public let projectedValue: Property<Value>
 
+    /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
+    /// ignored and told as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -11,6 +15,7 @@
 
     /// A number.
     /// - Parameters:
+    ///   - wrappedValue: the default; without one false, 0, an empty text or nil.
     ///   - summary: what it is, for people.
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.

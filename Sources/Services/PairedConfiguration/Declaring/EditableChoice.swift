@@ -1,9 +1,13 @@
 // `@EditableChoice("Duration", in: 0...365, ["Week": 7, "Year": 365]) var duration = 45`
 
-/// One of several labelled values, or any other within bounds and regular expression.
+/// One of several labelled values, or any other within bounds and regular expression. Appfigurate's
+/// `..._PROPERTY_LIST_EDIT`.
 @propertyWrapper public struct EditableChoice<Value: SettingRepresentable>: Sendable, SettingWrapper {
+    /// The property itself, as `$name`: its layer, and setting with an error instead of a trap.
     public let projectedValue: Property<Value>
 
+    /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
+    /// ignored and told as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -11,6 +15,7 @@
 
     /// A number; the choices keep the rule too.
     /// - Parameters:
+    ///   - wrappedValue: the default; without one false, 0, an empty text or nil.
     ///   - summary: what it is, for people.
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.

@@ -3,16 +3,19 @@
 
 /// A type of a property: Bool, Int, Float, Double, String or String?.
 public protocol SettingRepresentable: Sendable {
+    /// The type in a declaration.
     static var settingType: SettingType { get }
     /// The value of a property that is declared without one.
     static var settingDefault: Self { get }
     /// The type's own value in a setting; nil for another type's.
     init?(_ value: SettingValue)
+    /// This value in a setting.
     var settingValue: SettingValue { get }
 }
 
 /// A number between two bounds.
 public protocol NumericSetting: SettingRepresentable, Comparable {
+    /// A range as bounds of this type.
     static func settingBounds(_ range: ClosedRange<Self>) -> SettingBounds
 }
 

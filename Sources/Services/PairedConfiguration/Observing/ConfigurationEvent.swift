@@ -5,11 +5,13 @@ public import TandemSettings
 
 /// A signed configuration that is applied.
 public struct AppliedConfiguration: Sendable, Hashable {
+    /// Grows with each configuration for a target; a lower one is refused.
     public let version: UInt64
     /// SHA-256 of the signed envelope.
     public let digest: [UInt8]
     /// Names the configuration in reports (`txid`).
     public let transaction: UniqueIdentifier
+    /// Whom it was signed for.
     public let target: PairedIdentifier
     /// Applied although its signature is invalid, because both the app and its daemon allow that. Show it wherever a
     /// value of it is shown.
@@ -30,7 +32,9 @@ public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringCon
 
 /// Something that happened to a configuration.
 public enum ConfigurationEvent: Sendable, Equatable {
+    /// A signed configuration took effect.
     case applied(AppliedConfiguration)
+    /// A signed configuration was refused; the applied one stays.
     case rejected(ConfigurationRejection)
     /// Nothing signed is active any more: unpaired, switched, or its lifetime is over.
     case deactivated

@@ -21,6 +21,7 @@ public struct ConfigurationUpdates: AsyncSequence, Sendable {
         self.stream = stream
     }
 
+    /// One reading of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         var base: AsyncStream<SettingChanges>.Iterator
 

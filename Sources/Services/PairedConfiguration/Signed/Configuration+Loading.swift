@@ -19,6 +19,7 @@ extension Configuration {
     /// Says whose configuration this is and applies what its files hold. Call it once, before messages arrive: until
     /// then the hook refuses every configuration as `wrong-app`.
     /// - Parameters:
+    ///   - application: the identifier under which the app registers.
     ///   - role: the side whose app this is.
     ///   - directory: the app's own directory, as the daemon told it; nil keeps nothing.
     @discardableResult

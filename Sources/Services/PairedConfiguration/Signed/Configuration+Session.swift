@@ -9,6 +9,7 @@ import TandemSignedConfiguration
 
 extension Configuration {
     /// Takes a session message if it is a configuration for this app (Protocol/SignedConfiguration.md CFG-41).
+    /// Appfigurate's `APLSessionDidReceiveMessage`.
     /// - Returns: the reply to give at once, or nil if the message is not ours and the app handles it itself.
     public func sessionDidReceiveMessage(_ message: PropertyListDictionary) -> PropertyListDictionary? {
         guard HandOver.isClaimed(by: message) else { return nil }

@@ -69,5 +69,6 @@ struct ConfigurationFiles {
 public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     /// The file's name, or the directory's path if that cannot be read.
     public let file: String
+    /// Why it was not applied; `damaged` for a file that cannot be read.
     public let rejection: ConfigurationRejection
 }
