@@ -14,10 +14,12 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     /// The codes, with Apple's names and numbers.
     public typealias Code = SessionError.Code
 
+    /// What kind of failure; also ``errorCode``.
     public let code: Code
     /// What happened, in the words of the session underneath.
     public let underlyingError: SessionError
 
+    /// The same failure by Apple's name.
     public init(_ error: SessionError) {
         code = error.code
         underlyingError = error
@@ -32,9 +34,4 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     public var errorCode: Int { code.rawValue }
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: underlyingError.reason] }
     public var errorDescription: String? { underlyingError.reason }
-}
-
-extension SessionError.Code {
-    /// Lets a `catch WCError.Code.notReachable` match a ``WCError``.
-    public static func ~= (code: Self, error: any Error) -> Bool { (error as? WCError)?.code == code }
 }

@@ -57,6 +57,7 @@ public final class WCSession: NSObject, Sendable {
         }
     }
 
+    /// Where the session stands; valid at any time.
     public var activationState: WCSessionActivationState { state.withLock { $0.activation } }
 
     /// A message would reach the counterpart now.

@@ -6,6 +6,7 @@ public import Foundation
 
 /// Receives what happens to a ``WCSession``.
 public protocol WCSessionDelegate: AnyObject {
+    /// Ends an `activate()`; also called when a session that had lost its daemon is activated again by itself.
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState, error: (any Error)?)
 
@@ -14,20 +15,30 @@ public protocol WCSessionDelegate: AnyObject {
     /// On a primary: the former secondary is left; call `activate()` for the new one.
     func sessionDidDeactivate(_ session: WCSession)
 
+    /// On a primary: `isPaired` or `isWatchAppInstalled` has changed.
     func sessionWatchStateDidChange(_ session: WCSession)
+    /// On a secondary: `isPaired` or `isCompanionAppInstalled` has changed.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
+    /// `isReachable` has changed.
     func sessionReachabilityDidChange(_ session: WCSession)
 
+    /// A dictionary whose sender waits for no reply.
     func session(_ session: WCSession, didReceiveMessage message: [String: Any])
+    /// A dictionary whose sender waits: call the reply handler once, from any thread, at any later time. Letting it go
+    /// unused is 7011 for the sender.
     func session(
         _ session: WCSession, didReceiveMessage message: [String: Any],
         replyHandler: @escaping @Sendable ([String: Any]) -> Void)
+    /// Bytes whose sender waits for no reply.
     func session(_ session: WCSession, didReceiveMessageData messageData: Data)
+    /// Bytes whose sender waits; otherwise as for a dictionary.
     func session(
         _ session: WCSession, didReceiveMessageData messageData: Data,
         replyHandler: @escaping @Sendable (Data) -> Void)
 
+    /// A context, newer than any before. Returning means handled.
     func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
+    /// A user info, in the order of its sender's calls. Returning means handled.
     func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
     /// A user info is stored on the other device, or never will be.
     func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
