@@ -7,6 +7,7 @@ public import TandemWire
 
 /// What became of a broadcast on its way to one paired device.
 public struct BroadcastOutcome: Sendable, Equatable {
+    /// The pairing with that device.
     public let pairing: UniqueIdentifier
     /// Why it did not leave for that device; nil if it did. Whether a handler took it is not known by that.
     public let failure: SessionError?
@@ -15,8 +16,10 @@ public struct BroadcastOutcome: Sendable, Equatable {
 extension PairedSession {
     /// Sends a dictionary without a reply to the counterparts on all paired devices; returns when the daemon has given
     /// it to each of them that it can reach. A session that is bound to a pairing broadcasts to all the same.
-    /// - Parameter failure: called later, at most once for each device, if the message did not reach a handler there
-    ///   and that became known.
+    /// - Parameters:
+    ///   - message: as for `sendMessage`.
+    ///   - failure: called later, at most once for each device, if the message did not reach a handler there and that
+    ///     became known.
     /// - Returns: one outcome for each pairing, in the order of their identifiers.
     /// - Throws: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010, 7009 (over 65,536 bytes), 7001
     ///   (too many broadcasts or `cancelled`); later 7012 (the daemon did not take it in 30 s), 7014 `daemon-lost`.

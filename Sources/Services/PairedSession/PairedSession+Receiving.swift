@@ -88,6 +88,7 @@ public struct ReceivedMessages: AsyncSequence, Sendable {
         return Iterator(messages: stream.makeAsyncIterator(), reception: Reception(subscription))
     }
 
+    /// A receiver of its own; letting it go ends the receiving.
     public struct Iterator: AsyncIteratorProtocol {
         var messages: AsyncStream<ReceivedMessage>.Iterator
         let reception: Reception

@@ -10,7 +10,9 @@ extension PairedSession {
     public static var standardTimeout: Duration { Limits.standardDeadline }
 
     /// Sends a dictionary and waits for the reply: exactly one of reply and error, at the latest after the timeout.
-    /// - Parameter timeout: 1 ms to 600 s.
+    /// - Parameters:
+    ///   - message: up to 65,536 bytes encoded, without top-level keys that start with `tandem.`.
+    ///   - timeout: 1 ms to 600 s; the receiver is told.
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes), 7007;
     ///   later 7011 (no reply could be given), 7012 (timeout), 7014 (not delivered, or nobody knows).
     public func sendMessage(
@@ -31,7 +33,9 @@ extension PairedSession {
     }
 
     /// Sends a dictionary without a reply; returns when it was given to the daemon.
-    /// - Parameter failure: called at most once, later, if the message did not reach a handler and that became known.
+    /// - Parameters:
+    ///   - message: as for `sendMessage`.
+    ///   - failure: called at most once, later, if the message did not reach a handler and that became known.
     /// - Throws: the first that applies of the codes of ``sendMessage(_:timeout:)`` up to 7007.
     public func sendMessageWithoutReply(
         _ message: PropertyListDictionary, failure: (@Sendable (SessionError) -> Void)? = nil

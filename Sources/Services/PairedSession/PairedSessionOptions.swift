@@ -7,7 +7,7 @@ import TandemSession
 package import TandemTransport
 import TandemWire
 
-/// How a host app introduces itself, and where it looks for its daemon.
+/// How a host app introduces itself (SES-5), and where it looks for its daemon (SES-26).
 public struct PairedSessionOptions: Sendable {
     /// The application identifier; nil: the environment's `TANDEM_APPLICATION`, else error 7008.
     public var application: String?
@@ -26,6 +26,7 @@ public struct PairedSessionOptions: Sendable {
     /// Name and version of the program, for people.
     public var software = "PairedSession"
 
+    /// Options with the two that an app may need; all others are properties.
     public init(application: String? = nil, socketPath: String? = nil) {
         self.application = application
         self.socketPath = socketPath

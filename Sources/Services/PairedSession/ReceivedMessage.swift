@@ -21,6 +21,7 @@ public struct ReceivedMessage: Sendable {
     public let id: UniqueIdentifier
     /// The pairing that it came through.
     public let pairing: UniqueIdentifier
+    /// What was sent.
     public let content: Content
     /// A configuration from this device's own daemon, not from the counterpart: its keys start with `tandem.`. Give the
     /// dictionary to PairedConfiguration's hook and answer with what that returns.

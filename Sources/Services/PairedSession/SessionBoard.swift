@@ -76,6 +76,7 @@ public struct StateUpdates<Element: Sendable & Equatable>: AsyncSequence, Sendab
         Iterator(board: board, read: read, wakeUps: board.wakeUps().makeAsyncIterator())
     }
 
+    /// One reading of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         let board: SessionBoard
         let read: @Sendable (SessionSnapshot) -> Element

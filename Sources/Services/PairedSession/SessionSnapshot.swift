@@ -6,6 +6,7 @@ public import TandemSession
 
 /// Whether a counterpart can be reached, why not, and since when.
 public struct ReachabilityStatus: Sendable, Equatable {
+    /// How far a message would come now.
     public let level: ReachabilityLevel
     /// `.none` exactly when the level is `.immediate`.
     public let reason: ReachabilityReason
@@ -18,6 +19,7 @@ public struct ReachabilityStatus: Sendable, Equatable {
 
 /// One pairing of this device as a host app sees it.
 public struct PairedDevice: Sendable, Equatable {
+    /// Names the pairing on both devices.
     public let pairing: UniqueIdentifier
     /// The other device's vendor identifier.
     public let device: UniqueIdentifier
@@ -31,6 +33,7 @@ public struct PairedDevice: Sendable, Equatable {
     public let isInstalled: Bool
     /// The default session is bound to this pairing.
     public let isActive: Bool
+    /// Whether the counterpart there can be reached.
     public let reachability: ReachabilityStatus
 }
 

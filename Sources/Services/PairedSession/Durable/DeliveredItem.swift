@@ -23,7 +23,9 @@ public struct ItemFacts: Sendable {
 
 /// A user info, urgent ones too.
 public struct ReceivedUserInfo: Sendable {
+    /// Everything but the content.
     public let facts: ItemFacts
+    /// What was sent: up to 65,536 bytes encoded.
     public let userInfo: PropertyListDictionary
     /// It came on the urgent channel.
     public let isUrgent: Bool
@@ -31,7 +33,9 @@ public struct ReceivedUserInfo: Sendable {
 
 /// An application context.
 public struct ReceivedContext: Sendable {
+    /// Everything but the content.
     public let facts: ItemFacts
+    /// What was sent: up to 262,144 bytes encoded.
     public let context: PropertyListDictionary
     /// Grows with each context of the other device.
     public let revision: UInt64

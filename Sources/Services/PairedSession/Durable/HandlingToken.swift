@@ -51,6 +51,10 @@ public struct ItemRejection: Error, Sendable {
     /// What the item's sender gets.
     public let error: SessionError
 
+    /// A refusal for good.
+    /// - Parameters:
+    ///   - code: what the sender's outcome carries.
+    ///   - reason: why, for people on the other device.
     public init(_ code: SessionError.Code = .deliveryFailed, reason: String) {
         error = SessionError(code, name: "rejected", reason: reason)
     }

@@ -15,6 +15,7 @@ public enum ContextPolicy: Sendable {
 
 /// What came of an update.
 public struct ContextUpdate: Sendable, Equatable {
+    /// Of the context that is now the last one: 1, 2, 3 ... for each device and app.
     public let revision: UInt64
     /// False: the bytes were those of the last context, and ``ContextPolicy/ifChanged`` kept it.
     public let isNew: Bool
@@ -23,6 +24,7 @@ public struct ContextUpdate: Sendable, Equatable {
 extension PairedSession {
     /// Replaces the context for the counterpart; returns when that is durable. It is delivered when the counterpart can
     /// be reached; of several that wait only the newest.
+    /// WCSession's call of that name (SES-48, SES-52).
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 262,144 bytes); 7015
     ///   (this device's disk is full).
     @discardableResult

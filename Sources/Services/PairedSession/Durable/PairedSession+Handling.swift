@@ -7,9 +7,13 @@ import TandemWire
 
 extension PairedSession {
     /// Handles user infos, urgent ones too. With several handlers for an item it is handled when all have returned.
-    /// - Parameter topic: only items of this topic; nil: what no topic's handler takes. An item that none of the app's
-    ///   handlers takes is refused for good: 7014 `unhandled` for its sender. Until the first handler is there, items
-    ///   wait.
+    /// WCSession's `didReceiveUserInfo` (SES-51, SES-53).
+    /// An item that none of the app's handlers takes is refused for good: 7014 `unhandled` for its sender. Until the
+    /// first handler is there, items wait.
+    /// - Parameters:
+    ///   - topic: only items of this topic; nil: what no topic's handler takes.
+    ///   - handler: returning has handled the item; throwing gets it again after a pause; throwing an
+    ///     ``ItemRejection`` refuses it for good.
     /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
     @discardableResult
     public func handleUserInfo(
@@ -22,6 +26,7 @@ extension PairedSession {
     }
 
     /// Handles application contexts, each newer than the one before; ones in between may never be seen.
+    /// WCSession's `didReceiveApplicationContext` (SES-51).
     @discardableResult
     public func handleApplicationContext(
         _ handler: @escaping @Sendable (ReceivedContext) async throws -> Void

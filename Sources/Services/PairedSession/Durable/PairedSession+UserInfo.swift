@@ -7,7 +7,11 @@ public import TandemWire
 
 extension PairedSession {
     /// Gives an item to the counterpart, now or when it can be reached: in the order of the calls, each once.
-    /// - Parameter level: returns when the item has got this far.
+    /// WCSession's `transferUserInfo` (SES-48 to SES-50).
+    /// - Parameters:
+    ///   - userInfo: up to 65,536 bytes encoded, without top-level keys that start with `tandem.`.
+    ///   - options: topic, supersede key, time to live, barrier.
+    ///   - level: returns when the item has got this far.
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes); 7001
     ///   `queue-full` (10,000 items or 64 MiB wait), 7015 (this device's disk is full); and for a level above
     ///   `accepted` the error of an item that ends before it.
@@ -25,7 +29,13 @@ extension PairedSession {
 
     /// Gives an item for what the counterpart shows at a glance: it passes user infos. Each device and app has a budget
     /// (``urgentBudget()``); beyond it the item is an ordinary user info, and ``Transfer/isDemoted`` says so.
-    /// - Parameter kind: of each kind the newest item is the current one; an older one still arrives.
+    /// WCSession's `transferCurrentComplicationUserInfo` (SES-48).
+    /// - Parameters:
+    ///   - userInfo: as for ``transferUserInfo(_:options:until:)``.
+    ///   - kind: 1 to 128 bytes without NUL; of each kind the newest item is the current one; an older one still
+    ///     arrives.
+    ///   - options: topic, supersede key, time to live, barrier.
+    ///   - level: returns when the item has got this far.
     /// - Throws: as ``transferUserInfo(_:options:until:)``.
     @discardableResult
     public func transferUrgentUserInfo(
@@ -43,6 +53,7 @@ extension PairedSession {
 
     /// Calls back for each step of each item of this app, also of items that a former process submitted: what ended
     /// while no process of the app ran is told once, first. Without any observer the daemon keeps the ends.
+    /// WCSession's `didFinish` callbacks (SES-50).
     public func observeTransfers(_ observer: @escaping @Sendable (TransferUpdate) -> Void) {
         handle.run { core in
             core.observeTransfers { event in
@@ -55,8 +66,11 @@ extension PairedSession {
 
 /// A step of a durable item.
 public struct TransferUpdate: Sendable {
+    /// The item's identifier, as in ``Transfer/id``.
     public let id: UniqueIdentifier
+    /// The pairing that it goes through.
     public let pairing: UniqueIdentifier
+    /// How it travels.
     public let kind: Transfer.Kind
     /// Never ``Transfer/State/accepted``.
     public let state: Transfer.State

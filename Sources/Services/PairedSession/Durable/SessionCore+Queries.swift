@@ -104,13 +104,17 @@ extension TransferCancellation {
 
 /// An item that has not ended, perhaps of a former process.
 public struct OutstandingTransfer: Sendable {
+    /// The item's identifier, as in ``Transfer/id``.
     public let id: UniqueIdentifier
+    /// The pairing that it goes through.
     public let pairing: UniqueIdentifier
+    /// How it travels.
     public let kind: Transfer.Kind
     /// ``Transfer/State/accepted`` or ``Transfer/State/stored``.
     public let state: Transfer.State
     /// Bytes of its body; of a file its size.
     public let size: Int
+    /// Which handler is meant; nil: those without a topic.
     public let topic: String?
     /// Of the urgent items of a kind, whether this is the current one.
     public let isCurrent: Bool
@@ -132,6 +136,7 @@ public struct OutstandingTransfer: Sendable {
 
 extension PairedSession {
     /// The items of this app for the counterpart that have not ended, in their order, those of former processes too.
+    /// WCSession's `outstandingUserInfoTransfers` (SES-54).
     /// - Throws: 7004, 7005, 7014 `daemon-lost`.
     public func outstandingTransfers(_ kind: Transfer.Kind = .userInfo) async throws(SessionError)
         -> [OutstandingTransfer]
@@ -150,7 +155,8 @@ extension PairedSession {
             transfer.id, transfer.pairing, Channel(rawValue: transfer.kind.rawValue) ?? .userInfo)
     }
 
-    /// What is left of the budget of urgent items for the counterpart.
+    /// What is left of the budget of urgent items for the counterpart. WCSession's
+    /// `remainingComplicationUserInfoTransfers` (SES-54).
     /// - Throws: 7004, 7005, 7014 `daemon-lost`.
     public func urgentBudget() async throws(SessionError) -> UrgentBudgetStatus {
         let answer = try await handle.ask("budget", pairing: pairing, channel: .urgent)
@@ -164,6 +170,7 @@ extension PairedSession {
 
 /// How many urgent items may still pass.
 public struct UrgentBudgetStatus: Sendable, Equatable {
+    /// Urgent items that may pass the others now.
     public let remaining: Int
     /// Urgent items a day.
     public let limit: Int

@@ -13,14 +13,17 @@ public final class Transfer: Sendable {
         case accepted
         /// Durable on the other device.
         case stored
+        /// Ended; nothing comes after it.
         case finished(TransferOutcome)
     }
 
     /// The channels that carry durable items.
     public enum Kind: String, Sendable {
+        /// In order, each handled once.
         case userInfo
         /// For what is shown at a glance: passes user infos, within a budget.
         case urgent
+        /// A file with metadata.
         case file
     }
 
@@ -38,6 +41,7 @@ public final class Transfer: Sendable {
 
     /// The item's identifier, the same on both devices and in every log.
     public let id: UniqueIdentifier
+    /// The pairing that it goes through, whichever is active later.
     public let pairing: UniqueIdentifier
     /// How it travels: an urgent item beyond its budget is a user info.
     public let kind: Kind

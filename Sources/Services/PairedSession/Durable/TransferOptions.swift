@@ -15,6 +15,7 @@ public struct TransferOptions: Sendable {
     /// An item of this app for the same device, on any channel, that must have ended before this one is sent.
     public var after: UniqueIdentifier?
 
+    /// Options; each has the default that its property names.
     public init(
         topic: String? = nil, supersedeKey: String? = nil, timeToLive: Duration? = nil, after: UniqueIdentifier? = nil
     ) {
