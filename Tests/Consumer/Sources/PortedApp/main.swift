@@ -1,9 +1,11 @@
-// A delegate as it is written for Apple's platforms. Nothing but the import is different: there it is
-// WatchConnectivity.
+// A session as it is written for Apple's platforms: every method of the delegate and every call that exists here. Only
+// the import is different: there it is WatchConnectivity. What a port has to know besides is in the documentation
+// ("Porting from WatchConnectivity").
 
 import Foundation
 import PairedSessionFoundation
 
+// snippet.delegate
 final class Connectivity: NSObject, WCSessionDelegate {
     func start() {
         guard WCSession.isSupported() else { return }
@@ -11,18 +13,29 @@ final class Connectivity: NSObject, WCSessionDelegate {
         WCSession.default.activate()
     }
 
+    // MARK: activation and switching
+
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState, error: Error?
     ) {
         if let error = error as? WCError { print("not activated:", error.code.rawValue, error.localizedDescription) }
-        print(activationState == .activated, session.isPaired, session.isWatchAppInstalled)
+        guard activationState == .activated else { return }
+        print(session.isPaired, session.isWatchAppInstalled, session.isCompanionAppInstalled, session.isReachable)
     }
 
-    func sessionDidBecomeInactive(_ session: WCSession) {}
+    func sessionDidBecomeInactive(_ session: WCSession) { print("inactive:", session.activationState == .inactive) }
 
     func sessionDidDeactivate(_ session: WCSession) { session.activate() }
 
+    // MARK: state
+
+    func sessionWatchStateDidChange(_ session: WCSession) { print(session.isPaired, session.isWatchAppInstalled) }
+
+    func sessionCompanionAppInstalledDidChange(_ session: WCSession) { print(session.isCompanionAppInstalled) }
+
     func sessionReachabilityDidChange(_ session: WCSession) { print(session.isReachable) }
+
+    // MARK: messages
 
     func session(_ session: WCSession, didReceiveMessage message: [String: Any]) {
         if let volume = message["volume"] as? Int { print("volume", volume) }
@@ -36,17 +49,63 @@ final class Connectivity: NSObject, WCSessionDelegate {
         replyHandler(["half": volume / 2, "at": Date(), "raw": Data([1, 2])])
     }
 
-    func ask() {
-        WCSession.default.sendMessage(["volume": 11, "muted": false]) { reply in
-            print(reply["half"] as? Double ?? 0)
-        } errorHandler: { error in
-            print((error as NSError).domain == WCErrorDomain, (error as NSError).code)
-        }
-        WCSession.default.sendMessage(["volume": 11], replyHandler: nil, errorHandler: nil)
-        WCSession.default.sendMessageData(Data([1]), replyHandler: nil) { error in print(error) }
+    func session(_ session: WCSession, didReceiveMessageData messageData: Data) { print(messageData.count) }
+
+    func session(
+        _ session: WCSession, didReceiveMessageData messageData: Data, replyHandler: @escaping (Data) -> Void
+    ) {
+        replyHandler(Data(messageData.reversed()))
+    }
+
+    // MARK: what waits in queues
+
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
+        print(applicationContext.count, session.receivedApplicationContext.count)
+    }
+
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any] = [:]) {
+        for (key, value) in userInfo { print(key, value) }
+    }
+
+    func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: Error?) {
+        guard let error else { return print("delivered", userInfoTransfer.userInfo.count) }
+        print(userInfoTransfer.isTransferring, (error as NSError).domain == WCErrorDomain, (error as NSError).code)
     }
 }
+// snippet.end
+
+// snippet.calls
+extension Connectivity {
+    func ask() {
+        let session = WCSession.default
+        guard session.activationState == .activated, session.isReachable else { return }
+        session.sendMessage(["volume": 11, "muted": false]) { reply in
+            print(reply["half"] as? Double ?? 0)
+        } errorHandler: { error in
+            switch error {
+            case WCError.notReachable: print("not there")
+            default: print((error as NSError).code)
+            }
+        }
+        session.sendMessage(["volume": 11], replyHandler: nil, errorHandler: nil)
+        session.sendMessageData(Data([1]), replyHandler: nil) { error in print(error) }
+    }
+
+    func queue() throws {
+        let session = WCSession.default
+        try session.updateApplicationContext(["mode": "night"])
+        print(session.applicationContext.count)
+        session.transferUserInfo(["reading": 21.5])
+        if session.remainingComplicationUserInfoTransfers > 0 {
+            let transfer = session.transferCurrentComplicationUserInfo(["alarm": true])
+            print(transfer.isCurrentComplicationInfo)
+        }
+        for transfer in session.outstandingUserInfoTransfers where transfer.userInfo["old"] != nil { transfer.cancel() }
+    }
+}
+// snippet.end
 
 let connectivity = Connectivity()
 connectivity.start()
 connectivity.ask()
+do { try connectivity.queue() } catch { print(error.localizedDescription) }

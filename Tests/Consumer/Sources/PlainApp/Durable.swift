@@ -1,0 +1,105 @@
+// What waits in queues: user infos, urgent ones, contexts; how they are sent, handled and looked at.
+
+import PairedSession
+
+enum Durable {
+    // snippet.queue
+    static func queue(_ session: PairedSession) async throws(SessionError) {
+        let transfer = try await session.transferUserInfo(["reading": 21.5])  // accepted: durable here
+        try await transfer.reached(.stored)  // durable on the other device
+        if case .failed(let error) = try await transfer.outcome() { print("never handled: \(error)") }
+    }
+    // snippet.end
+
+    // snippet.options
+    static func sign(_ session: PairedSession, in isIn: Bool) async throws(SessionError) {
+        var options = TransferOptions(topic: "account", supersedeKey: "signed-in", timeToLive: .seconds(86_400))
+        let first = try await session.transferUserInfo(["signedIn": .boolean(isIn)], options: options)
+        options.supersedeKey = nil
+        options.after = first.id  // not before that one has ended
+        try await session.transferUserInfo(["welcome": true], options: options, until: .handled)
+    }
+    // snippet.end
+
+    // snippet.urgent
+    static func glance(_ session: PairedSession) async throws(SessionError) {
+        let budget = try await session.urgentBudget()
+        guard budget.remaining > 0 else { return print("\(budget.limit) a day, again in \(budget.resetsIn)") }
+        let transfer = try await session.transferUrgentUserInfo(["alarm": true], kind: "alarm")
+        if transfer.isDemoted { print("an ordinary user info now") }
+    }
+    // snippet.end
+
+    // snippet.context
+    static func context(_ session: PairedSession) async throws(SessionError) {
+        let update = try await session.updateApplicationContext(["mode": "night"])
+        print("revision \(update.revision), new: \(update.isNew)")
+        try await session.updateApplicationContext(["mode": "night"], policy: .always)
+        if let sent = session.applicationContext { print("sent: \(sent.count) keys") }
+        if let received = session.receivedApplicationContext { print("received: \(received.count) keys") }
+    }
+    // snippet.end
+
+    // snippet.handle
+    static func handle(_ session: PairedSession, book: Book) {
+        session.handleUserInfo { item in
+            try await book.add(item.userInfo, once: item.facts.id)  // throws: comes again
+        }
+        session.handleUserInfo(topic: "account") { item in
+            guard item.userInfo["signedIn"] != nil else { throw ItemRejection(reason: "not about signing in") }
+            if item.facts.isRedelivery { print("attempt \(item.facts.attempt)") }
+        }
+        session.handleApplicationContext { context in print("revision \(context.revision)") }
+    }
+    // snippet.end
+
+    // snippet.look
+    static func look(_ session: PairedSession) async throws(SessionError) {
+        session.observeTransfers { update in print(update.kind, update.id, update.state) }
+        for item in try await session.outstandingTransfers(.userInfo) where item.state == .accepted {
+            print("\(item.size) bytes wait for \(item.topic ?? "any handler")")
+            switch try await session.cancelTransfer(item) {
+            case .cancelled: print("no handler will ever have it")
+            case .tooLate(let outcome): print("too late: \(outcome)")
+            case .unknown: print("the other device decides")
+            }
+        }
+    }
+    // snippet.end
+
+    /// Gives up an item that this process sent.
+    static func giveUp(_ transfer: Transfer) async throws(SessionError) {
+        guard transfer.isTransferring, transfer.kind != .file else { return }
+        print(transfer.pairing, try await transfer.cancel(), word(for: try await transfer.outcome()))
+    }
+
+    /// How an item ended.
+    static func word(for outcome: TransferOutcome) -> String {
+        switch outcome {
+        case .handled: "handled"
+        case .cancelled: "taken back"
+        case .expired: "too old"
+        case .superseded: "replaced"
+        case .failed(let error): "failed: \(outcome.error ?? error)"
+        }
+    }
+
+    /// The urgent items on their way, by what they hold.
+    static func urgent(_ session: PairedSession) async throws(SessionError) -> [PropertyListDictionary] {
+        try await session.outstandingTransfers(.urgent).filter(\.isCurrent).compactMap { item in
+            item.body.flatMap { try? PropertyListReader.readDictionary($0) }
+        }
+    }
+
+    /// The facts of an item.
+    static func describe(_ item: ReceivedUserInfo) -> String {
+        "\(item.facts.pairing) \(item.facts.topic ?? "-") \(item.facts.age ?? .zero) \(item.isUrgent)"
+    }
+}
+
+/// Somewhere that an app keeps things: handling the same item twice changes nothing.
+actor Book {
+    private var entries: [UniqueIdentifier: PropertyListDictionary] = [:]
+
+    func add(_ entry: PropertyListDictionary, once id: UniqueIdentifier) throws { entries[id] = entry }
+}

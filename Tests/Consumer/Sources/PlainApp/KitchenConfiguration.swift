@@ -1,0 +1,62 @@
+// Typed configuration beside the session: declared, loaded after activation, and asked first by the message handler.
+
+import PairedConfiguration
+import PairedSession
+
+// snippet.declare
+final class KitchenConfiguration: Configuration, @unchecked Sendable {
+    // @unchecked: every property is a wrapper around state behind a lock, which the base class checks.
+    @Toggle("Write a line for every message") var logging = false
+    @Slider("Alarm volume", in: 0...100, icon: .volume) var volume = 50
+    @Edit("Colour of the light", matching: "^#[a-f0-9]{6}$") var colour: String?
+    @Choice("Rating", ["low": 10, "average": 50]) var rating = 50
+    @EditableChoice("Seconds between readings", in: 1...3600, ["often": 10, "rarely": 600]) var pause = 60
+
+    /// The text of the key that signs for this app (`tandem keys new` writes it), compiled in.
+    override var publicKey: String? { nil }
+}
+// snippet.end
+
+// snippet.configured
+func configured(_ configuration: KitchenConfiguration) async throws -> PairedSession {
+    let application = try ApplicationIdentifier("com.example.kitchen")
+    var options = PairedSessionOptions(application: application.description)
+    options.anchor = configuration.publicKey
+    let session = try PairedSession(options)
+    try await session.activate()
+    if let role = session.role {
+        configuration.load(application: application, role: role, directory: session.directory)
+    }
+    session.handleMessages { message in
+        guard message.isConfiguration, let dictionary = message.dictionary else { return nil }
+        return configuration.sessionDidReceiveMessage(dictionary)
+    }
+    return session
+}
+// snippet.end
+
+// snippet.values
+func use(_ configuration: KitchenConfiguration) throws(SettingError) {
+    print(configuration.volume, configuration.colour ?? "no colour")
+    try configuration.$volume.set(70)  // throws the rule that a value breaks
+    print(configuration.$volume.layer)  // what is signed hides what is set here
+    configuration.$volume.remove()
+}
+// snippet.end
+
+// snippet.observe
+func observe(_ configuration: KitchenConfiguration) async {
+    let events = configuration.observeEvents { event in
+        switch event {
+        case .applied(let applied): print("version \(applied.version) for \(applied.target.text)")
+        case .rejected(let rejection): print("refused as \(rejection.name): \(rejection.detail)")
+        case .deactivated: print("nothing signed is active")
+        case .assignmentIgnored(let error): print("ignored: \(error)")
+        }
+    }
+    for await changes in configuration.updates where changes["volume"] != nil {
+        print("by \(changes.origin): \(configuration.volume)")
+    }
+    events.cancel()
+}
+// snippet.end
