@@ -35,6 +35,12 @@ struct Disk<Effect> {
         }
     }
 
+    func values(_ table: DeliveryTable, in queue: QueueKey) throws -> [DeliveryValue] {
+        try (rows[table] ?? [:]).filter { $0.key.starts(with: queue.bytes) }.map { key, value in
+            try DeliveryValue(DeliveryRowKey(table, bytes: key), bytes: value)
+        }
+    }
+
     func payload(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64) -> [UInt8]? {
         rows[table]?[DeliveryRowKey(table, queue, ordinal).bytes]
     }

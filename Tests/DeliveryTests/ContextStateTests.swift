@@ -1,0 +1,76 @@
+// Contexts at the machines: revisions that rise by one, application that only rises, whatever comes in which order.
+
+import TandemDelivery
+import TandemIdentity
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct ContextStateTests {
+    @Test(
+        "DEL-20: of 1,000 revisions in any order the highest stands, and none is handed over after a higher",
+        arguments: 0..<6)
+    func shuffledRevisions(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var disk = Disk<InboundEffect>()
+        var ledger = try inbound(channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        var handed: [UInt64] = []
+        var stale = 0
+        let revisions = (1...500).flatMap { [$0, $0] }.shuffled(using: &generator)
+        for (place, revision) in revisions.enumerated() {
+            let transition = ledger.arrived(arrived(UInt64(place + 1), revision: UInt64(revision)), at: reading(0))
+            disk.submit(transition.changes, [])
+            _ = disk.commitNext()
+            handed += transition.handed.compactMap(\.revision)
+            stale += transition.effects.count { if case .staleContext = $0 { true } else { false } }
+            if transition.handed.isEmpty { #expect(transition.reported == [.withdrawn(.superseded)]) }
+            for delivery in transition.handed { _ = ledger.handled(delivery.ordinal, at: reading(0)) }
+            #expect(ledger.context?.revision == UInt64(revisions.prefix(place + 1).max() ?? 0))
+        }
+        #expect(handed == handed.sorted() && handed.last == 500 && handed.count + stale == 1000)
+        #expect(ledger.staleContexts == stale)
+        guard case .receivedContext(let context, _)? = try disk.values(.receivedContext, in: queueKey(.context)).first
+        else {
+            Issue.record("the context is not stored")
+            return
+        }
+        #expect(context == ReceivedContext(epoch: 1, revision: 500))
+    }
+
+    @Test("DEL-20: a new epoch applies whatever revision it begins with; within it they rise again")
+    func epochs() throws {
+        var ledger = try inbound(channel: .context)
+        _ = ledger.arrived(arrived(1, revision: 9), at: reading(0))
+        _ = ledger.startEpoch(2, at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 3), at: reading(0))
+        #expect(ledger.context == ReceivedContext(epoch: 2, revision: 3))
+        _ = ledger.arrived(arrived(2, revision: 3), at: reading(0))
+        #expect(ledger.context == ReceivedContext(epoch: 2, revision: 3) && ledger.staleContexts == 1)
+    }
+
+    @Test("DEL-19: the context's row is in the transition of its item, at both ends")
+    func sameTransition() throws {
+        var queue = try outbound(channel: .context)
+        let sent = try queue.setContext(item(1), digest: [7], policy: .ifChanged, at: reading(0)).1
+        var ledger = try inbound(channel: .context)
+        let received = ledger.arrived(arrived(1, revision: 1), at: reading(0))
+        func tables(_ changes: [DeliveryChange]) -> Set<DeliveryTable> {
+            Set(changes.map { if case .put(let key, _) = $0 { key.table } else { .inboundHeader } })
+        }
+        #expect(tables(sent.changes).isSuperset(of: [.sentContext, .outboundRecord, .outboundPayload]))
+        #expect(tables(received.changes).isSuperset(of: [.receivedContext, .inboundRecord, .inboundPayload]))
+    }
+
+    @Test("DEL-19: a newer context takes back the older one that waits at the peer, and not the one in hand")
+    func superseding() throws {
+        var ledger = try inbound(channel: .context)
+        _ = ledger.arrived(arrived(1, revision: 1), at: reading(0))
+        let second = ledger.arrived(arrived(2, revision: 2), at: reading(0))
+        #expect(second.reported == [.withdrawn(.superseded)])
+        #expect(ledger.consumerArrived(at: reading(0)).handed.map(\.revision) == [2])
+        let third = ledger.arrived(arrived(3, revision: 3), at: reading(0))
+        #expect(third.reported.isEmpty && third.handed.isEmpty)
+        #expect(ledger.handled(2, at: reading(0)).handed.map(\.revision) == [3])
+    }
+}
