@@ -1,10 +1,18 @@
 // A file system for SQLite whose syncs and writes fail when a test says so: the system's own, with two of its methods
 // replaced. Each has its own name and method table, so that tests do not disturb each other; they live as long as the
-// process, because SQLite keeps pointers to them.
+// process, because SQLite keeps pointers to them. It can also write down what it is asked for, for tests that let the power
+// fail in between; then it does not wait for the disk.
 
 import CTandemSQLite
 import Glibc
 import Synchronization
+
+/// One request that changes a file of a store, or makes it durable.
+enum FileOperation: Sendable {
+    case write(isLog: Bool, offset: Int, bytes: [UInt8])
+    case truncate(isLog: Bool, size: Int)
+    case sync(isLog: Bool)
+}
 
 /// A registered file system with faults.
 final class FaultyFileSystem: Sendable {
@@ -17,7 +25,20 @@ final class FaultyFileSystem: Sendable {
         let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         var tables: [Table] = []
         let failsSync = Atomic<Bool>(false)
+        let failsWrite = Atomic<Bool>(false)
         let isFull = Atomic<Bool>(false)
+        let forgetsSync = Atomic<Bool>(false)
+        /// Nil while nothing is written down.
+        let trace = Mutex<[FileOperation]?>(nil)
+
+        /// Writes the operation down; false if nothing is.
+        @discardableResult
+        func note(_ operation: FileOperation) -> Bool {
+            trace.withLock { trace in
+                trace?.append(operation)
+                return trace != nil
+            }
+        }
     }
 
     /// The methods of one open file (a log's locking differs from a database's), and the usual ones.
@@ -25,6 +46,7 @@ final class FaultyFileSystem: Sendable {
     private struct Table: @unchecked Sendable {
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
         let usual: UnsafePointer<sqlite3_io_methods>
+        let isLog: Bool
     }
 
     private static let slots = Mutex<[Slot]>([])
@@ -46,6 +68,20 @@ final class FaultyFileSystem: Sendable {
 
     func failSyncs(_ fails: Bool) { slot.failsSync.store(fails, ordering: .sequentiallyConsistent) }
 
+    func failWrites(_ fails: Bool) { slot.failsWrite.store(fails, ordering: .sequentiallyConsistent) }
+
+    /// From now on syncs say that they are done, and do nothing.
+    func forgetSyncs() { slot.forgetsSync.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Writes every operation down from now on, and waits for no disk.
+    func record() { slot.trace.withLock { $0 = $0 ?? [] } }
+
+    /// How much is written down.
+    var operationCount: Int { slot.trace.withLock { $0?.count ?? 0 } }
+
+    /// What is written down.
+    var operations: [FileOperation] { slot.trace.withLock { $0 ?? [] } }
+
     /// From now on (or no more) the disk is full.
     func fill(_ isFull: Bool) { slot.isFull.store(isFull, ordering: .sequentiallyConsistent) }
 
@@ -59,10 +95,12 @@ final class FaultyFileSystem: Sendable {
         guard let original = sqlite3_vfs_find(nil), let file, let own else { return SQLITE_ERROR }
         let result = original.pointee.xOpen(original, name, file, flags, outFlags)
         guard result == SQLITE_OK, let usual = file.pointee.pMethods else { return result }
-        let table = Table(methods: .allocate(capacity: 1), usual: usual)
+        let isLog = flags & SQLITE_OPEN_WAL != 0
+        let table = Table(methods: .allocate(capacity: 1), usual: usual, isLog: isLog)
         table.methods.initialize(to: usual.pointee)
         table.methods.pointee.xSync = { FaultyFileSystem.sync($0, $1) }
         table.methods.pointee.xWrite = { FaultyFileSystem.write($0, $1, $2, $3) }
+        table.methods.pointee.xTruncate = { FaultyFileSystem.truncate($0, $1) }
         slots.withLock { _ in own.tables.append(table) }
         file.pointee.pMethods = UnsafePointer(table.methods)
         return result
@@ -82,6 +120,8 @@ final class FaultyFileSystem: Sendable {
     private static func sync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32) -> Int32 {
         guard let (slot, table) = find(file) else { return SQLITE_ERROR }
         if slot.failsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 4 << 8 }
+        if slot.forgetsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_OK }
+        if slot.note(.sync(isLog: table.isLog)) { return SQLITE_OK }
         return table.usual.pointee.xSync(file, flags)
     }
 
@@ -90,6 +130,17 @@ final class FaultyFileSystem: Sendable {
     ) -> Int32 {
         guard let (slot, table) = find(file) else { return SQLITE_ERROR }
         if slot.isFull.load(ordering: .sequentiallyConsistent) { return SQLITE_FULL }
+        if slot.failsWrite.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 3 << 8 }
+        if let bytes {
+            let written = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+            slot.note(.write(isLog: table.isLog, offset: Int(offset), bytes: written))
+        }
         return table.usual.pointee.xWrite(file, bytes, count, offset)
+    }
+
+    private static func truncate(_ file: UnsafeMutablePointer<sqlite3_file>?, _ size: Int64) -> Int32 {
+        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
+        slot.note(.truncate(isLog: table.isLog, size: Int(size)))
+        return table.usual.pointee.xTruncate(file, size)
     }
 }
