@@ -139,6 +139,36 @@ struct RegistryTests {
         #expect(fixture.registry.select(.random()) == nil)
     }
 
+    /// Makes an active pairing with one more secondary, by manual trust.
+    private func joined(_ seed: UInt8, _ fixture: inout JoinFixture) throws -> UniqueIdentifier {
+        let device = try JoinFixture.device(seed, "panel \(seed)")
+        _ = fixture.registry.trust(TrustedDevice(pin: device.pin, role: .secondary))
+        let request = JoinRequest(method: .trust, claim: device.claim, versions: ProtocolVersion.supported)
+        guard
+            case .joined(let answer, _, _) = fixture.join(request, peer: device, after: .seconds(Int64(seed))),
+            case .accepted = fixture.registry.hello(
+                try fixture.hello(answer.pairing, from: device), now: fixture.start + .seconds(Int64(seed)))
+        else { throw JoinFixture.NotJoined() }
+        return answer.pairing
+    }
+
+    @Test("PAR-15: without the chosen one the only other takes its place; of several none does, until one is chosen")
+    func chosenOneRemoved() throws {
+        var fixture = try JoinFixture()
+        let pairings = try [11, 12, 13].map { try joined($0, &fixture) }
+        #expect(fixture.registry.active(as: .primary)?.pairing == pairings[0])
+        #expect(fixture.registry.select(pairings[2]) == [.putChoice(.primary, pairings[2])])
+        #expect(fixture.registry.unpair(pairings[2]).last == .removeChoice(.primary))
+        #expect(fixture.registry.active(as: .primary) == nil)
+        // A device that comes back is not chosen by that.
+        let back = try JoinFixture.device(12, "panel 12")
+        _ = fixture.registry.hello(try fixture.hello(pairings[1], from: back), now: fixture.start + .seconds(20))
+        #expect(fixture.registry.active(as: .primary) == nil)
+        _ = fixture.registry.select(pairings[1])
+        #expect(fixture.registry.unpair(pairings[1]).last == .putChoice(.primary, pairings[0]))
+        #expect(fixture.registry.unpair(pairings[0]).last == .removeChoice(.primary))
+    }
+
     @Test("PAR-9: what is committed is read back as the same registry")
     func restore() throws {
         var fixture = try JoinFixture()

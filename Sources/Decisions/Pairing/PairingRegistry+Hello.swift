@@ -81,7 +81,7 @@ extension PairingRegistry {
         records[record.pairing] = record
         var changes: [PairingChange] = record == before ? [] : [.putPairing(record)]
         let superseded = wasPending ? supersede(record, &changes) : []
-        if choices[record.role] == nil { choose(record, &changes) }
+        if wasPending, choices[record.role] == nil { choose(record, &changes) }
         return .accepted(
             record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
             event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)

@@ -80,10 +80,12 @@ extension PairingRegistry {
         return [.removePairing(record.pairing)] + apps.map { .removeClaim(record.pairing, $0) }
     }
 
-    /// The oldest active pairing of the role that is left becomes the chosen one.
+    /// The only active pairing of the role that is left becomes the chosen one. Of several none does: which device an
+    /// app talks to next is the operator's decision, not the age of its pairing (PAR-15).
     private mutating func chooseAfterRemoval(of record: PairingRecord) -> [PairingChange] {
         guard choices[record.role] == record.pairing else { return [] }
-        let next = pairings.first { $0.role == record.role && $0.state == .active }
+        let left = pairings.filter { $0.role == record.role && $0.state == .active }
+        let next = left.count == 1 ? left.first : nil
         choices[record.role] = next?.pairing
         return [next.map { .putChoice(record.role, $0.pairing) } ?? .removeChoice(record.role)]
     }

@@ -31,6 +31,7 @@ extension Node: ControlResponder {
         case "join": try join(body, completion)
         case "trust-device": try trustDevice(body, completion)
         case "unpair": try unpair(body, completion)
+        case "switch": try switchActive(body, completion)
         case "trust-add": try trustAdd(body, completion)
         case "trust-list": completion(.done(["anchors": .array(carrier.anchors.map { .dictionary($0) })]))
         case "apply": try apply(body, completion)

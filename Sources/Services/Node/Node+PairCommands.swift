@@ -151,13 +151,10 @@ extension Node {
     // MARK: ending
 
     func unpair(_ body: BodyFields, _ completion: @escaping Answering) throws(WireError) {
-        let pairing = try body.optionalIdentifier("pairing")
-        let name = try body.optionalString("who")
-        let found = registry.state.pairings.filter { $0.pairing == pairing || (pairing == nil && $0.name == name) }
-        guard let record = found.first, found.count == 1 else {
-            let text =
-                found.isEmpty ? "no such pairing" : "several devices have this name; name the pairing's identifier"
-            return completion(.failed(.notFound, text: text))
+        let record: PairingRecord
+        switch try pairing(namedBy: body) {
+        case .found(let found): record = found
+        case .unclear(let text): return completion(.failed(.notFound, text: text))
         }
         let targets = targets(through: record)
         registry.perform(

@@ -55,7 +55,7 @@ private struct StatusReport {
             table.add(
                 pairing.text("name"), Self.counterpart(pairing.text("role")), pairing.text("state"),
                 pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
-                pairing.text("active"),
+                Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
         }
         return table
@@ -90,6 +90,9 @@ private struct StatusReport {
         }
         return table
     }
+
+    /// The one that the apps' default sessions talk to.
+    private static func mark(_ active: PropertyListValue?) -> String { active?.booleanValue == true ? "*" : "" }
 
     /// The peer's part, from this device's part in the pairing.
     private static func counterpart(_ role: String) -> String {

@@ -5,7 +5,7 @@ extension Subcommand {
         [
             primary, secondary, simulate, status, health, ready, drain, trace, dump,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
-            pair, join, trustDevice, unpair, allowVersion,
+            pair, join, switchDevice, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
             benchCodec, benchHostile, benchVerify,
         ]

@@ -1,0 +1,74 @@
+// `tandem switch` with real daemons (CTL-7, PAR-15): a primary and two secondaries; the choice outlives the daemon, and
+// messages of the default session go where the operator said.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SwitchCommandTests {
+    private let devices: TwoDevices
+    private let panel: Program
+
+    init() async throws {
+        devices = try await TwoDevices()
+        try await devices.pair()
+        let arguments = [
+            "secondary", "--state", devices.workspace["panel"], "--local", devices.workspace["panel.sock"],
+        ]
+        let panel = try Program("tandem", arguments + ["--name", "panel"], named: "panel", in: devices.workspace)
+        try #require(try await holds(within: .seconds(20)) { panel.output.contains("ready") }, "\(panel.errors)")
+        self.panel = panel
+        let link = try await devices.run("hub", "pair", "--link-only").output
+        let joined = try await tandem(
+            "join", "--device", devices.workspace["panel.sock"], in: devices.workspace, input: link)
+        try #require(joined.status == 0, "\(joined)")
+        try #require(await isPaired("panel"))
+    }
+
+    /// Whether the hub has greeted the device of this name.
+    private func isPaired(_ name: String) async throws -> Bool {
+        let end = ContinuousClock().now + .seconds(20)
+        while ContinuousClock().now < end {
+            if try await row(of: name)?.contains("active") == true { return true }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return false
+    }
+
+    /// The line of a device in the hub's status for people.
+    private func row(of name: String) async throws -> String? {
+        let lines = try await devices.run("hub", "status").output.split(separator: "\n").map(String.init)
+        return lines.first { $0.hasPrefix("  \(name) ") }
+    }
+
+    @Test func theChoiceIsMarkedAndOutlivesTheDaemon() async throws {
+        #expect(try await row(of: "kiosk")?.contains(" * ") == true)
+        #expect(try await row(of: "panel")?.contains(" * ") == false)
+        let switched = try await devices.run("hub", "switch", "panel")
+        #expect(switched.status == 0 && switched.output.hasPrefix("panel is active now"), "\(switched)")
+        #expect(try await devices.run("hub", "switch", "panel").output.contains("was active already"))
+        devices.hub.signal(SIGKILL)
+        _ = try await devices.hub.ending()
+        try await devices.restartHub()
+        #expect(try await row(of: "panel")?.contains(" * ") == true)
+        #expect(try await row(of: "kiosk")?.contains(" * ") == false)
+        let unknown = try await devices.run("hub", "switch", "nobody")
+        #expect(unknown.status == 1 && unknown.errors.contains("not-found"), "\(unknown)")
+    }
+
+    @Test func messagesOfTheDefaultSessionGoToTheChosenDevice() async throws {
+        let kiosk = try devices.receiver(on: "kiosk", reply: #"{"from":"kiosk"}"#)
+        let panel = try devices.receiver(on: "panel", reply: #"{"from":"panel"}"#)
+        for name in ["panel", "kiosk"] {
+            #expect(try await devices.run("hub", "switch", name).status == 0)
+            #expect(try await devices.isAnswered(from: "hub"), "\(kiosk.errors)\(panel.errors)")
+            let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, #"{"to":"\#(name)"}"#)
+            #expect(sent.output == "{\"from\":\"\(name)\"}\n", "\(sent)")
+        }
+        #expect(panel.output.contains(#"{"to":"panel"}"#) && !panel.output.contains(#"{"to":"kiosk"}"#))
+    }
+
+    @Test func unpairingTheActiveOneChoosesTheOnlyOther() async throws {
+        #expect(try await devices.run("hub", "unpair", "kiosk").status == 0)
+        #expect(try await row(of: "panel")?.contains(" * ") == true)
+    }
+}
