@@ -65,6 +65,8 @@ package struct Reachability: Sendable, Equatable {
     package private(set) var level: ReachabilityLevel
     package private(set) var reason: ReachabilityReason
     package private(set) var since: MonotonicTime
+    /// How often level or reason has changed: a reader that was away sees how much it missed.
+    package private(set) var changes: UInt64 = 0
 
     package init(facts: Facts = Facts(), now: MonotonicTime) {
         (level, reason) = Self.judge(facts)
@@ -76,6 +78,7 @@ package struct Reachability: Sendable, Equatable {
         let (newLevel, newReason) = Self.judge(facts)
         guard newLevel != level || newReason != reason else { return false }
         (level, reason, since) = (newLevel, newReason, now)
+        changes &+= 1
         return true
     }
 

@@ -15,15 +15,17 @@ package struct Registration: Sendable, Equatable {
     /// The custom identifier that this device's app declares.
     package var identifier: CustomIdentifier?
     package var allowsInvalidSignatures: Bool
+    package var features: ApplicationFeatures
 
     package init(
         receives: Bool = true, anchor: String? = nil, identifier: CustomIdentifier? = nil,
-        allowsInvalidSignatures: Bool = false
+        allowsInvalidSignatures: Bool = false, features: ApplicationFeatures = ApplicationFeatures()
     ) {
         self.receives = receives
         self.anchor = anchor
         self.identifier = identifier
         self.allowsInvalidSignatures = allowsInvalidSignatures
+        self.features = features
     }
 
     package var body: PropertyListDictionary {
@@ -31,6 +33,7 @@ package struct Registration: Sendable, Equatable {
         if let anchor { body["anchor"] = .data(Array(anchor.utf8)) }
         if let identifier { body["identifier"] = .string(identifier.description) }
         if allowsInvalidSignatures { body["allowsInvalidSignatures"] = .boolean(true) }
+        features.write(to: &body)
         return body
     }
 
@@ -40,6 +43,7 @@ package struct Registration: Sendable, Equatable {
         anchor = try fields.optionalText("anchor")
         identifier = try fields.optionalCustomIdentifier("identifier")
         allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
+        features = try ApplicationFeatures(fields)
     }
 }
 
@@ -91,12 +95,20 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package var identifier: CustomIdentifier?
     /// An anchor for the app is known there.
     package var isAnchored: Bool
+    package var features: ApplicationFeatures
+    /// How far the announcing side's messages would come now, as it sees the other one.
+    package var seen: ReachabilityLevel?
 
-    package init(isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isAnchored: Bool) {
+    package init(
+        isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isAnchored: Bool,
+        features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil
+    ) {
         self.isInstalled = isInstalled
         self.isConnected = isConnected
         self.identifier = identifier
         self.isAnchored = isAnchored
+        self.features = features
+        self.seen = seen
     }
 
     package var body: PropertyListDictionary {
@@ -104,6 +116,8 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
             "installed": .boolean(isInstalled), "connected": .boolean(isConnected), "anchored": .boolean(isAnchored),
         ]
         if let identifier { body["identifier"] = .string(identifier.description) }
+        if let seen { body["seen"] = .string(seen.rawValue) }
+        features.write(to: &body)
         return body
     }
 
@@ -113,5 +127,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isConnected = try fields.boolean("connected")
         identifier = try fields.optionalCustomIdentifier("identifier")
         isAnchored = try fields.boolean("anchored")
+        features = try ApplicationFeatures(fields)
+        seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
     }
 }

@@ -20,10 +20,20 @@ package struct PairingSituation: Sendable, Equatable {
     package var level: ReachabilityLevel
     package var reason: ReachabilityReason
     package var since: MonotonicTime
+    /// How often level or reason has changed, counted by the daemon.
+    package var changes: UInt64
+    /// How far a message of the other side would come, as it says itself.
+    package var seen: ReachabilityLevel?
+    /// What the counterpart app declares of itself.
+    package var features: ApplicationFeatures
+    /// The app's directory for this pairing alone.
+    package var directory: String?
 
     package init(
         pairing: UniqueIdentifier, peer: UniqueIdentifier, name: String, role: DeviceRole, target: PairedIdentifier,
-        isInstalled: Bool, level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime
+        isInstalled: Bool, level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime,
+        changes: UInt64 = 0, seen: ReachabilityLevel? = nil, features: ApplicationFeatures = ApplicationFeatures(),
+        directory: String? = nil
     ) {
         self.pairing = pairing
         self.peer = peer
@@ -34,6 +44,10 @@ package struct PairingSituation: Sendable, Equatable {
         self.level = level
         self.reason = reason
         self.since = since
+        self.changes = changes
+        self.seen = seen
+        self.features = features
+        self.directory = directory
     }
 }
 
@@ -79,14 +93,34 @@ extension Situation {
     }
 }
 
+extension Situation {
+    /// What the writer makes of the whole situation or, if that does not fit (thousands of pairings), of one without
+    /// what is nice to know (SES-32).
+    package func fitted<Written>(_ write: (Situation) throws(WireError) -> Written) throws(WireError) -> Written {
+        do { return try write(self) } catch {
+            var short = self
+            for index in short.pairings.indices {
+                short.pairings[index].features = ApplicationFeatures()
+                short.pairings[index].directory = nil
+            }
+            return try write(short)
+        }
+    }
+}
+
 extension PairingSituation {
     fileprivate func body(now: MonotonicTime) -> PropertyListDictionary {
-        [
+        var body: PropertyListDictionary = [
             "pairing": .data(pairing.bytes), "peer": .data(peer.bytes), "name": .string(name),
             "role": .string(role.rawValue), "target": .string(target.text), "installed": .boolean(isInstalled),
             "level": .string(level.rawValue), "reason": .string(reason.rawValue),
             "since": .integer(now.since(since).saturatingMilliseconds),
+            "changes": .integer(Int64(clamping: changes)),
         ]
+        if let seen { body["seen"] = .string(seen.rawValue) }
+        if let directory { body["directory"] = .string(directory) }
+        features.write(to: &body)
+        return body
     }
 
     fileprivate init(_ fields: BodyFields, now: MonotonicTime) throws(WireError) {
@@ -99,5 +133,9 @@ extension PairingSituation {
         level = try fields.choice("level", "a level")
         reason = try fields.choice("reason", "a reason")
         since = now + .milliseconds(-Int64(clamping: try fields.unsigned("since")))
+        changes = try fields.optional("changes", "an integer from 0", \.unsignedValue) ?? 0
+        seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
+        features = try ApplicationFeatures(fields)
+        directory = try fields.optionalString("directory")
     }
 }

@@ -108,13 +108,21 @@ package final class OwnedDirectory: Sendable {
         return true
     }
 
+    /// Removes the directory of this name with everything in it; false if there was none.
+    @discardableResult
+    package func removeDirectory(_ name: String) throws(FileError) -> Bool {
+        let place = try place(name)
+        do throws(FileError) { try TreeRemoval.remove(place) } catch {
+            if case .missing = error { return false }
+            throw error
+        }
+        try place.check(tandem_file_synchronise(descriptor.raw), "fsync")
+        return true
+    }
+
     /// The names of the files and directories in it, sorted; without those that start with a dot.
     package func names() throws(FileError) -> [String] {
-        let collected = NameList()
-        let result = tandem_directory_list(
-            descriptor.raw, { NameList.add($1, to: $0) }, Unmanaged.passUnretained(collected).toOpaque())
-        try FilePlace(path: path).check(result, "readdir")
-        return collected.names.filter { !$0.hasPrefix(".") }.sorted()
+        try NameList.names(in: descriptor.raw, FilePlace(path: path)).filter { !$0.hasPrefix(".") }.sorted()
     }
 
     /// The bytes that this user may still write on the file system.
@@ -136,10 +144,19 @@ package final class OwnedDirectory: Sendable {
 }
 
 /// Collects names for the C door that lists a directory.
-private final class NameList {
-    var names: [String] = []
+final class NameList {
+    private var names: [String] = []
 
-    static func add(_ name: UnsafePointer<CChar>?, to context: UnsafeMutableRawPointer?) {
+    /// All names, in no order, with `.` and `..`.
+    static func names(in directory: CInt, _ place: FilePlace) throws(FileError) -> [String] {
+        let collected = NameList()
+        let result = tandem_directory_list(
+            directory, { NameList.add($1, to: $0) }, Unmanaged.passUnretained(collected).toOpaque())
+        try place.check(result, "readdir")
+        return collected.names
+    }
+
+    private static func add(_ name: UnsafePointer<CChar>?, to context: UnsafeMutableRawPointer?) {
         guard let name, let context else { return }
         Unmanaged<NameList>.fromOpaque(context).takeUnretainedValue().names.append(String(cString: name))
     }

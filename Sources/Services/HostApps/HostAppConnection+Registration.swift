@@ -53,19 +53,36 @@ extension HostAppConnection {
     }
 
     func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
-        let (app, role) = (application.app, application.role)
+        let app = application.app
         let registration = application.registration
-        endpoint.relay.install(app, on: endpoint.side, identifier: registration.identifier)
+        // Who only sends does not speak for the app.
+        endpoint.relay.install(
+            app, on: endpoint.side, identifier: registration.identifier,
+            features: registration.receives ? registration.features : nil)
         let port = endpoint.relay.attach(
             self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
         phase = registration.receives ? .receiving(application) : .registered
         self.port = port
-        let answer = RegistrationAnswer(
-            device: endpoint.options.device, role: role, directory: endpoint.directory(of: app),
-            uid: UInt64(application.user), situation: endpoint.relay.situation(of: app, on: endpoint.side))
-        send(try Envelope(.registered, app: app).with(body: answer.body(now: endpoint.scheduler.now)))
+        answer(application)
         endpoint.entered(self, application)
         let channels = capabilities.compactMap(\.channel)
         endpoint.items?.entered(self, app, receives: registration.receives, Set(channels))
+    }
+
+    private func answer(_ application: ConnectedApplication) {
+        let situation = endpoint.relay.situation(of: application.app, on: endpoint.side)
+        do throws(WireError) {
+            let frame = try situation.fitted { situation throws(WireError) in
+                let answer = RegistrationAnswer(
+                    device: endpoint.options.device, role: application.role,
+                    directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
+                    situation: situation)
+                let body = answer.body(now: endpoint.scheduler.now)
+                return try Envelope(.registered, app: application.app).with(body: body).frame()
+            }
+            send(frame)
+        } catch {
+            refuse(Refusal(.tooLarge, "\(error)"))
+        }
     }
 }

@@ -72,6 +72,17 @@ package final class Simulator {
     /// The pairing with each secondary, in the order of their numbers.
     package var pairings: [UniqueIdentifier] { devices.pairings }
 
+    /// Makes a secondary the primary's active one, on every loop.
+    /// - Parameter number: which secondary, from 1.
+    package func activate(_ number: Int) {
+        let pairing = devices.pairings[number - 1]
+        first.setActive(pairing)
+        for other in others {
+            let shard = other.shard
+            other.loop.submit { shard.value.setActive(pairing) }
+        }
+    }
+
     /// The accepting endpoints, for what the tests or a command ask of them.
     package var primary: LocalEndpoint { first.primary }
     package var secondaries: [LocalEndpoint] { first.secondaries }

@@ -109,6 +109,10 @@ extension Node: RelayDelegate {
     ) -> PairedIdentifier { target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer) }
 
     package func relay(
+        _ relay: Relay, directoryOf app: ApplicationIdentifier, in pairing: RelayedPairing
+    ) -> String? { pairing.isPending ? nil : pairingDirectories.path(of: app, in: pairing.pairing) }
+
+    package func relay(
         _ relay: Relay, counterpartOf app: ApplicationIdentifier, in pairing: RelayedPairing,
         announced announcement: ApplicationAnnouncement
     ) {

@@ -56,6 +56,7 @@ extension Node {
         linkErrors[record.pairing] = nil
         context.links.end(record.pairing, .unpaired)
         relay.removePairing(record.pairing, role: record.role)
+        pairingDirectories.remove(record.pairing)
         exchange.removePairing(record.pairing)
         // A commit of its queues that was under way may have put a row back behind the first removal.
         store.commit(removal(of: record.pairing)) { _ in }

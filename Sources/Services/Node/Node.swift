@@ -33,6 +33,7 @@ package final class Node {
     let exchange: ItemExchange
     let local: LocalEndpoint
     let carrier: Carrier
+    let pairingDirectories: PairingDirectories
     let instance = UniqueIdentifier.random()
     let started: MonotonicTime
     private var links: (context: LinkContext, acceptor: LinkAcceptor)?
@@ -102,6 +103,8 @@ package final class Node {
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
+        pairingDirectories = PairingDirectories(
+            in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) }, log: log)
         if let commands = options.wake, let processes {
             starter = AppStarter(commands, socket: options.local, loop: processes, log: log) { [weak self] app in
                 self?.installed.state[app]?.user
@@ -175,6 +178,7 @@ package final class Node {
         } catch {
             throw .row(path: device.store.path, reason: String(describing: error))
         }
+        pairingDirectories.keepOnly(registry.state.pairings.map(\.pairing))
         for record in registry.state.pairings { introduce(record) }
         for application in installed.state.records.values {
             relay.install(

@@ -53,9 +53,17 @@ struct BroadcastBatch {
 
     mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
 
-    /// Whether a receiver can take all frames.
+    /// Whether a receiver agreed to one of the messages, whose frame lies there.
+    func isAgreed(_ index: Int, at frame: Range<Int>, with port: RelayPort) -> Bool {
+        guard port.takes(kinds[index]) else { return false }
+        if port.takesTopics { return true }
+        let payload = frames.bytes[frame.dropFirst(Frame.headerCount)]
+        return (try? Frame(payload: Array(payload))).map(port.takesTopic) ?? false
+    }
+
+    /// Whether a receiver can take all frames; those of an end without topics are looked at one by one.
     func fits(_ port: RelayPort) -> Bool {
-        (!hasMessages || port.takes(.message)) && (!hasData || port.takes(.messageData))
+        port.takesTopics && (!hasMessages || port.takes(.message)) && (!hasData || port.takes(.messageData))
             && port.endpoint.isWritable(frames.bytes.count)
     }
 

@@ -17,6 +17,8 @@ final class LocalApplication {
     var identifier: CustomIdentifier?
     /// An anchor for the app is known here.
     var isAnchored = false
+    /// What the app declares for its counterparts.
+    var features = ApplicationFeatures()
     /// The connection that takes the app's messages.
     var receiver: RelayPort?
     /// All connections of the app; each is told the situation.
@@ -28,6 +30,8 @@ final class LocalApplication {
     /// What is to be told at the end of the turn, and whether that is noted already.
     var needsState = false
     var needsAnnouncement = false
+    /// Links whose devices see this one differently now.
+    var routesToAnnounce: [Route] = []
     var isMarked = false
     /// A long `state` has just been told: the next one waits (SES-29).
     var isResting = false
@@ -49,6 +53,7 @@ final class LocalApplication {
 
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(
-            isInstalled: true, isConnected: receiver != nil, identifier: identifier, isAnchored: isAnchored)
+            isInstalled: true, isConnected: receiver != nil, identifier: identifier, isAnchored: isAnchored,
+            features: features)
     }
 }

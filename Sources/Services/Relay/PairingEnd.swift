@@ -36,7 +36,10 @@ final class PairingEnd {
     /// The link is gone: who was connected there is not known any more.
     func linkDown(_ reason: ReachabilityReason) {
         way = .down(reason)
-        for app in announcements.keys { announcements[app]?.isConnected = false }
+        for app in announcements.keys {
+            announcements[app]?.isConnected = false
+            announcements[app]?.seen = nil
+        }
     }
 
     /// What is known of the other device's app.
@@ -44,6 +47,15 @@ final class PairingEnd {
         switch way {
         case .loopback(let side): side.applications[app]?.announcement
         case .link, .down: announcements[app]
+        }
+    }
+
+    /// How the other device sees this one's app, as it says; without a link nobody sees anybody.
+    func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {
+        switch way {
+        case .loopback(let side): side.applications[app]?.routes[known.pairing]?.reachability.level
+        case .link: announcements[app]?.seen
+        case .down: nil
         }
     }
 

@@ -10,6 +10,9 @@ extension Relay {
     func announce(_ application: LocalApplication, to port: RelayPort) {
         var announcement = application.announcement
         if port.side.role == .secondary { announcement.identifier = nil }
+        if case .link(let end) = port.source {
+            announcement.seen = application.routes[end.known.pairing]?.reachability.level
+        }
         do {
             deliver(try Envelope(.application, app: application.app).with(body: announcement.body), to: port)
         } catch {
@@ -22,12 +25,14 @@ extension Relay {
         guard let app = envelope.app else { return .envelope }
         guard let body = try? envelope.dictionaryBody() else { return .malformed }
         guard let announcement = try? ApplicationAnnouncement(body: body) else { return .envelope }
-        let declared = end.announcement(of: app)?.identifier
+        let before = end.announcement(of: app)
         guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
         let application = port.side.applications[app]
         routeMayHaveChanged(application, end)
         delegate?.relay(self, counterpartOf: app, in: end.known, announced: announcement)
-        if let application, announcement.identifier != declared { markState(of: application) }
+        if let application, (announcement.identifier, announcement.seen) != (before?.identifier, before?.seen) {
+            markState(of: application)
+        }
         return nil
     }
 

@@ -93,22 +93,23 @@ extension Relay {
             let message = batch.messages[index]
             let frame = start..<start + message.count
             start = frame.upperBound
-            if let port = route.port, port.takes(batch.kinds[index]), port.endpoint.isWritable(frame.count) {
+            let isAgreed = route.port.map { batch.isAgreed(index, at: frame, with: $0) } ?? false
+            if let port = route.port, isAgreed, port.endpoint.isWritable(frame.count) {
                 let delivery = give(
                     batch.frames.bytes.span.bytes.extracting(frame), to: port, along: route, from: origin)
                 batch.delivered(index, delivery)
                 counts.forwarded.add()
             } else {
                 let failed = Message(app: app, pairing: route.pairing.known.pairing, id: message.id)
-                fail(failed, obstacle(batch.kinds[index], along: route), to: origin)
+                fail(failed, obstacle(isAgreed, along: route), to: origin)
             }
         }
     }
 
     /// Why a receiver cannot take one frame.
-    private func obstacle(_ kind: FrameKind, along route: Route) -> RelayFailure {
+    private func obstacle(_ isAgreed: Bool, along route: Route) -> RelayFailure {
         guard let port = route.port else { return route.failure }
-        guard port.takes(kind) else { return .unsupportedKind }
+        guard isAgreed else { return .unsupportedKind }
         counts.shed.add()
         port.endpoint.overflowed()
         return .slowConsumer

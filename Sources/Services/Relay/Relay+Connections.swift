@@ -7,13 +7,15 @@ package import TandemSession
 package import TandemWire
 
 extension Relay {
-    /// Makes an app known as installed; again, changes what is known of it. An identifier once declared stays until
-    /// another one is.
+    /// Makes an app known as installed; again, changes what is known of it. What it once declared stays until it
+    /// declares something else.
     package func install(
-        _ app: ApplicationIdentifier, on side: Side, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
+        _ app: ApplicationIdentifier, on side: Side, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil,
+        features: ApplicationFeatures? = nil
     ) {
         let application = side.applications[app] ?? addApplication(app, to: side)
         let before = application.announcement
+        application.features = features ?? application.features
         application.identifier = identifier ?? application.identifier
         application.isAnchored = isAnchored ?? application.isAnchored
         if application.announcement != before { localChanged(application) }
@@ -71,8 +73,11 @@ extension Relay {
             party: ledger.enter(), relay: self)
         keep(port)
         end.way = .link(port)
-        for application in side.applications.values.sorted(by: { $0.app < $1.app }) { announce(application, to: port) }
         pairingChanged(end)
+        for application in side.applications.values.sorted(by: { $0.app < $1.app }) {
+            application.routesToAnnounce.removeAll { $0.pairing === end }
+            announce(application, to: port)
+        }
         return port
     }
 

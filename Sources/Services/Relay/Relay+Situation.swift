@@ -32,16 +32,23 @@ extension Relay: TurnParticipant {
     private func publish(_ application: LocalApplication) {
         if application.needsAnnouncement {
             application.needsAnnouncement = false
+            application.routesToAnnounce = []
             for pairing in application.side.pairings.values {
                 if let port = pairing.link { announce(application, to: port) }
             }
         }
+        for route in application.routesToAnnounce {
+            if let port = route.pairing.link { announce(application, to: port) }
+        }
+        application.routesToAnnounce = []
         guard application.needsState, !application.isResting else { return }
         application.needsState = false
         guard !application.ports.isEmpty else { return }
         do {
-            let body = situation(of: application, application.side).body(now: scheduler.now)
-            let frame = try Envelope(.state, app: application.app).with(body: body).frame()
+            let situation = situation(of: application, application.side)
+            let frame = try situation.fitted { situation throws(WireError) in
+                try Envelope(.state, app: application.app).with(body: situation.body(now: scheduler.now)).frame()
+            }
             for port in application.ports { deliver(frame, to: port) }
             rest(application)
         } catch {
@@ -72,7 +79,9 @@ extension Relay: TurnParticipant {
             return PairingSituation(
                 pairing: known.pairing, peer: known.peer, name: known.name, role: known.role,
                 target: target(of: route.app, in: route.pairing, side), isInstalled: route.isInstalled,
-                level: route.reachability.level, reason: route.reachability.reason, since: route.reachability.since)
+                level: route.reachability.level, reason: route.reachability.reason, since: route.reachability.since,
+                changes: route.reachability.changes, seen: route.seen, features: route.features,
+                directory: delegate?.relay(self, directoryOf: route.app, in: known))
         }
         return Situation(revision: changes.revision, active: side.active, pairings: pairings)
     }
@@ -117,7 +126,22 @@ extension Relay {
 
     func routeMayHaveChanged(_ application: LocalApplication?, _ end: PairingEnd) {
         guard let application, let route = application.routes[end.known.pairing] else { return }
+        let level = route.reachability.level
         if route.update(now: scheduler.now) { markState(of: application) }
+        guard route.reachability.level != level else { return }
+        tellSeen(application, route)
+    }
+
+    /// The other side is told how this one sees it (`seen`), by an announcement of its own, so that of many devices only
+    /// one hears of it.
+    private func tellSeen(_ application: LocalApplication, _ route: Route) {
+        switch route.pairing.way {
+        case .link:
+            application.routesToAnnounce.append(route)
+            mark(application)
+        case .loopback(let other): if let other = other.applications[application.app] { markState(of: other) }
+        case .down: break
+        }
     }
 
     private func mark(_ application: LocalApplication) {

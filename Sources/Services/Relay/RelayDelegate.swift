@@ -9,6 +9,11 @@ package protocol RelayDelegate: AnyObject {
     /// What configuration for the secondary's app is targeted at, in this pairing as this device sees it.
     func relay(_ relay: Relay, targetOf app: ApplicationIdentifier, in pairing: RelayedPairing) -> PairedIdentifier
 
+    /// The app's directory for a pairing, made if it is missing; nil if there is none.
+    func relay(
+        _ relay: Relay, directoryOf app: ApplicationIdentifier, in pairing: RelayedPairing
+    ) -> String?
+
     /// The other device announced an app (SES-16). Reachability has been updated already.
     func relay(
         _ relay: Relay, counterpartOf app: ApplicationIdentifier, in pairing: RelayedPairing,

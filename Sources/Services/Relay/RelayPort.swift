@@ -48,6 +48,8 @@ package final class RelayPort: NumberedConnection {
     package let receives: Bool
     private let takesMessages: Bool
     private let takesData: Bool
+    /// Whether frames to it may name a topic.
+    let takesTopics: Bool
     private(set) var isClosed = false
 
     init(
@@ -62,6 +64,7 @@ package final class RelayPort: NumberedConnection {
         self.receives = receives
         takesMessages = capabilities.contains(.message)
         takesData = capabilities.contains(.messageData)
+        takesTopics = capabilities.contains(.topic)
         self.party = party
         self.relay = relay
     }
@@ -84,6 +87,12 @@ package final class RelayPort: NumberedConnection {
 
     /// Whether the other end agreed to get this kind of message (SES-3).
     func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { takesData } else { takesMessages } }
+
+    /// Whether it may get a frame that may have a topic: who did not agree to topics would refuse the key, and with it
+    /// the connection (SES-3). All but the oldest ends agree, so nobody else is looked at.
+    func takesTopic(of frame: Frame) -> Bool {
+        takesTopics || (try? Envelope(reading: frame))?.topic == nil
+    }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot

@@ -13,6 +13,8 @@ final class Route {
     private(set) var port: RelayPort?
     private(set) var isInstalled = false
     private(set) var reachability: Reachability
+    /// What the counterpart declares of itself.
+    private(set) var features = ApplicationFeatures()
 
     init(app: ApplicationIdentifier, pairing: PairingEnd, now: MonotonicTime) {
         self.app = app
@@ -24,12 +26,16 @@ final class Route {
     /// Works the way out anew; true if a host app would see a difference.
     func update(now: MonotonicTime) -> Bool {
         let facts = pairing.facts(of: app)
-        let wasInstalled = isInstalled
+        let (wasInstalled, before) = (isInstalled, features)
         isInstalled = facts.isInstalled
+        features = pairing.announcement(of: app)?.features ?? features
         let hasChanged = reachability.update(facts, now: now)
         port = reachability.level == .immediate ? pairing.destination(of: app) : nil
-        return hasChanged || wasInstalled != isInstalled
+        return hasChanged || wasInstalled != isInstalled || features != before
     }
+
+    /// How the other side sees this one, as it says.
+    var seen: ReachabilityLevel? { pairing.seen(by: app) }
 
     /// Why a message cannot go this way, in the order of SES-13.
     var failure: RelayFailure {

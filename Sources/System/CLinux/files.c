@@ -94,6 +94,10 @@ int tandem_file_rename(int directory, const char *from, const char *to) {
 
 int tandem_file_remove(int directory, const char *name) { return (int)tandem_result(unlinkat(directory, name, 0)); }
 
+int tandem_directory_remove(int directory, const char *name) {
+    return (int)tandem_result(unlinkat(directory, name, AT_REMOVEDIR));
+}
+
 int tandem_space_available(int descriptor, uint64_t *bytes) {
     struct statvfs space;
     int outcome = (int)TANDEM_RETRY(fstatvfs(descriptor, &space));

@@ -60,6 +60,12 @@ package enum Limits {
     package static let pendingPairingLife = Duration.seconds(24 * 3600)
     /// Applications of one device (LIM-11): they are announced after each hello.
     package static let applications = 256
+    /// From an app's first receiver until it has registered them all (LIM-33).
+    package static let startingTime = Duration.seconds(1)
+    /// Names of what an app provides (LIM-32): all of them are told for each pairing.
+    package static let providedNames = 16
+    /// Bytes of one of these names (LIM-32).
+    package static let providedName = 64
     /// A topic or a key of the envelope (LIM-37): a name, not data.
     package static let shortText = 128
     /// Text of a peer in a log line or an error (LIM-13).

@@ -122,6 +122,7 @@ int tandem_file_set_owner(int descriptor, uint32_t owner, uint32_t group);
 int tandem_file_synchronise(int descriptor);
 int tandem_file_rename(int directory, const char *from, const char *to);
 int tandem_file_remove(int directory, const char *name);
+int tandem_directory_remove(int directory, const char *name);
 int tandem_space_available(int descriptor, uint64_t *bytes);
 int tandem_watch_create(void);
 int tandem_watch_add_directory(int watch, int directory);
