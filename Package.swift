@@ -115,7 +115,9 @@ let serviceRooms: [Target] = [
         imports: values + ["TandemSettings", "TandemSignedConfiguration", "TandemReactor", "TandemFiles"]),
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
-        imports: ["PairedSession", "TandemIdentity", "TandemPropertyList", "TandemWire"]),
+        imports: [
+            "PairedSession", "TandemIdentity", "TandemPropertyList", "TandemReactor", "TandemSession", "TandemWire",
+        ]),
 ]
 
 let commands: [Target] = [
@@ -169,7 +171,9 @@ let testTargets: [Target] = [
         "Carrier",
         imports: ["TandemCarrier", "TandemNode", "TandemLink", "TandemRelay", "TandemHostApps"] + values + decisions
             + machinery),
-    tests("PairedSession", imports: ["PairedSession", "PairedSessionFoundation"] + values + decisions + machinery),
+    tests(
+        "PairedSession",
+        imports: ["PairedSession", "PairedSessionFoundation", "TandemHostApps"] + values + decisions + machinery),
     tests(
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]

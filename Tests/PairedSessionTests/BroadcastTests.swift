@@ -49,6 +49,41 @@ struct BroadcastTests {
         fixture.scheduler.run()
     }
 
+    @Test("SES-36: a broadcast to those that provide something is a message to each of them, with one outcome each")
+    func providing() throws {
+        let lamps = [0, 2]
+        for index in lamps {
+            fixture.daemon.situation.pairings[index].features.provides = try #require(ProvidedNames(["lamp"]))
+        }
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        let (outcomes, later) = (Outcomes(), Collector<UniqueIdentifier>())
+        fixture.handle.run { core in
+            core.broadcast(OutgoingContent(["on": 1], topic: "light"), to: .providing("lamp")) { pairing, _ in
+                later.add(pairing)
+            } completion: {
+                outcomes.add($0)
+            }
+            core.broadcast(OutgoingContent(["on": 1]), to: .providing("printer")) { outcomes.add($0) }
+        }
+        fixture.scheduler.run()
+        let messages = fixture.daemon.received.filter { $0.kind == .message }
+        let receivers = lamps.map { fixture.daemon.situation.pairings[$0].pairing }
+        #expect(messages.map(\.pairing) == receivers && messages.allSatisfy { $0.topic == "light" && !$0.wantsReply })
+        #expect(Set(messages.map(\.id)).count == 2)
+        try fail(receivers[0], messages[0])
+        for ping in fixture.daemon.received.filter({ $0.kind == .ping }) { pong(ping) }
+        let told = outcomes.all.map { try? $0.get() }
+        #expect(told.last == [] || told.first == [])
+        let result = try #require(told.compactMap(\.self).first { !$0.isEmpty })
+        #expect(result.map(\.pairing) == receivers.sorted())
+        #expect(result.filter { $0.failure != nil }.map(\.pairing) == [receivers[0]])
+        #expect(result.compactMap(\.failure?.peer) == [fixture.daemon.situation.pairings[0].peer])
+        for _ in 0..<2 { try fail(receivers[1], messages[1]) }
+        fixture.scheduler.run()
+        #expect(later.all == [receivers[1]])
+    }
+
     @Test("SES-30: it is one frame with the zero pairing; the daemon's failures are the outcomes of their devices")
     func outcomes() throws {
         let outcomes = broadcast()

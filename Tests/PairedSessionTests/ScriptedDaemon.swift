@@ -22,6 +22,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var refusal: Refusal?
     /// False: it accepts connections and says nothing.
     var greets = true
+    /// What it knows of what the app knows.
+    var capabilities = Capability.allCases
     /// Called for each frame that is no part of the opening.
     var onFrame: (Envelope) -> Void = { _ in }
     private(set) var channel: FrameChannel?
@@ -65,6 +67,11 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
 
     func cancel() {}
 
+    /// Stays alive for the app, which asks when it hears nothing.
+    func answerPings() {
+        onFrame = { [unowned self] in if $0.kind == .ping { send(Envelope(.pong, id: $0.id)) } }
+    }
+
     /// The connection breaks.
     func cut() {
         channel?.close()
@@ -98,7 +105,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
             received.append(envelope)
             switch envelope.kind {
             case .hello where greets:
-                let hello = Hello(.chosen(.first), software: "scripted", role: role, device: device)
+                var hello = Hello(.chosen(.first), software: "scripted", role: role, device: device)
+                hello.capabilities = capabilities
                 send(try Envelope(.hello).with(body: hello.body))
             case .register:
                 registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))

@@ -56,9 +56,17 @@ struct SessionFixture {
     }
 
     /// Collects what arrives.
-    func receive() -> Collector<ReceivedMessage> {
+    @discardableResult
+    func receive(
+        pairing: UniqueIdentifier? = nil, topic: String? = nil, claims: Bool = false
+    ) -> Collector<ReceivedMessage> {
         let messages = Collector<ReceivedMessage>()
-        handle.run { core in core.receive { messages.add($0) } }
+        handle.run { core in
+            core.receive(pairing: pairing, topic: topic) { message in
+                if claims { message.claim() }
+                messages.add(message)
+            }
+        }
         scheduler.run()
         return messages
     }

@@ -101,10 +101,48 @@ struct ClientSessionTests {
         let effects = session.situationArrived(situation(2, active: new, [old, new]))
         #expect(
             effects == [
-                .activation(.inactive), .failRequests(to: old, .switched), .activation(.notActivated),
-                .activation(.activated), .situationChanged,
+                .activation(.inactive), .failRequests(to: old, .switched), .situationChanged, .deliverArrivals,
             ])
-        #expect(session.situation?.active == new)
+        #expect(session.situation?.active == new && session.activation == .inactive)
+        #expect(session.activation(of: old) == .activated && session.activation(of: new) == .activated)
+        #expect(
+            session.arrivalsDelivered() == [.activation(.notActivated), .activation(.activated), .situationChanged])
+        #expect(session.activation == .activated && session.arrivalsDelivered() == [])
+    }
+
+    @Test("SES-31: what changes while a switch is under way joins it, and the last word counts")
+    func switchTwice() {
+        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        var session = activated(situation(1, active: old, [old, new]))
+        _ = session.situationArrived(situation(2, active: new, [old, new]))
+        let back = session.situationArrived(situation(3, active: old, [old, new]))
+        #expect(back == [.failRequests(to: new, .switched), .situationChanged])
+        #expect(session.arrivalsDelivered().contains(.activation(.activated)))
+        #expect(session.situation?.active == old)
+    }
+
+    @Test("SES-31: a switch that happened without a connection is seen as one when it is back")
+    func switchWhileLost() {
+        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        var session = activated(situation(1, active: old, [old, new]))
+        for (active, effects) in [
+            (old, [.stopTimer, .activation(.activated), .situationChanged]),
+            (new, [.stopTimer, .activation(.inactive), .situationChanged, .deliverArrivals]),
+        ] as [(UniqueIdentifier, [ClientSession.Effect])] {
+            _ = session.lost(now: now, random: 0)
+            _ = session.timerFired(now: now, random: 0)
+            _ = (session.connected(), session.greeted())
+            #expect(session.registered(answer(.primary, situation(1, active: active, [old, new]))) == effects)
+        }
+    }
+
+    @Test("SES-31: a daemon that is lost during a switch ends it")
+    func lostDuringSwitch() {
+        let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        var session = activated(situation(1, active: old, [old, new]))
+        _ = session.situationArrived(situation(2, active: new, [old, new]))
+        #expect(session.lost(now: now, random: 0).contains(.activation(.notActivated)))
+        #expect(session.activation == .notActivated && session.arrivalsDelivered() == [])
     }
 
     @Test("SES-23: a secondary's session stays activated when its active primary changes")

@@ -39,6 +39,16 @@ struct ReplyTableTests {
         #expect(table.nextDeadline == now + .seconds(2))
     }
 
+    @Test("SES-31: a switch ends what the default session asked, and nothing of a bound one")
+    func switched() {
+        var table = ReplyTable<Int>(capacity: 4)
+        _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), token: 1)
+        _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), followsActive: false, token: 2)
+        _ = table.open(.random(), to: .random(), deadline: now + .seconds(1), token: 3)
+        #expect(table.left(pairing: pairing) == [1])
+        #expect(table.closed(pairing: pairing) == [2] && table.closedAll() == [3])
+    }
+
     @Test("LIM-7: a full table and an open identifier leave the token with the caller")
     func refused() {
         var table = ReplyTable<Int>(capacity: 1)

@@ -44,13 +44,16 @@ package struct ClientSession: Sendable {
         case activationRefused(RefusalName)
         /// Tell observers that pairings or reachability may have changed.
         case situationChanged
+        /// Say ``arrivalsDelivered()`` once the app has been given what had arrived before: only then does the switch go
+        /// on (SES-31).
+        case deliverArrivals
     }
 
     /// Why open requests end without an answer.
     package enum RequestLoss: Sendable, Equatable {
         /// The daemon is gone: 7014, whether it was sent on is not known.
         case daemonLost
-        /// Another counterpart became the active one: 7016.
+        /// Another counterpart became the active one: 7016, for requests of the default session.
         case switched
         /// The pairing is gone: 7005.
         case unpaired
@@ -103,20 +106,38 @@ package struct ClientSession: Sendable {
         phase = .active
         wasActivated = true
         backoff.reset()
+        let left = situation?.active
         (role, device, directory) = (answer.role, answer.device, answer.directory)
-        let switching = replaceSituation(answer.situation)
+        situation = answer.situation
+        if isSwitch(from: left) { return [.stopTimer] + beginSwitch([]) }
         activation = .activated
-        return [.stopTimer] + switching + [.activation(.activated), .situationChanged]
+        return [.stopTimer, .activation(.activated), .situationChanged]
     }
 
     /// `state` arrived; an older revision than the one held is ignored.
     package mutating func situationArrived(_ new: Situation) -> [Effect] {
         guard phase == .active, let situation, new.revision > situation.revision else { return [] }
-        let isSwitch = role == .primary && situation.active != nil && situation.active != new.active
+        let left = situation.active
         let losses = replaceSituation(new)
-        guard isSwitch else { return losses + [.situationChanged] }
-        return [.activation(.inactive)] + losses
-            + [.activation(.notActivated), .activation(.activated), .situationChanged]
+        guard activation == .activated, isSwitch(from: left) else { return losses + [.situationChanged] }
+        return beginSwitch(losses)
+    }
+
+    /// The app has been given what had arrived before the switch: it is left now, and the new one is taken up.
+    package mutating func arrivalsDelivered() -> [Effect] {
+        guard phase == .active, activation == .inactive else { return [] }
+        activation = .activated
+        return [.activation(.notActivated), .activation(.activated), .situationChanged]
+    }
+
+    /// Only a primary's sessions follow another secondary; a secondary's stays activated.
+    private func isSwitch(from left: UniqueIdentifier?) -> Bool {
+        role == .primary && left != nil && left != situation?.active
+    }
+
+    private mutating func beginSwitch(_ losses: [Effect]) -> [Effect] {
+        activation = .inactive
+        return [.activation(.inactive)] + losses + [.situationChanged, .deliverArrivals]
     }
 
     /// The daemon refused; the connection is over.

@@ -10,6 +10,7 @@ package struct ReplyTable<Token> {
         let token: Token
         let pairing: UniqueIdentifier
         let deadline: MonotonicTime
+        let followsActive: Bool
     }
 
     private var entries: [UniqueIdentifier: Entry] = [:]
@@ -25,15 +26,20 @@ package struct ReplyTable<Token> {
     /// Whether the request still waits.
     package func contains(_ id: UniqueIdentifier) -> Bool { entries[id] != nil }
 
+    /// When the request ends at the latest; nil if it does not wait.
+    package func deadline(of id: UniqueIdentifier) -> MonotonicTime? { entries[id]?.deadline }
+
     /// The earliest deadline of an open request; O(count).
     package var nextDeadline: MonotonicTime? { entries.values.lazy.map(\.deadline).min() }
 
     /// Takes the token in; false, and the token stays the caller's, if the table is full or the identifier is open.
+    /// - Parameter followsActive: asked by the default session: a switch ends it.
     package mutating func open(
-        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, deadline: MonotonicTime, token: Token
+        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, deadline: MonotonicTime, followsActive: Bool = true,
+        token: Token
     ) -> Bool {
         guard entries.count < capacity, entries[id] == nil else { return false }
-        entries[id] = Entry(token: token, pairing: pairing, deadline: deadline)
+        entries[id] = Entry(token: token, pairing: pairing, deadline: deadline, followsActive: followsActive)
         return true
     }
 
@@ -53,7 +59,12 @@ package struct ReplyTable<Token> {
     /// The tokens whose deadline has come.
     package mutating func expired(now: MonotonicTime) -> [Token] { remove { $0.deadline <= now } }
 
-    /// The tokens of all requests to one pairing: it was switched away from or removed.
+    /// The tokens of the default session's requests to a pairing that was switched away from.
+    package mutating func left(pairing: UniqueIdentifier) -> [Token] {
+        remove { $0.pairing == pairing && $0.followsActive }
+    }
+
+    /// The tokens of all requests to one pairing: it was removed.
     package mutating func closed(pairing: UniqueIdentifier) -> [Token] { remove { $0.pairing == pairing } }
 
     /// All tokens: the daemon is gone or the session ends.

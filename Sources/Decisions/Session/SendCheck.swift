@@ -15,6 +15,8 @@ public enum ActivationState: Int, Sendable, Hashable, CaseIterable {
 
 /// The first reason why a message must not leave.
 package enum SendRefusal: Sendable, Equatable {
+    /// The daemon speaks no version that this app speaks (7002).
+    case notSupported
     case notActivated
     case inactive
     case notPaired
@@ -43,6 +45,8 @@ package enum BadArgument: String, Sendable {
 
 /// The facts about one send.
 package struct SendCheck: Sendable, Equatable {
+    /// False once the daemon has refused all versions that this app speaks.
+    package var isSupported = true
     package var activation: ActivationState
     /// nil: there is no pairing, or none by that identifier.
     package var counterpart: Counterpart?
@@ -83,6 +87,7 @@ package struct SendCheck: Sendable, Equatable {
 
     /// The first reason against sending; nil if the message may leave.
     package var refusal: SendRefusal? {
+        if !isSupported { return .notSupported }
         switch activation {
         case .notActivated: return .notActivated
         case .inactive: return .inactive

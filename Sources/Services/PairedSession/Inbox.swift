@@ -1,6 +1,6 @@
-// Who gets a message that arrived. Receivers may come late: until the first one is there, messages wait, in order and
-// bounded. A message goes to the receivers of its pairing if there are any, else to those of the default session; where
-// there are receivers but none for its kind, the sender learns that at once (SES-12).
+// Who gets a message that arrived (SES-34). Receivers may come late, one after the other: what nobody takes yet waits, in
+// order and bounded, as long as the app is still starting; after that its sender learns at once that nobody handles it
+// (SES-12).
 
 import TandemIdentity
 import TandemWire
@@ -14,45 +14,78 @@ struct Inbox {
         case any
     }
 
+    /// Which messages a receiver is for.
+    struct Interest: Sendable {
+        /// nil: those that no receiver of their own pairing takes.
+        var pairing: UniqueIdentifier?
+        var kind = Kind.any
+        /// nil: those without topic, and those whose topic nobody takes.
+        var topic: String?
+    }
+
     private struct Receiver {
         let number: UInt64
-        let pairing: UniqueIdentifier?
-        let kind: Kind
+        let interest: Interest
         let take: (ReceivedMessage) -> Void
         /// The session is over: nothing will come any more.
         let ended: () -> Void
     }
 
-    /// Messages that wait for the first receiver: an app registers its handlers within its first moments.
-    static var capacity: Int { 256 }
+    private struct Waiting {
+        let message: ReceivedMessage
+        /// When its sender stops waiting.
+        let deadline: MonotonicTime
 
-    private var receivers: [Receiver] = []
-    private var waiting: [ReceivedMessage] = []
-    private var nextNumber: UInt64 = 0
-
-    /// Hands a message to its receivers, or keeps it; answers it with a failure where neither is possible.
-    mutating func arrived(_ message: ReceivedMessage) {
-        guard !receivers.isEmpty else {
-            guard waiting.count < Self.capacity else { return message.refuseFull() }
-            return waiting.append(message)
-        }
-        deliver(message)
+        func expiry(_ startedAt: MonotonicTime?) -> MonotonicTime { startedAt.map { min($0, deadline) } ?? deadline }
     }
 
-    /// Adds a receiver and hands it what waited; returns its number.
+    /// Messages that wait for a receiver: an app registers its handlers within its first moments.
+    static var capacity: Int { 256 }
+    /// From the first receiver until the app has registered all of them (LIM-33).
+    static var startingTime: Duration { Limits.startingTime }
+
+    private var receivers: [Receiver] = []
+    private var waiting: [Waiting] = []
+    private var nextNumber: UInt64 = 0
+    /// When the app counts as started; nil while it has no receiver.
+    private var startedAt: MonotonicTime?
+
+    /// Hands a message to its receivers, or keeps it; answers it with a failure where neither is possible.
+    mutating func arrived(_ message: ReceivedMessage, now: MonotonicTime) {
+        let takers = takers(of: message)
+        guard takers.isEmpty else { return takers.forEach { $0.take(message) } }
+        if let startedAt, now >= startedAt { return }  // nobody holds it any more: it answers itself
+        guard waiting.count < Self.capacity else { return message.refuseFull() }
+        waiting.append(Waiting(message: message, deadline: now + (message.deadline ?? Limits.standardDeadline)))
+    }
+
+    /// Adds a receiver and hands it what waited for one like it, in order; returns its number.
     mutating func add(
-        pairing: UniqueIdentifier?, kind: Kind, take: @escaping (ReceivedMessage) -> Void,
+        _ interest: Interest, now: MonotonicTime, take: @escaping (ReceivedMessage) -> Void,
         ended: @escaping () -> Void = {}
     ) -> UInt64 {
         nextNumber += 1
-        receivers.append(Receiver(number: nextNumber, pairing: pairing, kind: kind, take: take, ended: ended))
-        let messages = waiting
+        receivers.append(Receiver(number: nextNumber, interest: interest, take: take, ended: ended))
+        startedAt = startedAt ?? now + Self.startingTime
+        let before = waiting
         waiting = []
-        for message in messages { deliver(message) }
+        for waiting in before {
+            let takers = takers(of: waiting.message)
+            guard !takers.isEmpty else {
+                self.waiting.append(waiting)
+                continue
+            }
+            let message = waiting.message.remaining(waiting.deadline.since(now))
+            takers.forEach { $0.take(message) }
+        }
         return nextNumber
     }
 
-    mutating func remove(_ number: UInt64) { receivers.removeAll { $0.number == number } }
+    /// Without any receiver the app is at its start again.
+    mutating func remove(_ number: UInt64) {
+        receivers.removeAll { $0.number == number }
+        if receivers.isEmpty { startedAt = nil }
+    }
 
     /// Lets everything go; unanswered messages answer themselves.
     mutating func removeAll() {
@@ -63,12 +96,31 @@ struct Inbox {
     }
 
     /// The connection is lost: requests cannot be answered any more, and their senders have been told.
-    mutating func forgetRequests() { waiting.removeAll { $0.wantsReply } }
+    mutating func forgetRequests() { waiting.removeAll { $0.message.wantsReply } }
 
-    private func deliver(_ message: ReceivedMessage) {
-        let bound = receivers.filter { $0.pairing == message.pairing }
-        let candidates = bound.isEmpty ? receivers.filter { $0.pairing == nil } : bound
-        for receiver in candidates where receiver.kind.takes(message.content) { receiver.take(message) }
+    // MARK: waiting
+
+    /// When the next message has waited long enough.
+    var nextExpiry: MonotonicTime? { waiting.map { $0.expiry(startedAt) }.min() }
+
+    /// Lets go what has waited long enough: it answers itself.
+    mutating func expire(now: MonotonicTime) {
+        let startedAt = startedAt
+        waiting.removeAll { $0.expiry(startedAt) <= now }
+    }
+
+    // MARK: whose
+
+    /// Those of the pairing before those of the default session, and in both those of the topic before those without.
+    private func takers(of message: ReceivedMessage) -> [Receiver] {
+        let able = receivers.filter { $0.interest.kind.takes(message.content) }
+        for pairing in [message.pairing, nil] as [UniqueIdentifier?] {
+            for topic in message.topic == nil ? [nil] : [message.topic, nil] {
+                let takers = able.filter { $0.interest.pairing == pairing && $0.interest.topic == topic }
+                if !takers.isEmpty { return takers }
+            }
+        }
+        return []
     }
 }
 
@@ -83,7 +135,7 @@ extension Inbox.Kind {
 
 extension ReceivedMessage {
     /// The receiver's queue is full (bounded memory): the sender may try again later.
-    func refuseFull() {
+    package func refuseFull() {
         token.answer(
             .failure(
                 SessionError(

@@ -10,13 +10,16 @@ import TandemWire
 package struct OutgoingContent: Sendable {
     package let kind: FrameKind
     package let body: [UInt8]
+    /// Which handler is meant.
+    package let topic: String?
     var badArgument: BadArgument?
     var unsupportedKeyPath: String?
 
     /// A dictionary message.
-    package init(_ message: PropertyListDictionary) {
+    package init(_ message: PropertyListDictionary, topic: String? = nil) {
         kind = .message
-        badArgument = message.hasReservedKey ? .reservedKey : nil
+        self.topic = topic
+        badArgument = message.hasReservedKey ? .reservedKey : Self.fault(of: topic)
         do {
             body = try PropertyListWriter.write(message)
         } catch {
@@ -26,17 +29,22 @@ package struct OutgoingContent: Sendable {
     }
 
     /// A data message.
-    package init(data: [UInt8]) {
+    package init(data: [UInt8], topic: String? = nil) {
         kind = .messageData
         body = data
+        self.topic = topic
+        badArgument = Self.fault(of: topic)
     }
 
     /// What cannot be sent at all: a value of a foreign type at this key path.
     package init(unsupportedAt keyPath: String) {
         kind = .message
         body = []
+        topic = nil
         unsupportedKeyPath = keyPath
     }
+
+    private static func fault(of topic: String?) -> BadArgument? { topic?.isShortText == false ? .topic : nil }
 
     /// The bytes of a reply's dictionary.
     static func encode(

@@ -3,6 +3,7 @@
 
 public import TandemIdentity
 public import TandemPropertyList
+import TandemSession
 public import TandemWire
 
 /// What became of a broadcast on its way to one paired device.
@@ -13,28 +14,52 @@ public struct BroadcastOutcome: Sendable, Equatable {
     public let failure: SessionError?
 }
 
+/// To whom a broadcast goes.
+public enum BroadcastReceivers: Sendable, Equatable {
+    /// The counterparts on all paired devices.
+    case all
+    /// Those whose app says that it provides this (``PairedSessionOptions/provides``), as far as that is known.
+    case providing(String)
+}
+
+extension BroadcastReceivers {
+    var isAll: Bool { self == .all }
+
+    func includes(_ entry: PairingSituation) -> Bool {
+        switch self {
+        case .all: true
+        case .providing(let name): entry.features.provides.names.contains(name)
+        }
+    }
+}
+
 extension PairedSession {
     /// Sends a dictionary without a reply to the counterparts on all paired devices; returns when the daemon has given
     /// it to each of them that it can reach. A session that is bound to a pairing broadcasts to all the same.
     /// - Parameters:
     ///   - message: as for `sendMessage`.
+    ///   - topic: which handler is meant, 1 to 128 bytes without NUL.
+    ///   - receivers: all, or those that provide something; without any of these it goes nowhere and has no outcome.
     ///   - failure: called later, at most once for each device, if the message did not reach a handler there and that
     ///     became known.
-    /// - Returns: one outcome for each pairing, in the order of their identifiers.
+    /// - Returns: one outcome for each of these pairings, in the order of their identifiers.
     /// - Throws: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010, 7009 (over 65,536 bytes), 7001
     ///   (too many broadcasts or `cancelled`); later 7012 (the daemon did not take it in 30 s), 7014 `daemon-lost`.
     @discardableResult
     public func broadcast(
-        _ message: PropertyListDictionary, failure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil
+        _ message: PropertyListDictionary, topic: String? = nil, to receivers: BroadcastReceivers = .all,
+        failure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil
     ) async throws(SessionError) -> [BroadcastOutcome] {
         let id = UniqueIdentifier.random()
-        let (handle, content, mark) = (handle, OutgoingContent(message), CancellationMark())
+        let (handle, content, mark) = (handle, OutgoingContent(message, topic: topic), CancellationMark())
         typealias Outcome = Result<[BroadcastOutcome], SessionError>
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
                 handle.run { core in
                     if mark.isSet { return continuation.resume(returning: .failure(SessionError.cancelled(id))) }
-                    core.broadcast(content, id: id, laterFailure: failure) { continuation.resume(returning: $0) }
+                    core.broadcast(content, to: receivers, id: id, laterFailure: failure) {
+                        continuation.resume(returning: $0)
+                    }
                 }
             }
         } onCancel: {

@@ -3,17 +3,20 @@
 // answer counts. Each receiver gets its messages in the order they arrived, one after the other.
 
 public import TandemPropertyList
+import TandemReactor
 
 extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
     /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. One
     /// message is handled after the other, so long work belongs into a task that keeps the message and answers later.
+    /// - Parameter topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody
+    ///   else takes.
     /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
     @discardableResult
     public func handleMessages(
-        _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?
     ) -> MessageSubscription {
-        subscribe(.dictionary, claims: false) { messages in
+        subscribe(.dictionary, topic) { messages in
             for await message in messages {
                 do {
                     if let reply = try await handler(message) { try message.reply(reply) }
@@ -24,12 +27,12 @@ extension PairedSession {
         }
     }
 
-    /// Handles data messages; otherwise as ``handleMessages(_:)``.
+    /// Handles data messages; otherwise as ``handleMessages(topic:_:)``.
     @discardableResult
     public func handleMessageData(
-        _ handler: @escaping @Sendable (ReceivedMessage) async throws -> [UInt8]?
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> [UInt8]?
     ) -> MessageSubscription {
-        subscribe(.data, claims: false) { messages in
+        subscribe(.data, topic) { messages in
             for await message in messages {
                 do {
                     if let reply = try await handler(message) { try message.reply(data: reply) }
@@ -46,17 +49,17 @@ extension PairedSession {
     public var messages: ReceivedMessages { ReceivedMessages(session: self) }
 
     private func subscribe(
-        _ kind: Inbox.Kind, claims: Bool,
+        _ kind: Inbox.Kind, _ topic: String?,
         _ consume: @escaping @Sendable (AsyncStream<ReceivedMessage>) async -> Void
     ) -> MessageSubscription {
-        let (stream, subscription) = receive(kind, claims: claims)
+        let (stream, subscription) = receive(kind, topic: topic, claims: false)
         Task { await consume(stream) }  // owned by the subscription: ends with its stream
         return subscription
     }
 
     /// A stream of the messages of a kind. The subscription ends it.
     func receive(
-        _ kind: Inbox.Kind, claims: Bool
+        _ kind: Inbox.Kind, topic: String? = nil, claims: Bool
     ) -> (AsyncStream<ReceivedMessage>, MessageSubscription) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(Inbox.capacity))
@@ -69,8 +72,10 @@ extension PairedSession {
                 if claims { message.token.claim() }
                 if case .dropped(let refused) = continuation.yield(message) { refused.refuseFull() }
             }
+            let interest = Inbox.Interest(pairing: pairing, kind: kind, topic: topic)
             subscription.began(
-                core.inbox.add(pairing: pairing, kind: kind, take: take) { continuation.finish() })
+                core.inbox.add(interest, now: core.scheduler.now, take: take) { continuation.finish() })
+            core.watchInbox()
         }
         return (stream, subscription)
     }

@@ -37,8 +37,9 @@ public final class PairedSession: Sendable {
     /// Connects and registers; returns when the session is activated, at once if it is. May be called at any time and
     /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
     /// - Parameter timeout: how long this caller waits; nil: as long as its task is not cancelled.
-    /// - Throws: 7004 `no-daemon` after the timeout; 7001 `app-owned`, `already-receiving`, `not-allowed`,
-    ///   `too-many-applications`, `version` if the daemon refuses the application; 7001 `cancelled`; 7004 `ended`.
+    /// - Throws: 7004 `no-daemon` after the timeout; 7002 `version` if app and daemon speak no common version; 7001
+    ///   `app-owned`, `already-receiving`, `not-allowed`, `too-many-applications` if the daemon refuses the application;
+    ///   7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
         let (handle, mark) = (handle, CancellationMark())
@@ -68,11 +69,17 @@ public final class PairedSession: Sendable {
         handle.run { core in core.end(then: completion) }
     }
 
-    /// Where the session stands now.
-    public var activationState: ActivationState { handle.board.snapshot.activation }
+    /// False once a daemon has refused all versions of the protocol that this app speaks: 7002.
+    public var isSupported: Bool { handle.board.snapshot.isSupported }
+
+    /// Where the session stands now. On a primary a switch to another secondary takes the default session through
+    /// `inactive` and `notActivated`; one for a pairing stays activated, and so does a secondary's.
+    public var activationState: ActivationState { handle.board.snapshot.activation(of: pairing) }
 
     /// ``activationState`` and its changes.
-    public var activationUpdates: StateUpdates<ActivationState> { StateUpdates(handle.board) { $0.activation } }
+    public var activationUpdates: StateUpdates<ActivationState> {
+        StateUpdates(handle.board) { [pairing] in $0.activation(of: pairing) }
+    }
 
     /// Whether the counterpart can be reached now, why not, and since when.
     public var reachability: ReachabilityStatus { handle.board.snapshot.reachability(of: pairing) }

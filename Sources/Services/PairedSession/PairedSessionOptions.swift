@@ -23,6 +23,10 @@ public struct PairedSessionOptions: Sendable {
     public var identifier: String?
     /// The application's code accepts invalidly signed configuration (its daemon must allow it too).
     public var allowsInvalidSignatures = false
+    /// Names of what this application provides, for counterparts to choose by: up to 16 of 1-64 bytes, no NUL.
+    public var provides: [String] = []
+    /// The application shows a complication, or whatever is worth an urgent transfer.
+    public var showsComplication = false
     /// Name and version of the program, for people.
     public var software = "PairedSession"
 
@@ -46,7 +50,7 @@ package struct SessionSettings: Sendable {
         application = try Self.application(options.application ?? environment("TANDEM_APPLICATION"))
         registration = TandemSession.Registration(
             receives: options.receivesMessages, anchor: options.anchor, identifier: try Self.identifier(options),
-            allowsInvalidSignatures: options.allowsInvalidSignatures)
+            allowsInvalidSignatures: options.allowsInvalidSignatures, features: try Self.features(options))
         addresses = try Self.addresses(options, environment)
         software = options.software
     }
@@ -67,6 +71,15 @@ package struct SessionSettings: Sendable {
         do { return try CustomIdentifier(text) } catch {
             throw SessionError(.invalidParameter, name: "identifier", reason: "\(error)")
         }
+    }
+
+    private static func features(_ options: PairedSessionOptions) throws(SessionError) -> ApplicationFeatures {
+        guard let provides = ProvidedNames(options.provides) else {
+            throw SessionError(
+                .invalidParameter, name: "provides",
+                reason: "an application provides at most 16 names of 1 to 64 bytes without NUL")
+        }
+        return ApplicationFeatures(provides: provides, hasComplication: options.showsComplication)
     }
 
     private static func addresses(

@@ -23,14 +23,26 @@ public struct ReceivedMessage: Sendable {
     public let pairing: UniqueIdentifier
     /// What was sent.
     public let content: Content
+    /// Which handler the sender meant; nil if it did not say.
+    public let topic: String?
+    /// The sender's device, by its vendor identifier; nil if the pairing has just ended.
+    public let peer: UniqueIdentifier?
     /// A configuration from this device's own daemon, not from the counterpart: its keys start with `tandem.`. Give the
     /// dictionary to PairedConfiguration's hook and answer with what that returns.
     public let isConfiguration: Bool
-    /// How long the sender waits, counted from the arrival here; nil if it did not say.
-    public let deadline: Duration?
+    /// How long the sender still waits, counted from the moment at which the receiver is given the message; nil if it
+    /// did not say.
+    public private(set) var deadline: Duration?
     /// The sender waits for a reply.
     public let wantsReply: Bool
     let token: ReplyToken
+
+    /// The same message after a wait here.
+    func remaining(_ time: Duration) -> ReceivedMessage {
+        var message = self
+        if deadline != nil { message.deadline = max(time, .zero) }
+        return message
+    }
 
     /// The dictionary; nil for data.
     public var dictionary: PropertyListDictionary? {
@@ -44,17 +56,23 @@ public struct ReceivedMessage: Sendable {
     /// - Throws: 7008 for `no-reply-wanted`, `already-answered`, `wrong-kind` (data was sent) and `reserved-key`; 7009
     ///   and 7010 for what no reply can carry. The message stays unanswered then.
     public func reply(_ dictionary: PropertyListDictionary) throws(SessionError) {
-        guard case .dictionary = content else { throw .wrongKindOfReply(id) }
-        if !isConfiguration, dictionary.hasReservedKey { throw SessionError(.badArgument(.reservedKey), messageID: id) }
-        try answer(with: try OutgoingContent.encode(dictionary, id: id))
+        guard case .dictionary = content else { throw about(.wrongKindOfReply(id)) }
+        if !isConfiguration, dictionary.hasReservedKey {
+            throw about(SessionError(.badArgument(.reservedKey), messageID: id))
+        }
+        do throws(SessionError) { try answer(with: try OutgoingContent.encode(dictionary, id: id)) } catch {
+            throw about(error)
+        }
     }
 
     /// Answers data with data.
     /// - Throws: as ``reply(_:)``.
     public func reply(data: [UInt8]) throws(SessionError) {
-        guard case .data = content else { throw .wrongKindOfReply(id) }
-        try answer(with: data)
+        guard case .data = content else { throw about(.wrongKindOfReply(id)) }
+        do throws(SessionError) { try answer(with: data) } catch { throw about(error) }
     }
+
+    private func about(_ error: SessionError) -> SessionError { error.about(message: id, peer: peer) }
 
     /// Tells the sender that handling failed: 7011 `handler-failed` with this text. Nothing if it was answered already.
     public func fail(_ text: String) {

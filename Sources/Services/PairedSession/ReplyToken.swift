@@ -23,10 +23,12 @@ package final class ReplyToken: Sendable {
 
     private let state = Mutex(State.offered)
     private let wantsReply: Bool
+    private let topic: String?
     private let send: @Sendable (MessageAnswer) -> Void
 
-    init(wantsReply: Bool, send: @escaping @Sendable (MessageAnswer) -> Void) {
+    init(wantsReply: Bool, topic: String? = nil, send: @escaping @Sendable (MessageAnswer) -> Void) {
         self.wantsReply = wantsReply
+        self.topic = topic
         self.send = send
     }
 
@@ -49,7 +51,7 @@ package final class ReplyToken: Sendable {
     deinit {
         switch state.withLock({ $0 }) {
         case .answered: return
-        case .offered: send(.failure(.unhandled))
+        case .offered: send(.failure(.unhandled(topic)))
         case .claimed:
             guard wantsReply else { return }
             send(
@@ -63,7 +65,13 @@ package final class ReplyToken: Sendable {
 
 extension SessionError {
     /// No handler takes the message (SES-12).
-    package static var unhandled: SessionError {
-        SessionError(.deliveryFailed, name: "unhandled", reason: "the counterpart has no handler for this message")
+    package static var unhandled: SessionError { unhandled(nil) }
+
+    /// No handler takes a message of this topic.
+    package static func unhandled(_ topic: String?) -> SessionError {
+        let reason = topic.map { "the counterpart has no handler for the topic '\($0)'" }
+        return SessionError(
+            .deliveryFailed, name: "unhandled", reason: reason ?? "the counterpart has no handler for this message",
+            keyPath: topic)
     }
 }

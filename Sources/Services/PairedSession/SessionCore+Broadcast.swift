@@ -13,6 +13,9 @@ struct OpenBroadcast {
     let laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)?
     /// The pairings at the moment of sending, and those that are known to have failed.
     let pairings: [UniqueIdentifier]
+    let peers: [UniqueIdentifier: UniqueIdentifier]
+    /// To some devices only: the identifiers of the messages to each.
+    let parts: [UniqueIdentifier]
     var failures: [UniqueIdentifier: SessionError] = [:]
     let deadline: MonotonicTime
 }
@@ -20,32 +23,52 @@ struct OpenBroadcast {
 extension SessionCore {
     /// - Parameter completion: exactly once.
     package func broadcast(
-        _ content: OutgoingContent, id: UniqueIdentifier = .random(),
+        _ content: OutgoingContent, to receivers: BroadcastReceivers = .all, id: UniqueIdentifier = .random(),
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
         completion: @escaping (Result<[BroadcastOutcome], SessionError>) -> Void
     ) {
         if let refusal = obstacle(toBroadcast: content) {
             return completion(.failure(SessionError(refusal, messageID: id)))
         }
-        guard broadcasts.count < Limits.openRequests, let frames = try? frames(ofBroadcast: content, id) else {
-            return completion(.failure(.tooManyRequests(id)))
-        }
+        guard content.topic == nil || takesTopics else { return completion(.failure(.noTopics(id))) }
+        let entries = (machine.situation?.pairings ?? []).filter(receivers.includes)
+        let addresses = receivers.isAll ? [(id, .zero)] : entries.map { (UniqueIdentifier.random(), $0.pairing) }
+        guard broadcasts.count + broadcastParts.count < Limits.openRequests,
+            let frames = try? frames(ofBroadcast: content, id, to: addresses)
+        else { return completion(.failure(.tooManyRequests(id))) }
         let deadline = scheduler.now + Limits.standardDeadline
-        let pairings = (machine.situation?.pairings ?? []).map(\.pairing).sorted()
+        let parts = receivers.isAll ? [] : addresses.map(\.0)
+        for part in parts { broadcastParts[part] = id }
         broadcasts[id] = OpenBroadcast(
-            completion: completion, laterFailure: laterFailure, pairings: pairings, deadline: deadline)
+            completion: { completion($0.mapError { $0.about(message: id, peer: nil) }) }, laterFailure: laterFailure,
+            pairings: entries.map(\.pairing).sorted(),
+            peers: Dictionary(entries.map { ($0.pairing, $0.peer) }, uniquingKeysWith: { first, _ in first }),
+            parts: parts, deadline: deadline)
         watch(deadline: deadline)
         for frame in frames { put(Outgoing(id: id, frame: frame, wantsReply: false, given: nil)) }
     }
 
-    /// The message to every pairing, and the `ping` whose `pong` ends the waiting.
+    /// The message to every pairing, or one to each, and the `ping` whose `pong` ends the waiting.
     private func frames(
-        ofBroadcast content: OutgoingContent, _ id: UniqueIdentifier
+        ofBroadcast content: OutgoingContent, _ id: UniqueIdentifier,
+        to addresses: [(UniqueIdentifier, UniqueIdentifier)]
     ) throws(WireError) -> [Frame] {
-        let message = Envelope(
-            content.kind, app: settings.application, pairing: .zero, id: id, deadline: Limits.standardDeadline,
-            body: content.body)
-        return [try message.frame(), try Envelope(.ping, id: id).frame()]
+        var frames: [Frame] = []
+        for (message, pairing) in addresses {
+            frames.append(
+                try Envelope(
+                    content.kind, app: settings.application, pairing: pairing, id: message,
+                    deadline: Limits.standardDeadline, topic: content.topic, body: content.body
+                ).frame())
+        }
+        return frames + [try Envelope(.ping, id: id).frame()]
+    }
+
+    /// The broadcast is over: nothing that still comes finds it.
+    private func removeBroadcast(_ id: UniqueIdentifier) -> OpenBroadcast? {
+        guard let broadcast = broadcasts.removeValue(forKey: id) else { return nil }
+        for part in broadcast.parts { broadcastParts[part] = nil }
+        return broadcast
     }
 
     /// What stands against it for all devices; who can be reached is the daemon's to say.
@@ -53,16 +76,17 @@ extension SessionCore {
         let anybody = machine.situation?.pairings.first.map {
             SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none)
         }
-        return SendCheck(
+        var check = SendCheck(
             activation: machine.activation, counterpart: anybody, badArgument: content.badArgument,
             unsupportedKeyPath: content.unsupportedKeyPath, bodySize: content.body.count,
-            bodyLimit: Limits.messageBody
-        ).refusal
+            bodyLimit: Limits.messageBody)
+        check.isSupported = machine.isSupported
+        return check.refusal
     }
 
     /// The caller gives up; the message may have left.
     package func abandonBroadcast(_ id: UniqueIdentifier) {
-        broadcasts.removeValue(forKey: id)?.completion?(.failure(.cancelled(id)))
+        removeBroadcast(id)?.completion?(.failure(.cancelled(id)))
     }
 
     // MARK: what the daemon says
@@ -70,8 +94,9 @@ extension SessionCore {
     /// A failure of a broadcast, for one device or, with the zero pairing, for all.
     func broadcastFailed(_ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ error: SessionError) {
         guard let broadcast = broadcasts[id] else { return }
+        let error = error.about(message: id, peer: broadcast.peers[pairing])
         if pairing == .zero {
-            broadcasts[id] = nil
+            _ = removeBroadcast(id)
             broadcast.completion?(.failure(error))
         } else if broadcast.completion != nil {
             broadcasts[id]?.failures[pairing] = error
@@ -85,7 +110,7 @@ extension SessionCore {
     func pongArrived(_ id: UniqueIdentifier?) {
         guard let id, let broadcast = broadcasts[id] else { return }
         broadcasts[id]?.completion = nil
-        if broadcast.laterFailure == nil { broadcasts[id] = nil }
+        if broadcast.laterFailure == nil { _ = removeBroadcast(id) }
         broadcast.completion?(
             .success(broadcast.pairings.map { BroadcastOutcome(pairing: $0, failure: broadcast.failures[$0]) }))
     }
@@ -93,7 +118,7 @@ extension SessionCore {
     /// The daemon is gone, or the session ends.
     func failBroadcasts(_ error: SessionError) {
         let lost = broadcasts
-        broadcasts = [:]
+        (broadcasts, broadcastParts) = ([:], [:])
         for broadcast in lost.values { broadcast.completion?(.failure(error)) }
     }
 
@@ -103,7 +128,7 @@ extension SessionCore {
     func expireBroadcasts() {
         let late = broadcasts.filter { $0.value.deadline <= scheduler.now }
         for (id, broadcast) in late {
-            broadcasts[id] = nil
+            _ = removeBroadcast(id)
             broadcast.completion?(.failure(.timedOut(id)))
         }
     }

@@ -38,6 +38,7 @@ extension SessionCore {
         guard case .chosen(let version) = hello.versions,
             (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }
+        takesTopics = hello.capabilities.contains(.topic)
         perform(machine.greeted())
     }
 
@@ -50,8 +51,35 @@ extension SessionCore {
     // MARK: messages
 
     /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
-    package func receive(_ take: @escaping (ReceivedMessage) -> Void) {
-        _ = inbox.add(pairing: nil, kind: .any, take: take)
+    /// - Parameters:
+    ///   - pairing: only those of this pairing.
+    ///   - topic: only those of this topic.
+    package func receive(
+        pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
+    ) {
+        _ = inbox.add(Inbox.Interest(pairing: pairing, topic: topic), now: scheduler.now, take: take)
+        watchInbox()
+    }
+
+    private func arrived(_ message: ReceivedMessage) {
+        inbox.arrived(message, now: scheduler.now)
+        watchInbox()
+    }
+
+    /// Lets what nobody takes wait no longer than it may (SES-34).
+    func watchInbox() {
+        guard let due = inbox.nextExpiry else { return }
+        if let inboxTimer {
+            if inboxTimer.due <= due { return }
+            scheduler.cancel(inboxTimer.timer)
+        }
+        let timer = scheduler.schedule(after: due.since(scheduler.now)) { [weak self] in
+            guard let self else { return }
+            inboxTimer = nil
+            inbox.expire(now: scheduler.now)
+            watchInbox()
+        }
+        inboxTimer = (due, timer)
     }
 
     private func messageArrived(_ envelope: Envelope) throws(WireError) {
@@ -71,9 +99,10 @@ extension SessionCore {
             }
             content = .dictionary(dictionary)
         }
-        inbox.arrived(
+        arrived(
             ReceivedMessage(
-                id: id, pairing: pairing, content: content, isConfiguration: isConfiguration,
+                id: id, pairing: pairing, content: content, topic: envelope.topic, peer: peer(of: pairing),
+                isConfiguration: isConfiguration,
                 deadline: envelope.deadline, wantsReply: envelope.wantsReply, token: token))
     }
 
@@ -82,7 +111,7 @@ extension SessionCore {
         let core = LoopBound(self, to: scheduler)
         let asked = LoopBound(channel, to: scheduler)
         let scheduler = scheduler
-        return ReplyToken(wantsReply: envelope.wantsReply) { answer in
+        return ReplyToken(wantsReply: envelope.wantsReply, topic: envelope.topic) { answer in
             scheduler.submit {
                 guard let channel = asked.value, channel === core.value.channel else { return }
                 core.value.send(answer, to: id, pairing: pairing)
@@ -108,13 +137,13 @@ extension SessionCore {
         if envelope.kind == .failure, transfers[id]?.phase == .submitted {
             return submissionFailed(id, (try? SessionError(failure: envelope)) ?? .malformedMessage)
         }
-        if envelope.kind == .failure, broadcasts[id] != nil {
-            return broadcastFailed(id, pairing, try SessionError(failure: envelope))
+        if envelope.kind == .failure, let broadcast = broadcasts[id] != nil ? id : broadcastParts[id] {
+            return broadcastFailed(broadcast, pairing, try SessionError(failure: envelope))
         }
         if envelope.kind == .failure, let note = notes.answered(id, from: pairing) {
             return note(.failure(try SessionError(failure: envelope)))
         }
-        guard let waiter = replies.answered(id, from: pairing) else { return }
+        guard let waiter = replies.answered(id, from: pairing) else { return counts.countLateReply() }
         guard envelope.kind == .failure else { return waiter(.success(Array(envelope.body ?? []))) }
         waiter(.failure((try? SessionError(failure: envelope)) ?? .malformedMessage))
     }

@@ -54,24 +54,41 @@ package struct OutgoingMessage {
     }
 }
 
+extension OutgoingMessage {
+    /// The same message, whose errors say which message and which device they are about.
+    fileprivate func explained(peer: UniqueIdentifier?) -> OutgoingMessage {
+        let (id, completion, laterFailure) = (id, completion, laterFailure)
+        return OutgoingMessage(
+            id, pairing, content, timeout, { completion($0.mapError { $0.about(message: id, peer: peer) }) },
+            laterFailure.map { later in { later($0.about(message: id, peer: peer)) } }, wantsReply)
+    }
+}
+
 /// A frame that waits for the daemon to read.
 struct Outgoing {
     let id: UniqueIdentifier
-    let frame: Frame
+    /// Whose switch ends it; nil for what is bound to a pairing.
+    var follows: UniqueIdentifier?
+    var frame: Frame
     let wantsReply: Bool
     let given: ReplyWaiter?
 }
 
 extension SessionCore {
     package func send(_ message: OutgoingMessage) {
+        let message = message.explained(peer: peer(of: message.pairing))
         var content = message.content
         if !Limits.deadline.contains(message.timeout) { content.badArgument = .timeout }
-        let check = SendCheck(
-            activation: machine.activation, counterpart: machine.counterpart(of: message.pairing),
+        var check = SendCheck(
+            activation: machine.activation(of: message.pairing), counterpart: machine.counterpart(of: message.pairing),
             badArgument: content.badArgument, unsupportedKeyPath: content.unsupportedKeyPath,
             bodySize: content.body.count, bodyLimit: Limits.messageBody)
+        check.isSupported = machine.isSupported
         if let refusal = check.refusal {
             return message.completion(.failure(SessionError(refusal, messageID: message.id)))
+        }
+        guard content.topic == nil || takesTopics else {
+            return message.completion(.failure(.noTopics(message.id)))
         }
         guard let pairing = machine.situation?.pairing(message.pairing)?.pairing,
             let frame = try? frame(message, to: pairing)
@@ -81,7 +98,8 @@ extension SessionCore {
         }
         put(
             Outgoing(
-                id: message.id, frame: frame, wantsReply: message.wantsReply,
+                id: message.id, follows: message.pairing == nil ? pairing : nil, frame: frame,
+                wantsReply: message.wantsReply,
                 given: message.wantsReply ? nil : message.completion))
     }
 
@@ -93,7 +111,8 @@ extension SessionCore {
     private func frame(_ message: OutgoingMessage, to pairing: UniqueIdentifier) throws(WireError) -> Frame {
         try Envelope(
             message.content.kind, app: settings.application, pairing: pairing, id: message.id,
-            reply: message.wantsReply, deadline: message.timeout, body: message.content.body
+            reply: message.wantsReply, deadline: message.timeout, topic: message.content.topic,
+            body: message.content.body
         ).frame()
     }
 
@@ -103,9 +122,12 @@ extension SessionCore {
         let deadline = scheduler.now + message.timeout
         watch(deadline: deadline)
         if message.wantsReply {
-            return replies.open(message.id, to: pairing, deadline: deadline, token: message.completion)
+            return replies.open(
+                message.id, to: pairing, deadline: deadline, followsActive: message.pairing == nil,
+                token: message.completion)
         }
-        guard let laterFailure = message.laterFailure else { return true }
+        let counts = counts
+        let laterFailure = message.laterFailure ?? { _ in counts.countUnheardFailure() }
         let waiter: ReplyWaiter = { if case .failure(let error) = $0 { laterFailure(error) } }
         _ = notes.open(message.id, to: pairing, deadline: deadline, token: waiter)
         return true
@@ -121,7 +143,18 @@ extension SessionCore {
     func drainOutbox() {
         let waiting = outbox
         outbox = []
-        for outgoing in waiting { put(outgoing) }
+        for outgoing in waiting { put(shortened(outgoing)) }
+    }
+
+    /// What has waited here tells the receiver the time that its sender still waits.
+    private func shortened(_ outgoing: Outgoing) -> Outgoing {
+        guard outgoing.wantsReply, let deadline = replies.deadline(of: outgoing.id), deadline > scheduler.now,
+            var envelope = try? Envelope(reading: outgoing.frame)
+        else { return outgoing }
+        var outgoing = outgoing
+        envelope.deadline = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
+        if let frame = try? envelope.frame() { outgoing.frame = frame }
+        return outgoing
     }
 
     private func give(_ outgoing: Outgoing) {
@@ -134,19 +167,34 @@ extension SessionCore {
 
     /// Completes what waits for one pairing, or all of it.
     func fail(to pairing: UniqueIdentifier?, _ loss: ClientSession.RequestLoss) {
-        let lostNotes = pairing.map { notes.closed(pairing: $0) } ?? notes.closedAll()
-        let lostReplies = pairing.map { replies.closed(pairing: $0) } ?? replies.closedAll()
         let error = SessionError(loss, messageID: nil)
         // A lost daemon is dialled again, and what it has not accepted is submitted again.
         if loss == .ended || loss == .unpaired { failTransfers(to: pairing, error) }
-        let lostQuestions = pairing.map { questions.closed(pairing: $0) } ?? questions.closedAll()
-        for waiter in lostQuestions { waiter(.failure(error)) }
-        let ungiven = pairing == nil ? outbox.compactMap(\.given) : []
-        if pairing == nil {
+        let waiters: [ReplyWaiter]
+        if let pairing {
+            waiters = loss == .switched ? lostBySwitch(from: pairing) : lost(pairing)
+        } else {
+            for waiter in questions.closedAll() { waiter(.failure(error)) }
+            waiters = replies.closedAll() + notes.closedAll() + outbox.compactMap(\.given)
             outbox = []
             failBroadcasts(error)
         }
-        for waiter in lostReplies + lostNotes + ungiven { waiter(.failure(error)) }
+        for waiter in waiters { waiter(.failure(error)) }
+    }
+
+    private func lost(_ pairing: UniqueIdentifier) -> [ReplyWaiter] {
+        let error = SessionError(.unpaired, messageID: nil)
+        for waiter in questions.closed(pairing: pairing) { waiter(.failure(error)) }
+        return replies.closed(pairing: pairing) + notes.closed(pairing: pairing)
+    }
+
+    /// What the default session asked, and what it has not even given to the daemon. Messages without reply that have
+    /// left did not fail.
+    private func lostBySwitch(from pairing: UniqueIdentifier) -> [ReplyWaiter] {
+        let ungiven = outbox.filter { $0.follows == pairing }
+        outbox.removeAll { $0.follows == pairing }
+        for outgoing in ungiven { _ = notes.abandoned(outgoing.id) }
+        return replies.left(pairing: pairing) + ungiven.compactMap(\.given)
     }
 
     /// Completes what has reached its deadline.

@@ -3,17 +3,18 @@
 // SessionHandle.
 
 import TandemIdentity
-import TandemReactor
+package import TandemReactor
 import TandemSession
 import TandemTransport
 package import TandemWire
 
 /// One host app's session; confined to its scheduler.
 package final class SessionCore {
-    let scheduler: any Scheduler
+    package let scheduler: any Scheduler
     let dialer: any Dialer
     let settings: SessionSettings
     let board: SessionBoard
+    let counts = SessionCounts()
     /// Spreads the waits between attempts to connect.
     package var random: () -> UInt64 = { .random(in: .min ... .max) }
     var machine: ClientSession
@@ -21,7 +22,11 @@ package final class SessionCore {
     /// Messages without reply whose failure can still be told.
     var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
     var broadcasts: [UniqueIdentifier: OpenBroadcast] = [:]
+    /// Messages of broadcasts that go to some devices only, and of which broadcast each is.
+    var broadcastParts: [UniqueIdentifier: UniqueIdentifier] = [:]
     var inbox = Inbox()
+    /// May fire when less waits than at its start: then it looks again.
+    var inboxTimer: (due: MonotonicTime, timer: TimerToken)?
     /// What this app has submitted and not heard the end of, and who hears of it.
     var transfers = TransferTable<TransferToken>(capacity: Limits.queuedItems)
     var followed: [UniqueIdentifier: Transfer] = [:]
@@ -35,6 +40,8 @@ package final class SessionCore {
     var contexts: [UniqueIdentifier: ContextPair] = [:]
     var contextSerial: UInt64 = 0
     var outbox: [Outgoing] = []
+    /// The daemon carries topics (SES-3).
+    var takesTopics = false
     var channel: FrameChannel?
     /// The connection that was ended, until its last bytes have left.
     var closing: FrameChannel?
@@ -49,6 +56,11 @@ package final class SessionCore {
     private(set) var isEnded = false
     /// Told each step in order, on the scheduler; for layers that must not miss one.
     package var onEvent: ((SessionEvent) -> Void)?
+    /// Asked at a switch to call back, on the scheduler, when the app has been given what had arrived before; without
+    /// it the switch goes on in the next turn.
+    package var deliverArrivals: ((_ done: @escaping () -> Void) -> Void)?
+    private var switches = 0
+    private var history = ReachabilityHistory()
 
     init(settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer, board: SessionBoard) {
         self.settings = settings
@@ -60,7 +72,7 @@ package final class SessionCore {
 
     /// Begins, and tells the caller once how it ended: activated, or a refusal that waiting cannot cure.
     package func activate(waiter number: UInt64, _ completion: @escaping (Result<Void, SessionError>) -> Void) {
-        if machine.phase == .active { return completion(.success(())) }
+        if machine.activation == .activated { return completion(.success(())) }
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         activationWaiters[number] = completion
         perform(machine.activate())
@@ -106,17 +118,29 @@ package final class SessionCore {
         case .failRequests(let pairing, let loss): fail(to: pairing, loss)
         case .activation(let state): passed(through: state)
         case .activationRefused(let name):
+            publish()
             finishWaiters(.failure(SessionError(refused: name, lastRefusalText)))
             onEvent?(.refused(SessionError(refused: name, lastRefusalText)))
         case .situationChanged:
             forgetContexts()
             publish()
             onEvent?(.situation)
+        case .deliverArrivals: awaitArrivals()
         }
     }
 
+    /// Goes on with the switch, unless it has been overtaken by another one or a lost daemon.
+    private func awaitArrivals() {
+        switches += 1
+        let done = { [weak self, switches] in
+            guard let self, self.switches == switches else { return }
+            perform(machine.arrivalsDelivered())
+        }
+        if let deliverArrivals { deliverArrivals(done) } else { scheduler.schedule(after: .zero, done) }
+    }
+
     private func passed(through state: ActivationState) {
-        publish()
+        publish(state)
         onEvent?(.activation(state))
         if state == .activated { submitAgain() }
         if state == .activated { finishWaiters(.success(())) }
@@ -128,8 +152,9 @@ package final class SessionCore {
         for waiter in waiters.values { waiter(result) }
     }
 
-    func publish() {
-        var snapshot = SessionSnapshot(machine, now: scheduler.now, wall: scheduler.wallNow)
+    func publish(_ passing: ActivationState? = nil) {
+        var snapshot = SessionSnapshot(machine, Clocks(now: scheduler.now, wall: scheduler.wallNow), &history)
+        if let passing { snapshot.activation = passing }
         snapshot.contexts = contexts
         snapshot.hasContentPending = items.hasWaiting
         board.publish(snapshot)
@@ -172,6 +197,8 @@ package final class SessionCore {
 /// One step of a session's life, in order.
 package enum SessionEvent: Sendable {
     case activation(ActivationState)
+    /// How a call of `activate` by a layer above ended.
+    case asked(Result<Void, SessionError>)
     case refused(SessionError)
     /// Pairings or reachability may have changed.
     case situation

@@ -9,6 +9,7 @@ extension SessionError {
     /// The error for a message that must not leave (SES-13).
     init(_ refusal: SendRefusal, messageID: UniqueIdentifier) {
         switch refusal {
+        case .notSupported: self.init(.sessionNotSupported, name: RefusalName.version.rawValue, reason: Self.noVersion)
         case .notActivated:
             self.init(.sessionNotActivated, reason: "the session is not activated: await activate() first")
         case .inactive: self.init(.sessionInactive, reason: "the session is switching to another device: try again")
@@ -72,6 +73,21 @@ extension SessionError {
         SessionError(.genericError, name: "cancelled", reason: "the caller gave up", messageID: id)
     }
 
+    /// The daemon does not carry topics (SES-3).
+    static func noTopics(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .deliveryFailed, name: "unsupported-kind", reason: "the daemon is too old for topics: send without one",
+            messageID: id)
+    }
+
+    /// The same error with what it is about, where it does not say so itself.
+    func about(message: UniqueIdentifier?, peer: UniqueIdentifier?) -> SessionError {
+        var error = self
+        error.messageID = messageID ?? message
+        error.peer = self.peer ?? peer
+        return error
+    }
+
     static func tooManyRequests(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
             .genericError, name: "too-many-requests", reason: "too many messages wait for replies",
@@ -84,11 +100,17 @@ extension SessionError {
             limit: Limits.queuedItems, messageID: id, isRetryable: true)
     }
 
+    private static var noVersion: String {
+        "this app and its daemon speak no common version of the protocol: update the older one"
+    }
+
     /// The daemon refused this application (SES-6).
     init(refused name: RefusalName, _ text: String) {
         let explanation = text.isEmpty ? "the daemon refused the session: \(name.rawValue)" : text
         switch name {
         case .application: self.init(.invalidParameter, name: name.rawValue, reason: explanation)
+        case .version:
+            self.init(.sessionNotSupported, name: name.rawValue, reason: text.isEmpty ? Self.noVersion : text)
         default: self.init(.genericError, name: name.rawValue, reason: explanation)
         }
     }

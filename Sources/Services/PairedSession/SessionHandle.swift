@@ -12,12 +12,16 @@ package final class SessionHandle: @unchecked Sendable {
     private let scheduler: any Scheduler
     private let core: SessionCore
     let board: SessionBoard
+    let counts: SessionCounts
 
     package init(settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer) {
         let machine = ClientSession(now: Linux.bootTime)
-        board = SessionBoard(SessionSnapshot(machine, now: Linux.bootTime, wall: Linux.wallTime))
+        var history = ReachabilityHistory()
+        let clocks = Clocks(now: Linux.bootTime, wall: Linux.wallTime)
+        board = SessionBoard(SessionSnapshot(machine, clocks, &history))
         self.scheduler = scheduler
         core = SessionCore(settings: settings, scheduler: scheduler, dialer: dialer, board: board)
+        counts = core.counts
     }
 
     /// Runs the action with the core on its thread, in a later turn.

@@ -12,6 +12,9 @@ public struct ReachabilityStatus: Sendable, Equatable {
     public let reason: ReachabilityReason
     /// When level and reason last changed; by this machine's wall clock, for people.
     public let since: WallTime
+    /// Grows by the number of changes since the status before: one that was read with 5 and then 8 has changed three
+    /// times, and what is read is how it ended.
+    public let revision: UInt64
 
     /// A message would arrive now.
     public var isImmediate: Bool { level == .immediate }
@@ -35,6 +38,14 @@ public struct PairedDevice: Sendable, Equatable {
     public let isActive: Bool
     /// Whether the counterpart there can be reached.
     public let reachability: ReachabilityStatus
+    /// How far the counterpart's messages would come, as its side says; nil while that is not known.
+    public let seenByCounterpart: ReachabilityLevel?
+    /// What the counterpart app says that it provides (``PairedSessionOptions/provides``), sorted; the last known.
+    public let provides: [String]
+    /// The counterpart app shows a complication.
+    public let hasComplication: Bool
+    /// A directory of this app for this pairing alone, deleted when the pairing ends; nil if there is none.
+    public let directory: String?
 }
 
 /// Everything at one moment.
@@ -50,39 +61,55 @@ struct SessionSnapshot: Sendable, Equatable {
     var hasContentPending = false
     /// Of the active pairing.
     var reachability: ReachabilityStatus
+    /// False once the daemon has refused all versions that this app speaks.
+    var isSupported = true
+    /// Registered with a daemon.
+    var isRegistered = false
+
+    /// Where the default session stands, or one that is bound to a pairing: no switch affects that.
+    func activation(of pairing: UniqueIdentifier?) -> ActivationState {
+        guard pairing != nil else { return activation }
+        return isRegistered ? .activated : .notActivated
+    }
 
     /// Level and reason of one pairing, or of the active one.
     func reachability(of pairing: UniqueIdentifier?) -> ReachabilityStatus {
         guard let pairing else { return reachability }
         if let found = pairings.first(where: { $0.pairing == pairing }) { return found.reachability }
-        let isConnected = activation != .notActivated
         return ReachabilityStatus(
-            level: .unreachable, reason: isConnected ? .notPaired : reachability.reason, since: reachability.since)
+            level: .unreachable, reason: isRegistered ? .notPaired : reachability.reason, since: reachability.since,
+            revision: reachability.revision)
     }
 }
 
 extension SessionSnapshot {
-    /// The machine's state; `wall` and `now` are the same moment on both clocks.
-    init(_ machine: ClientSession, now: MonotonicTime, wall: WallTime) {
-        func status(_ level: ReachabilityLevel, _ reason: ReachabilityReason, _ since: MonotonicTime)
-            -> ReachabilityStatus
-        {
-            ReachabilityStatus(level: level, reason: reason, since: wall - now.since(since))
-        }
-        let own = machine.reachability(of: nil)
-        reachability = status(own.level, own.reason, own.since)
+    /// The machine's state at this moment.
+    init(_ machine: ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory) {
+        let situation = machine.phase == .active ? machine.situation : nil
+        reachability = history.status(
+            of: nil, machine.reachability(of: nil), situation?.pairing(nil)?.changes, counting: situation?.active,
+            clocks)
         (activation, role) = (machine.activation, machine.role)
         (device, directory) = (machine.device, machine.directory)
-        let situation = machine.phase == .active ? machine.situation : nil
-        pairings = (situation?.pairings ?? []).map { entry in
-            PairedDevice(
-                pairing: entry.pairing, device: entry.peer, name: entry.name, role: entry.role, target: entry.target,
-                isInstalled: entry.isInstalled, isActive: entry.pairing == situation?.active,
-                reachability: status(entry.level, entry.reason, entry.since))
+        isRegistered = machine.phase == .active
+        isSupported = machine.isSupported
+        pairings = []
+        for entry in situation?.pairings ?? [] {
+            let status = history.status(
+                of: entry.pairing, (entry.level, entry.reason, entry.since), entry.changes, counting: entry.pairing,
+                clocks)
+            pairings.append(PairedDevice(entry, isActive: entry.pairing == situation?.active, reachability: status))
         }
+        history.keepOnly(pairings.map(\.pairing))
     }
 }
 
-extension WallTime {
-    fileprivate static func - (time: WallTime, duration: Duration) -> WallTime { time + (.zero - duration) }
+extension PairedDevice {
+    fileprivate init(_ entry: PairingSituation, isActive: Bool, reachability: ReachabilityStatus) {
+        self.init(
+            pairing: entry.pairing, device: entry.peer, name: entry.name, role: entry.role, target: entry.target,
+            isInstalled: entry.isInstalled, isActive: isActive, reachability: reachability,
+            seenByCounterpart: entry.seen, provides: entry.features.provides.names,
+            hasComplication: entry.features.hasComplication, directory: entry.directory)
+    }
 }

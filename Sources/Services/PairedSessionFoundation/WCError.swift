@@ -3,6 +3,7 @@
 
 public import Foundation
 import PairedSession
+public import TandemIdentity
 import TandemWire
 
 /// The domain of ``WCError`` as an NSError; Apple's name.
@@ -29,6 +30,18 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     init(_ error: any Error) {
         self.init(error as? SessionError ?? SessionError(.genericError, reason: "\(error)"))
     }
+
+    /// The size or count that was too large, and the limit that it exceeds.
+    public var actual: Int? { underlyingError.actual }
+    public var limit: Int? { underlyingError.limit }
+    /// Where in the payload the fault is, for example `a.b[2]`.
+    public var keyPath: String? { underlyingError.keyPath }
+    /// The other device, by its vendor identifier.
+    public var peer: UniqueIdentifier? { underlyingError.peer }
+    /// The message or item that failed.
+    public var messageID: UniqueIdentifier? { underlyingError.messageID }
+    /// The same call may succeed later without a change by the caller.
+    public var isRetryable: Bool { underlyingError.isRetryable }
 
     public static var errorDomain: String { WCErrorDomain }
     public var errorCode: Int { code.rawValue }

@@ -1,87 +1,59 @@
-// From the session's steps to the delegate's callbacks, each exactly once and in order.
+// How the delegate is reached: from one serial queue, and for what arrived with a label that says through which pairing
+// it came. After a switch, what the former counterpart had sent before is still delivered under its own label.
 
 import Foundation
 import PairedSession
+public import TandemIdentity
+import TandemReactor
 import TandemWire
 
 extension WCSession {
+    /// Through which pairing came what the delegate is being given; nil outside of a receiving callback. To be read in
+    /// the callback, on its queue.
+    public var deliveringPairing: UniqueIdentifier? { labels.current }
+
+    /// Something has arrived that the delegate has not been given yet.
+    public var hasContentPending: Bool { labels.pending > 0 || pairedSession?.hasContentPending == true }
+
     func observe(_ session: PairedSession) {
         session.handle.run { [weak self] core in
-            var watch = StateWatch()
-            core.onEvent = { event in self?.happened(event, &watch) }
-            core.receive { message in self?.arrived(message) }
-            self?.observeTransfers(core)
+            guard let self else { return }
+            let feed = DelegateFeed(self, core)
+            core.onEvent = { feed.happened($0) }
+            core.receive { feed.arrived($0) }
+            observeTransfers(core, feed)
+            let scheduler = core.scheduler
+            core.deliverArrivals = { [weak self] done in
+                guard let self else { return done() }
+                let done = LoopBound(done, to: scheduler)
+                // Behind everything that the queue has to deliver.
+                callbacks.async { scheduler.submit { done.value() } }
+            }
         }
     }
 
-    func activationEnded(_ result: Result<Void, SessionError>) {
-        switch result {
-        case .success:
-            setActivation(.activated)
-            pairedSession?.handle.run { [weak self] core in self?.learnTransfers(core) }
-            tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) }
-        case .failure(let error):
-            tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
+    /// Calls the delegate from the callback queue.
+    func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
+        callbacks.async { [self] in
+            guard let delegate else { return }
+            callback(self, delegate)
         }
     }
 
-    private func happened(_ event: SessionEvent, _ watch: inout StateWatch) {
-        switch event {
-        case .activation(let state): passed(through: state, &watch)
-        case .refused(let error):
-            guard watch.wasLost else { return }  // else a caller of activate() is told
-            tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
-        case .situation: situationChanged(&watch)
+    /// Gives the delegate what arrived, labelled with its pairing, from the callback queue.
+    /// - Parameter callback: nil for the delegate if there is none.
+    func tellArrival(
+        from pairing: UniqueIdentifier, _ callback: @escaping @Sendable (WCSession, (any WCSessionDelegate)?) -> Void
+    ) {
+        changePending(by: 1)
+        callbacks.async { [self] in
+            labels.set(pairing)
+            callback(self, delegate)
+            labels.set(nil)
+            changePending(by: -1)
         }
     }
 
-    private func passed(through state: ActivationState, _ watch: inout StateWatch) {
-        switch state {
-        case .inactive:
-            watch.isSwitching = true
-            setActivation(.inactive)
-            tell { $1.sessionDidBecomeInactive($0) }
-        case .notActivated where watch.isSwitching:
-            setActivation(.notActivated, isDeactivated: true)
-            tell { $1.sessionDidDeactivate($0) }
-        case .notActivated:
-            watch.wasLost = true
-            setActivation(.notActivated)
-        case .activated:
-            let mustAsk = watch.isSwitching || isDeactivated
-            watch.isSwitching = false
-            guard !mustAsk, watch.wasLost else { return }
-            watch.wasLost = false
-            activationEnded(.success(()))
-        }
-    }
-
-    private func situationChanged(_ watch: inout StateWatch) {
-        guard let session = pairedSession else { return }
-        let new = StateWatch.Seen(
-            isReachable: session.reachability.isImmediate, isPaired: session.pairedDevice != nil,
-            isInstalled: session.pairedDevice?.isInstalled ?? false)
-        let old = watch.seen
-        watch.seen = new
-        if new.isReachable != old.isReachable { tell { $1.sessionReachabilityDidChange($0) } }
-        guard (new.isPaired, new.isInstalled) != (old.isPaired, old.isInstalled) else { return }
-        if session.role == .secondary {
-            tell { $1.sessionCompanionAppInstalledDidChange($0) }
-        } else {
-            tell { $1.sessionWatchStateDidChange($0) }
-        }
-    }
-}
-
-/// What the delegate has been told.
-private struct StateWatch {
-    struct Seen {
-        var isReachable = false
-        var isPaired = false
-        var isInstalled = false
-    }
-
-    var seen = Seen()
-    var isSwitching = false
-    var wasLost = false
+    /// Counts what has arrived and waits for the delegate.
+    func changePending(by change: Int) { labels.change(by: change) }
 }

@@ -51,6 +51,11 @@ extension WCSession {
     }
 
     var unreadyError: SessionError {
+        if pairedSession?.isSupported == false {
+            return SessionError(
+                .sessionNotSupported, name: "version",
+                reason: "this app and its daemon speak no common version of the protocol: update the older one")
+        }
         if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
         return activationState == .inactive
             ? SessionError(.sessionInactive, reason: "the session is switching to another device")
@@ -65,7 +70,8 @@ extension WCSession {
 
     /// Hands a message to the delegate method for its kind; a method that the delegate lacks reports itself.
     func arrived(_ message: ReceivedMessage) {
-        tell { session, delegate in
+        tellArrival(from: message.pairing) { session, delegate in
+            guard let delegate else { return }
             UnhandledReport.reset()
             Self.deliver(message, session, delegate)
             if UnhandledReport.isSet { message.refuse(.unhandled) }

@@ -78,11 +78,9 @@ extension WCSession {
     // MARK: what comes of them
 
     /// Follows the app's items on its session's own thread.
-    func observeTransfers(_ core: SessionCore) {
+    func observeTransfers(_ core: SessionCore, _ feed: DelegateFeed) {
         core.observeTransfers { [weak self] event in self?.happened(event) }
-        _ = core.handleItems([.userInfo, .urgent, .context]) { [weak self] item, token in
-            self?.arrived(item, token)
-        }
+        _ = core.handleItems([.userInfo, .urgent, .context]) { feed.arrived($0, $1) }
     }
 
     private func happened(_ event: TransferEvent) {
@@ -126,8 +124,9 @@ extension WCSession {
 
     // MARK: receiving
 
-    private func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
-        tell { session, delegate in
+    func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
+        tellArrival(from: item.facts.pairing) { session, delegate in
+            guard let delegate else { return }
             UnhandledReport.reset()
             switch item.channel {
             case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)

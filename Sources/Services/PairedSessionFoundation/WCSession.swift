@@ -7,6 +7,7 @@
 public import Foundation
 import PairedSession
 import Synchronization
+import TandemIdentity
 import TandemWire
 
 /// The session between an app and its counterpart on the paired device.
@@ -14,8 +15,8 @@ public final class WCSession: NSObject, Sendable {
     private struct State {
         var delegate = DelegateReference(value: nil)
         var activation = WCSessionActivationState.notActivated
-        /// After `sessionDidDeactivate`: the app has to call `activate()` before it is told that it is activated.
-        var isDeactivated = false
+        /// Of the active pairing, or during a switch of the former one.
+        var watchDirectory: String?
         var session: PairedSession?
         var options = PairedSessionOptions()
     }
@@ -28,6 +29,7 @@ public final class WCSession: NSObject, Sendable {
     let book = TransferBook()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
+    let labels = ArrivalLabels()
 
     override private init() {
         state = Mutex(State())
@@ -69,10 +71,31 @@ public final class WCSession: NSObject, Sendable {
     public var isPaired: Bool { pairedSession?.pairedDevice != nil }
 
     /// On a primary: the app is installed on the active secondary.
-    public var isWatchAppInstalled: Bool { pairedSession?.pairedDevice?.isInstalled ?? false }
+    public var isWatchAppInstalled: Bool { isInstalled(as: .primary) }
 
     /// On a secondary: the app is installed on the active primary.
-    public var isCompanionAppInstalled: Bool { pairedSession?.pairedDevice?.isInstalled ?? false }
+    public var isCompanionAppInstalled: Bool { isInstalled(as: .secondary) }
+
+    /// On a primary: the app on the active secondary shows a complication
+    /// (``PairedSessionOptions/showsComplication``).
+    public var isComplicationEnabled: Bool {
+        pairedSession?.role == .primary && (pairedSession?.pairedDevice?.hasComplication ?? false)
+    }
+
+    /// On a primary: a directory of the app for the active secondary alone. Still the former one's while the session is
+    /// inactive; nil when it is not activated. Deleted when the pairing ends.
+    public var watchDirectoryURL: URL? {
+        state.withLock { $0.activation == .notActivated ? nil : $0.watchDirectory }.map {
+            URL(fileURLWithPath: $0, isDirectory: true)
+        }
+    }
+
+    /// Always false: no Linux device keeps its apps' data locked until somebody unlocks it.
+    public var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool { false }
+
+    private func isInstalled(as role: DeviceRole) -> Bool {
+        pairedSession?.role == role && (pairedSession?.pairedDevice?.isInstalled ?? false)
+    }
 
     /// The session underneath, for what WatchConnectivity has no name for; nil before the first `activate()`.
     public var pairedSession: PairedSession? { state.withLock { $0.session } }
@@ -81,9 +104,8 @@ public final class WCSession: NSObject, Sendable {
     public func activate() {
         do {
             let session = try openedSession()
-            state.withLock { $0.isDeactivated = false }
-            session.handle.run { [weak self] core in
-                core.activate(waiter: .random(in: .min ... .max)) { result in self?.activationEnded(result) }
+            session.handle.run { core in
+                core.activate(waiter: .random(in: .min ... .max)) { [weak core] in core?.onEvent?(.asked($0)) }
             }
         } catch {
             tell { session, delegate in
@@ -105,22 +127,14 @@ public final class WCSession: NSObject, Sendable {
     }
 
     /// Changes the mirrored state.
-    func setActivation(_ activation: WCSessionActivationState, isDeactivated: Bool? = nil) {
-        state.withLock { state in
-            state.activation = activation
-            if let isDeactivated { state.isDeactivated = isDeactivated }
-        }
+    func setActivation(_ activation: WCSessionActivationState) { state.withLock { $0.activation = activation } }
+
+    func setActivation(_ activation: WCSessionActivationState, directory: String?) {
+        state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
     }
 
-    var isDeactivated: Bool { state.withLock { $0.isDeactivated } }
-
-    /// Calls the delegate from the callback queue.
-    func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
-        callbacks.async { [self] in
-            guard let delegate else { return }
-            callback(self, delegate)
-        }
-    }
+    /// The active pairing's directory may have changed.
+    func follow(directory: String?) { state.withLock { $0.watchDirectory = directory } }
 }
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.

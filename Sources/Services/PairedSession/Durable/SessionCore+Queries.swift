@@ -16,8 +16,8 @@ extension SessionCore {
         then completion: @escaping AnswerWaiter
     ) {
         let id = UniqueIdentifier.random()
-        guard machine.activation == .activated, let pairing = machine.situation?.pairing(pairing)?.pairing else {
-            let refusal: SendRefusal = machine.activation == .activated ? .notPaired : .notActivated
+        guard machine.phase == .active, let pairing = machine.situation?.pairing(pairing)?.pairing else {
+            let refusal: SendRefusal = machine.phase == .active ? .notPaired : .notActivated
             return completion(.failure(SessionError(refusal, messageID: id)))
         }
         let envelope = Envelope(

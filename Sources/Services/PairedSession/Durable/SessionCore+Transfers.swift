@@ -19,7 +19,9 @@ package struct TransferToken {
 extension SessionCore {
     /// Submits an item; `accepted` is called once, when it is durable here or when it never will be.
     package func submit(_ submission: Submission, accepted: @escaping (Result<Acceptance, SessionError>) -> Void) {
-        let refusal = submission.refusal(machine.activation, machine.counterpart(of: submission.pairing))
+        let refusal = submission.refusal(
+            machine.activation(of: submission.pairing), machine.counterpart(of: submission.pairing),
+            isSupported: machine.isSupported)
         guard let pairing = machine.situation?.pairing(submission.pairing)?.pairing, refusal == nil else {
             let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
             return accepted(.failure(addressed(error, submission.pairing)))

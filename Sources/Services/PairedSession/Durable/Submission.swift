@@ -52,12 +52,15 @@ package struct Submission {
 
 extension Submission {
     /// The first reason against submitting (SES-13); nil if there is none.
-    func refusal(_ activation: ActivationState, _ counterpart: SendCheck.Counterpart?) -> SendRefusal? {
-        SendCheck(
+    func refusal(
+        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool
+    ) -> SendRefusal? {
+        var check = SendCheck(
             activation: activation, counterpart: counterpart, badArgument: badArgument,
             unsupportedKeyPath: content.unsupportedKeyPath, bodySize: content.body.count, bodyLimit: bodyLimit,
-            needsReachability: false
-        ).refusal
+            needsReachability: false)
+        check.isSupported = isSupported
+        return check.refusal
     }
 }
 
@@ -69,7 +72,9 @@ extension PairedSession {
         let counterpart = device.map {
             SendCheck.Counterpart(role: $0.role, level: $0.reachability.level, reason: $0.reachability.reason)
         }
-        guard let refusal = submission.refusal(snapshot.activation, counterpart) else { return nil }
+        let refusal = submission.refusal(
+            snapshot.activation(of: pairing), counterpart, isSupported: snapshot.isSupported)
+        guard let refusal else { return nil }
         var error = SessionError(refusal, messageID: submission.id)
         error.peer = device?.device
         return error

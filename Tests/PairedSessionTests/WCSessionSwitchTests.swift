@@ -1,0 +1,137 @@
+// SES-31 by Apple's names: inactive, what had arrived under its label, deactivated, and only after the app has asked,
+// activated for the new device with what that one has sent meanwhile.
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+/// Remembers what happens with the state and label that a callback sees.
+private final class SwitchingDelegate: WCSessionDelegate {
+    let calls = Mutex<[String]>([])
+    let names: [UniqueIdentifier: String]
+
+    init(_ names: [UniqueIdentifier: String]) { self.names = names }
+
+    private func add(_ call: String, _ session: WCSession) {
+        let label = session.deliveringPairing.map { names[$0] ?? "?" } ?? "-"
+        calls.withLock { $0.append("\(call) \(session.activationState) \(label)") }
+    }
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+        add("completed", session)
+    }
+
+    func sessionDidBecomeInactive(_ session: WCSession) { add("inactive", session) }
+    func sessionDidDeactivate(_ session: WCSession) { add("deactivated", session) }
+
+    func session(_ session: WCSession, didReceiveMessage message: [String: Any]) {
+        add("message \(message["n"] as? Int ?? -1)", session)
+    }
+}
+
+struct WCSessionSwitchTests {
+    private let fixture: SessionFixture
+    private let session: WCSession
+    private let delegate: SwitchingDelegate
+    private let old: UniqueIdentifier
+    private let new: UniqueIdentifier
+
+    init() throws {
+        fixture = try SessionFixture()
+        (old, new) = (fixture.daemon.pair(), fixture.daemon.pair())
+        delegate = SwitchingDelegate([old: "old", new: "new"])
+        fixture.daemon.situation.pairings[0].directory = "/apps/x/pairings/old"
+        fixture.daemon.situation.pairings[1].directory = "/apps/x/pairings/new"
+        session = WCSession(over: fixture.session)
+        session.delegate = delegate
+        session.activate()
+        settle()
+        delegate.calls.withLock { $0 = [] }
+    }
+
+    private func settle() {
+        for _ in 0..<4 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+    }
+
+    private func message(_ number: Int, from pairing: UniqueIdentifier, reply: Bool = false) throws {
+        let envelope = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: reply)
+        fixture.daemon.send(try envelope.with(body: ["n": .integer(Int64(number))]))
+    }
+
+    private func switchToNew() {
+        fixture.daemon.situation.active = new
+        fixture.daemon.tellSituation()
+    }
+
+    private var calls: [String] { delegate.calls.withLock { $0 } }
+
+    @Test("SES-31: callbacks come in order, and what had arrived is delivered in between under its label")
+    func order() throws {
+        session.callbacks.suspend()
+        for number in 1...2 { try message(number, from: old) }
+        switchToNew()
+        fixture.scheduler.run()
+        #expect(session.activationState == .inactive && session.hasContentPending)
+        #expect(session.watchDirectoryURL?.path == "/apps/x/pairings/old")
+        session.callbacks.resume()
+        try message(3, from: new)
+        settle()
+        #expect(calls.map { $0.split(separator: " ").first } == ["message", "message", "inactive", "deactivated"])
+        #expect(calls.prefix(2).allSatisfy { $0.hasSuffix("old") })
+        #expect(session.activationState == .notActivated && session.watchDirectoryURL == nil)
+        #expect(session.hasContentPending)
+        session.activate()
+        settle()
+        #expect(calls.suffix(2) == ["completed activated -", "message 3 activated new"])
+        #expect(session.watchDirectoryURL?.path == "/apps/x/pairings/new" && !session.hasContentPending)
+    }
+
+    @Test("SES-31: a message through another than the active pairing is refused and shown to nobody")
+    func otherPairing() throws {
+        try message(1, from: new, reply: true)
+        settle()
+        #expect(calls.isEmpty)
+        let refusal = try SessionError(failure: try #require(fixture.daemon.received.last))
+        #expect(refusal.code == .sessionInactive && refusal.name == "not-active")
+    }
+
+    @Test("SES-31: while inactive a message is 7016, between deactivated and activate() 7004")
+    func sending() {
+        let codes = Collector<Int>()
+        func send() {
+            session.sendMessage(["a": 1], replyHandler: nil) { codes.add(($0 as NSError).code) }
+            session.callbacks.sync {}
+        }
+        session.callbacks.suspend()
+        switchToNew()
+        fixture.scheduler.run()
+        session.sendMessage(["a": 1], replyHandler: nil) { codes.add(($0 as NSError).code) }
+        session.callbacks.resume()
+        settle()
+        send()
+        session.activate()
+        settle()
+        send()
+        settle()
+        #expect(codes.all == [7016, 7004])
+        #expect(fixture.daemon.received.filter { $0.kind == .message }.map(\.pairing) == [new])
+    }
+
+    @Test("SES-33: activate() may be called at any time and any number of times: one connection, one registration")
+    func idempotent() {
+        for _ in 0..<5 { session.activate() }
+        settle()
+        #expect(fixture.daemon.dials == 1 && fixture.daemon.registrations.count == 1)
+        #expect(calls == [String](repeating: "completed activated -", count: 5))
+    }
+}
