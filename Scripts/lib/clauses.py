@@ -3,7 +3,7 @@
 """
 import re
 
-SERIES = "FRM|SES|PAR|DEL|CFG|CTL|LIM|THR"
+SERIES = "FRM|SES|PAR|DEL|FIL|CFG|CTL|LIM|THR"
 DEFINED = re.compile(rf"\*\*((?:{SERIES})-\d+)\*\*")
 CITED = re.compile(rf"\b((?:{SERIES})-\d+)\b")
 LIMIT = re.compile(r"^\| (LIM-\d+) \|", re.M)

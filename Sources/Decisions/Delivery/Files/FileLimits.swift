@@ -1,0 +1,29 @@
+// The limits of files, each with its reason; tests make them small.
+
+/// How much of a file is under way at once, and how large it may be. Sizes are in bytes.
+package struct FileLimits: Sendable, Equatable {
+    /// The bytes of one `chunk` (LIM-28): large enough to be cheap, small enough to let a message pass between two.
+    package var chunk = 65_536
+    /// Chunks that an app may send ahead of its daemon's last word (LIM-28).
+    package var chunksAhead = 8
+    /// Bytes of one file sent and not yet asked past (LIM-29): fills a link, and is all that is sent twice after a cut.
+    package var window = 262_144
+    /// The same for all files of a pairing together (LIM-29): what a message may find ahead of it.
+    package var linkWindow = 524_288
+    /// The body that describes a file, metadata included (LIM-30): what userInfo may be.
+    package var manifest = 65_536
+    /// The bytes of a file's name (LIM-30): what Linux allows.
+    package var name = 255
+    /// The largest file (LIM-30): 1 TiB.
+    package var size: Int64 = 1 << 40
+    /// Space that a file leaves free (LIM-31): the store must be able to write down how it ended.
+    package var reserve: Int64 = 64 << 20
+    /// Files that apps of one device hand over at once (LIM-31): bounded memory.
+    package var takings = 16
+    /// A receiver that heard nothing for this long asks again (LIM-31): twice a dead link's time.
+    package var silence = Duration.seconds(30)
+    /// The shortest time between two words of progress: what an eye follows.
+    package var progressInterval = Duration.milliseconds(100)
+
+    package init() {}
+}
