@@ -88,7 +88,9 @@ let machineryRooms: [Target] = [
     room(
         "Machinery", "Transport",
         imports: ["TandemReactor", "TandemBytes", "TandemIdentity", "TandemWire", "TandemLog"]),
-    room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemIdentity", "TandemLog"]),
+    room(
+        "Machinery", "Files",
+        imports: ["CTandemLinux", "TandemReactor", "TandemCrypto", "TandemIdentity", "TandemLog"]),
     room(
         "Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemIdentity", "TandemLog"]),
 ]
@@ -98,7 +100,9 @@ let serviceRooms: [Target] = [
     room("Services", "Link", imports: values + decisions + machinery),
     room(
         "Services", "Relay",
-        imports: values + ["TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport", "TandemStore"]),
+        imports: values + [
+            "TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport", "TandemStore", "TandemFiles",
+        ]),
     room("Services", "HostApps", imports: values + decisions + machinery + ["TandemRelay"]),
     room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay", "TandemHostApps"]),
     room(
@@ -108,7 +112,7 @@ let serviceRooms: [Target] = [
         "Services", "PairedSession", target: "PairedSession",
         imports: [
             "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemSession",
-            "TandemReactor", "TandemTransport",
+            "TandemReactor", "TandemTransport", "TandemFiles",
         ]),
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",

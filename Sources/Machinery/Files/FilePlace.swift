@@ -12,15 +12,19 @@ struct FilePlace {
     let name: String
     /// How people know the place.
     let path: String
+    /// Keeps the directory open, for a place that outlives the call that it was made for.
+    private let holder: OwnedDirectory?
 
     /// A place named by a path of its own.
     init(path: String) {
         directory = TANDEM_WORKING_DIRECTORY
         name = path
         self.path = path
+        holder = nil
     }
 
-    init(directory: CInt, name: String, in parent: String) {
+    init(directory: CInt, name: String, in parent: String, holder: OwnedDirectory? = nil) {
+        self.holder = holder
         self.directory = directory
         self.name = name
         path = parent + "/" + name

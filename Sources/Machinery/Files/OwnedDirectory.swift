@@ -25,6 +25,10 @@ package final class OwnedDirectory: Sendable {
         try self.init(FilePlace(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
     }
 
+    convenience init(existingAt place: FilePlace, owner: UInt32?) throws(FileError) {
+        try self.init(place, mode: 0, owner: owner, makes: false)
+    }
+
     private init(_ place: FilePlace, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
         let isNew = makes ? try place.makeDirectory(mode: 0o700) : false
         path = place.path
@@ -122,7 +126,12 @@ package final class OwnedDirectory: Sendable {
 
     /// The names of the files and directories in it, sorted; without those that start with a dot.
     package func names() throws(FileError) -> [String] {
-        try NameList.names(in: descriptor.raw, FilePlace(path: path)).filter { !$0.hasPrefix(".") }.sorted()
+        try Self.allNames(in: descriptor.raw, at: path).filter { !$0.hasPrefix(".") }.sorted()
+    }
+
+    /// All names in an open directory but `.` and `..`.
+    static func allNames(in directory: CInt, at path: String) throws(FileError) -> [String] {
+        try NameList.names(in: directory, FilePlace(path: path)).filter { $0 != "." && $0 != ".." }
     }
 
     /// The bytes that this user may still write on the file system.

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import TandemFiles
 
 /// A thread that runs one body and can be waited for.
 final class StoreThread: Sendable {

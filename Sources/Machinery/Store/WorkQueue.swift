@@ -2,6 +2,7 @@
 // its turn, so that completions keep the order of submissions even then.
 
 import Synchronization
+import TandemFiles
 
 /// One piece of work for the store's thread.
 enum Work: Sendable {

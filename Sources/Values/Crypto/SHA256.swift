@@ -26,7 +26,7 @@ package enum SHA256 {
         }
     }
 
-    @safe fileprivate static func output(_ operation: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
+    @safe static func output(_ operation: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: count)
         let done = unsafe result.withUnsafeMutableBufferPointer { buffer in
             openSSL { unsafe operation(buffer.baseAddress) }.value

@@ -129,6 +129,25 @@ int tandem_watch_add_directory(int watch, int directory);
 // Takes one event apart: its length in the buffer (0 at the end), the name in the directory or NULL.
 size_t tandem_watch_next(const void *bytes, size_t count, const char **name, int *overflowed);
 
+// ---- large files (transfers.c)
+
+// What tells that a file was changed; times in nanoseconds since 1970.
+struct tandem_version {
+    uint64_t device, inode, size;
+    int64_t modified, changed;
+    int is_regular;
+};
+
+int tandem_file_open_partial(int directory, const char *name);
+int tandem_file_version(int descriptor, struct tandem_version *version);
+ssize_t tandem_file_read_at(int descriptor, void *bytes, size_t count, int64_t offset);
+ssize_t tandem_file_write_at(int descriptor, const void *bytes, size_t count, int64_t offset);
+int tandem_file_cut(int descriptor, int64_t size);
+int tandem_file_synchronise_data(int descriptor);
+// Fails with EEXIST where something stands already.
+int tandem_file_move(int from_directory, const char *from, int to_directory, const char *to);
+int tandem_directory_remove(int directory, const char *name);
+
 // ---- sockets (sockets.c)
 
 struct tandem_address {

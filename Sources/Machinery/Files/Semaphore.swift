@@ -1,14 +1,14 @@
-// A counting semaphore: how the store's thread sleeps while it has nothing to do, and how a start-up read waits for it.
-// It lives on the heap, because sem_t must not move.
+// A counting semaphore: how a thread of ours sleeps while it has nothing to do, and how a start-up read waits for the
+// store's. It lives on the heap, because sem_t must not move.
 
 import Glibc
 
 /// A counting semaphore that any thread may use.
 // @unchecked: sem_t is made for use by many threads at once; the pointer never changes.
-final class Semaphore: @unchecked Sendable {
+package final class Semaphore: @unchecked Sendable {
     private let handle = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
-    init() {
+    package init() {
         let result = sem_init(handle, 0, 0)
         precondition(result == 0)
     }
@@ -18,7 +18,7 @@ final class Semaphore: @unchecked Sendable {
         handle.deallocate()
     }
 
-    func signal() { sem_post(handle) }
+    package func signal() { sem_post(handle) }
 
-    func wait() { while sem_wait(handle) != 0 {} }
+    package func wait() { while sem_wait(handle) != 0 {} }
 }

@@ -1,0 +1,80 @@
+// Where an app finds the files that arrived for it: a directory in its own one, and there one for each item, so that two
+// files of the same name never meet. The app owns what it gets. It could put anything in the daemon's way, and could be
+// of another user: every step goes through open directories of known owner, and no symbolic link is followed.
+
+internal import CTandemLinux
+internal import Glibc
+internal import TandemIdentity
+internal import TandemReactor
+
+/// The files that wait for one app.
+package struct AppInbox: Sendable {
+    private static var name: String { "inbox" }
+
+    private let app: OwnedDirectory
+    private let owner: UInt32?
+
+    /// - Parameter owner: the app's user; nil is the daemon's own.
+    package init(of app: OwnedDirectory, owner: UInt32?) {
+        self.app = app
+        self.owner = owner
+    }
+
+    /// Moves a complete file from the shelf to the app, in one step. One that is there already stays.
+    /// - Parameter name: one component without a slash or NUL, not `.` or `..`.
+    /// - Returns: its path; nil if the file is in neither place.
+    package func place(_ place: ShelfPlace, named name: String, from shelf: FileShelf) throws(FileError) -> String? {
+        let box = try directory(of: place)
+        let target = try box.namedPlace(name)
+        if let source = try shelf.directory(of: place)?.safePlace(place.item.description) {
+            try give(source)
+            let result = tandem_file_move(source.directory, source.name, target.directory, target.name)
+            if result != -ENOENT, result != -EEXIST { try target.check(result, "renameat2") }
+            if result == 0 { try box.synchronise() }
+        }
+        return try box.holds(target) ? target.path : nil
+    }
+
+    /// The file becomes the app's own before the app can see it.
+    private func give(_ source: FilePlace) throws(FileError) {
+        guard let owner, owner != tandem_user_current() else { return }
+        guard let file = try? source.openFile() else { return }
+        try source.check(tandem_file_set_owner(file.raw, owner, .max), "fchown")
+    }
+
+    /// Removes what is left of an item.
+    package func remove(_ place: ShelfPlace) throws(FileError) {
+        try items(of: place.pairing.description)?.removeDirectory(place.item.description, depth: 1)
+    }
+
+    /// Removes the files of a pairing.
+    package func removeAll(of pairing: String) throws(FileError) {
+        try app.existing(Self.name, owner: owner)?.removeDirectory(pairing, depth: 2)
+    }
+
+    /// Removes every item of a pairing that is not to be kept.
+    package func removeAll(of pairing: String, but kept: Set<String>) throws(FileError) {
+        guard let items = try items(of: pairing) else { return }
+        for item in try items.names() where !kept.contains(item) { try items.removeDirectory(item, depth: 1) }
+    }
+
+    /// Removes every item that is not to be kept; the names are `PAIRING/ITEM`.
+    package func removeAll(but kept: Set<String>) throws(FileError) {
+        guard let inbox = try app.existing(Self.name, owner: owner) else { return }
+        for pairing in try inbox.names() {
+            let prefix = "\(pairing)/"
+            let items = kept.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            try removeAll(of: pairing, but: Set(items))
+        }
+    }
+
+    private func items(of pairing: String) throws(FileError) -> OwnedDirectory? {
+        try app.existing(Self.name, owner: owner)?.existing(pairing, owner: owner)
+    }
+
+    private func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory {
+        try app.directory(named: Self.name, owner: owner)
+            .directory(named: place.pairing.description, owner: owner)
+            .directory(named: place.item.description, owner: owner)
+    }
+}

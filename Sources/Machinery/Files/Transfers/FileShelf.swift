@@ -1,0 +1,96 @@
+// Where a daemon keeps files that are not an app's yet: one directory for each pairing, in it one for each app, in it one
+// file for each item. The names are identifiers that this program wrote; nothing from a peer or an app becomes one.
+// Everything here blocks, and runs on a file worker's thread.
+
+internal import CTandemLinux
+package import TandemIdentity
+internal import TandemReactor
+
+/// The place of one file on a shelf, and in an app's inbox.
+package struct ShelfPlace: Sendable, Hashable {
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier
+    package let item: UniqueIdentifier
+
+    package init(pairing: UniqueIdentifier, app: ApplicationIdentifier, item: UniqueIdentifier) {
+        self.pairing = pairing
+        self.app = app
+        self.item = item
+    }
+}
+
+/// A directory of files on their way.
+package final class FileShelf: Sendable {
+    private let root: OwnedDirectory
+
+    /// The shelf of this name in a device's own directory, made if it is missing.
+    package init(_ name: String, in directory: OwnedDirectory) throws(FileError) {
+        root = try directory.directory(named: name)
+    }
+
+    /// Opens the file for its next bytes, making it if it is missing; what it holds is read through the digest.
+    package func open(_ place: ShelfPlace) throws(FileError) -> GrowingFile {
+        let directory = try root.directory(named: place.pairing.description).directory(
+            named: place.app.description)
+        return try GrowingFile(named: place.item.description, in: directory)
+    }
+
+    /// Opens the file to read parts of it; nil if it is not there.
+    package func read(_ place: ShelfPlace) throws(FileError) -> FileParts? {
+        guard let directory = try directory(of: place) else { return nil }
+        return try directory.parts(of: place.item.description)
+    }
+
+    /// Removes the file if it is there.
+    package func remove(_ place: ShelfPlace) throws(FileError) {
+        try directory(of: place)?.remove(place.item.description)
+    }
+
+    /// Removes all files of a pairing.
+    package func removeAll(of pairing: UniqueIdentifier) throws(FileError) {
+        try root.removeDirectory(pairing.description, depth: 2)
+    }
+
+    /// Removes every file of one app in one pairing that is not to be kept.
+    package func removeAll(
+        of app: ApplicationIdentifier, in pairing: UniqueIdentifier, but kept: Set<UniqueIdentifier>
+    ) throws(FileError) {
+        let place = ShelfPlace(pairing: pairing, app: app, item: pairing)
+        guard let files = try directory(of: place) else { return }
+        for name in try files.names() where UniqueIdentifier(text: name).map(kept.contains) != true {
+            try files.remove(name)
+        }
+    }
+
+    /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
+    package func removeAll(but kept: Set<ShelfPlace>) throws(FileError) {
+        for pairing in try root.names() {
+            guard let pairingID = UniqueIdentifier(text: pairing) else { continue }
+            let apps = try root.directory(named: pairing)
+            for name in try apps.names() {
+                guard let app = try? ApplicationIdentifier(name) else { continue }
+                let files = try apps.directory(named: name)
+                for file in try files.names() {
+                    let item = UniqueIdentifier(text: file)
+                    let isKept = item.map { kept.contains(ShelfPlace(pairing: pairingID, app: app, item: $0)) }
+                    if isKept != true { try files.remove(file) }
+                }
+            }
+        }
+    }
+
+    /// Removes every file of a pairing that is not there any more.
+    package func removeAll(butOf pairings: Set<UniqueIdentifier>) throws(FileError) {
+        for name in try root.names() where UniqueIdentifier(text: name).map(pairings.contains) != true {
+            try root.removeDirectory(name, depth: 2)
+        }
+    }
+
+    /// The bytes that may still be written.
+    package func availableSpace() throws(FileError) -> Int64 { Int64(clamping: try root.availableSpace()) }
+
+    /// The directory of the place's app, if it is there.
+    func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory? {
+        try root.existing(place.pairing.description)?.existing(place.app.description)
+    }
+}

@@ -1,0 +1,95 @@
+// The thread that reads, writes, hashes and synchronises files, so that no loop ever waits for a disk. Jobs run one after
+// another, in the order in which they were given; their results come back on the loop. What waits is bounded by those who
+// give jobs: the windows of the files under way.
+
+import Synchronization
+package import TandemReactor
+
+/// A thread for files; belongs to one scheduler.
+package final class FileWorker {
+    private let queue = JobQueue()
+    private let thread: LoopThread
+    private let scheduler: any Scheduler
+    private var isClosed = false
+
+    package init(for scheduler: any Scheduler) throws(SystemError) {
+        self.scheduler = scheduler
+        let queue = queue
+        thread = try LoopThread(named: "files") { queue.runAll() }
+    }
+
+    deinit {
+        guard !isClosed else { return }
+        queue.close()
+        thread.detach()
+    }
+
+    /// Runs the job on the worker's thread, then calls `completion` with its result on the scheduler's.
+    package func perform<Value: Sendable>(
+        _ job: @escaping @Sendable () -> Value, then completion: @escaping (Value) -> Void
+    ) {
+        let scheduler = scheduler
+        let bound = LoopBound(completion, to: scheduler)
+        queue.add {
+            let value = job()
+            scheduler.submit { bound.value(value) }
+        }
+    }
+
+    /// Runs a job that can fail.
+    package func attempt<Value: Sendable>(
+        _ job: @escaping @Sendable () throws(FileError) -> Value,
+        then completion: @escaping (Result<Value, FileError>) -> Void
+    ) {
+        perform(
+            { () -> Result<Value, FileError> in
+                do throws(FileError) { return .success(try job()) } catch { return .failure(error) }
+            }, then: completion)
+    }
+
+    /// Lets the jobs finish that were given, and waits for them. Nothing may be given after it.
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        queue.close()
+        thread.join()
+    }
+}
+
+/// Jobs between the loop and the worker.
+private final class JobQueue: Sendable {
+    private struct State {
+        var jobs: [@Sendable () -> Void] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let wake = Semaphore()
+
+    func add(_ job: @escaping @Sendable () -> Void) {
+        let wasEmpty = state.withLock { state in
+            defer { state.jobs.append(job) }
+            return state.jobs.isEmpty
+        }
+        if wasEmpty { wake.signal() }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake.signal()
+    }
+
+    func runAll() {
+        while true {
+            let (jobs, isClosed) = state.withLock { state in
+                defer { state.jobs = [] }
+                return (state.jobs, state.isClosed)
+            }
+            for job in jobs { job() }
+            if jobs.isEmpty {
+                if isClosed { return }
+                wake.wait()
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// Handing a file to its app: once, under a safe name, whatever stands in the way.
+
+import TandemFiles
+import TandemIdentity
+import TandemTestSupport
+import Testing
+
+@Suite struct AppInboxTests {
+    private let temporary = TemporaryDirectory()
+    private let place: ShelfPlace
+    private let shelf: FileShelf
+    private let app: OwnedDirectory
+    private var inbox: AppInbox { AppInbox(of: app, owner: nil) }
+
+    init() throws {
+        place = ShelfPlace(
+            pairing: UniqueIdentifier(high: 1, low: 2), app: try ApplicationIdentifier("a"),
+            item: UniqueIdentifier(high: 3, low: 4))
+        shelf = try FileShelf("partial", in: OwnedDirectory(path: temporary.path("state")))
+        app = try OwnedDirectory(path: temporary.path("app"))
+        try shelf.open(place).append([1, 2])
+    }
+
+    @Test("FIL-11: a file moves to its app once, and is found there again", arguments: ["x.txt", "Übersicht 日本.pdf"])
+    func once(_ name: String) throws {
+        let path = try #require(try inbox.place(place, named: name, from: shelf))
+        #expect(path == "\(temporary.path("app"))/inbox/\(place.pairing)/\(place.item)/\(name)")
+        #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
+        #expect(try shelf.read(place) == nil)
+        #expect(try inbox.place(place, named: name, from: shelf) == path)
+        try inbox.remove(place)
+        #expect(try inbox.place(place, named: name, from: shelf) == nil)
+    }
+
+    @Test(
+        "FIL-12: a name that could leave the directory is refused here too", arguments: ["", ".", "..", "a/b", "a\0"])
+    func names(_ name: String) {
+        #expect(throws: FileError.unsafeName(name)) { try inbox.place(place, named: name, from: shelf) }
+    }
+
+    @Test("FIL-12: what the app put in the file's place is neither followed nor overwritten")
+    func links() throws {
+        let directory = "\(temporary.path("app"))/inbox/\(place.pairing)/\(place.item)"
+        _ = try inbox.place(place, named: "first", from: shelf)
+        let victim = temporary.path("victim")
+        write([7], to: victim)
+        try shelf.open(place).append([5])
+        try makeLink(directory + "/second", to: victim)
+        #expect(try inbox.place(place, named: "second", from: shelf) == nil)
+        #expect(try FileReading.read(path: victim, limit: 9) == [7])
+        #expect(try shelf.read(place) != nil)
+        try replaceWithLink("\(temporary.path("app"))/inbox/\(place.pairing)", to: temporary.path("state"))
+        #expect(throws: FileError.self) { try inbox.place(place, named: "third", from: shelf) }
+        try? inbox.remove(place)
+        #expect(try shelf.read(place) != nil)
+    }
+
+    @Test("FIL-15: what belongs to no item is removed at the start")
+    func orphans() throws {
+        _ = try inbox.place(place, named: "x", from: shelf)
+        try inbox.removeAll(but: ["\(place.pairing)/\(place.item)"])
+        #expect(try inbox.place(place, named: "x", from: shelf) != nil)
+        try inbox.removeAll(but: [])
+        #expect(try inbox.place(place, named: "x", from: shelf) == nil)
+        try inbox.removeAll(of: place.pairing.description)
+    }
+}

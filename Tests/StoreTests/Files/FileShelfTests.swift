@@ -1,0 +1,94 @@
+// Files on their way: written in parts over several lives, hashed, kept by who they belong to, and removed.
+
+import TandemCrypto
+import TandemFiles
+import TandemIdentity
+import TandemTestSupport
+import Testing
+
+@Suite struct FileShelfTests {
+    private let temporary = TemporaryDirectory()
+
+    private func shelf() throws -> FileShelf {
+        try FileShelf("partial", in: OwnedDirectory(path: temporary.path("state")))
+    }
+
+    private func place(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> ShelfPlace {
+        ShelfPlace(
+            pairing: try #require(UniqueIdentifier(bytes: Array(repeating: pairing, count: 16))),
+            app: try ApplicationIdentifier(app),
+            item: try #require(UniqueIdentifier(bytes: Array(repeating: item, count: 16))))
+    }
+
+    @Test("FIL-8: a file that grew in several lives has the digest of all its bytes")
+    func lives() throws {
+        let shelf = try shelf()
+        let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        for part in [0..<10, 10..<300_000, 300_000..<700_001] {
+            let file = try shelf.open(place())
+            #expect(file.size == Int64(part.lowerBound))
+            try file.append(bytes[part])
+            #expect(file.size == Int64(part.upperBound))
+        }
+        #expect(try shelf.open(place()).finish() == SHA256.digest(bytes))
+        let parts = try #require(try shelf.read(place()))
+        #expect(parts.size == 700_001)
+        #expect(try parts.read(at: 299_990, count: 20) == Array(bytes[299_990..<300_010]))
+        #expect(try parts.read(at: 700_000, count: 20) == [bytes[700_000]])
+        #expect(try parts.read(at: 700_001, count: 20) == [])
+    }
+
+    @Test("FIL-11: a file that starts over is as if it had never been written")
+    func startOver() throws {
+        let file = try shelf().open(place())
+        try file.append([1, 2, 3])
+        try file.startOver()
+        try file.append([4])
+        #expect(file.size == 1)
+        #expect(try file.finish() == SHA256.digest([4]))
+    }
+
+    @Test("FIL-4: what nobody knows is removed at the start, and what is known stays")
+    func orphans() throws {
+        let shelf = try shelf()
+        let places = try [place(1), place(2), place(1, pairing: 8), place(1, app: "org.example.other")]
+        for place in places { try shelf.open(place).append([1]) }
+        try shelf.removeAll(but: [places[1], places[3]])
+        #expect(try places.map { try shelf.read($0) != nil } == [false, true, false, true])
+        try shelf.removeAll(of: places[1].pairing)
+        #expect(try places.allSatisfy { try shelf.read($0) == nil })
+        try shelf.remove(places[1])
+        try shelf.removeAll(of: places[1].pairing)
+    }
+
+    @Test("a symbolic link in a file's place is refused, and what it names stays as it is")
+    func link() throws {
+        let shelf = try shelf()
+        try shelf.open(place()).append([1])
+        let path = "\(temporary.path("state"))/partial/\(try place().pairing)/org.example.app/\(try place().item)"
+        let victim = temporary.path("victim")
+        write([7], to: victim)
+        try replaceWithLink(path, to: victim)
+        #expect(throws: FileError.self) { try shelf.open(place()) }
+        #expect(throws: FileError.self) { try shelf.read(place()) }
+        #expect(try FileReading.read(path: victim, limit: 10) == [7])
+    }
+
+    @Test(
+        "FIL-16: every change of a file that is read is noticed", arguments: ["append", "rewrite", "replace", "none"])
+    func changes(_ change: String) throws {
+        let path = temporary.path("source")
+        write(Array(repeating: 1, count: 1000), to: path)
+        let parts = try FileParts(path: path)
+        #expect(try parts.isUnchanged())
+        switch change {
+        case "append": write(Array(repeating: 1, count: 1001), to: path)
+        case "rewrite": write(Array(repeating: 2, count: 1000), to: path)
+        case "replace":
+            write(Array(repeating: 1, count: 1000), to: path + ".new")
+            try rename(path + ".new", path)
+        default: break
+        }
+        #expect(try parts.isUnchanged() == (change == "none"))
+    }
+}
