@@ -2,6 +2,7 @@
 // the machines decide. Everything here runs on the session's scheduler; callers on other threads come through
 // SessionHandle.
 
+import TandemFiles
 import TandemIdentity
 package import TandemReactor
 import TandemSession
@@ -38,6 +39,12 @@ package final class SessionCore {
     var items = ItemInbox()
     var handling = HandlingMemory<HandlingVerdict>()
     var contexts: [UniqueIdentifier: ContextPair] = [:]
+    /// Files that are opened, handed over to the daemon, and followed after it has accepted them.
+    var opening: Set<UniqueIdentifier> = []
+    var feeds: [UniqueIdentifier: FileFeed] = [:]
+    var fileTransfers: [UniqueIdentifier: FileTransfer] = [:]
+    var fileWorker: FileWorker?
+    var onIncomingFile: [(IncomingFileProgress) -> Void] = []
     var contextSerial: UInt64 = 0
     var outbox: [Outgoing] = []
     /// The daemon carries topics (SES-3).
@@ -99,6 +106,7 @@ package final class SessionCore {
         fail(to: nil, .ended)
         inbox.removeAll()
         items.removeAll()
+        endFiles()
         board.finish()
     }
 

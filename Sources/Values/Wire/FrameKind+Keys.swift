@@ -49,7 +49,7 @@ extension FrameKind {
         case .item: Self.itemAll
         case .submit: Self.submitAll
         case .accepted: requiredKeys.union(Self.nameAndRevision)
-        case .progress: requiredKeys.union(Self.offsetOnly)
+        case .progress: requiredKeys.union(Self.offsetAndBody)
         case .verdict, .finished: requiredKeys.union(Self.codeAndBody)
         case .delivery: Self.deliveryAll
         case .query: requiredKeys.union(Self.aboutChannel)
@@ -99,7 +99,7 @@ extension FrameKind {
     private static var filePart: EnvelopeKeys { [.kind, .app, .pairing, .id, .channel, .offset, .body] }
 
     private static var topicOnly: EnvelopeKeys { [.topic] }
-    private static var offsetOnly: EnvelopeKeys { [.offset] }
+    private static var offsetAndBody: EnvelopeKeys { [.offset, .body] }
     private static var named: EnvelopeKeys { [.name] }
     private static var nameAndRevision: EnvelopeKeys { [.name, .revision] }
     private static var codeAndBody: EnvelopeKeys { [.code, .body] }

@@ -75,7 +75,9 @@ extension SessionCore {
         case "stored":
             guard transfers.reached(.stored, id) != nil || transfers[id] == nil else { return }
             followed[id]?.stored()
+            fileEnded(id, isStored: true)
             onTransfer?(TransferEvent(id: id, pairing: pairing, channel: envelope.channel ?? .userInfo, step: .stored))
+        case "taking", "transferred": fileProgressed(envelope)
         default: break
         }
     }
@@ -87,6 +89,7 @@ extension SessionCore {
         let transfer = followed.removeValue(forKey: id)
         let isOurs = transfers.ended(id) != nil
         transfer?.finished(outcome)
+        fileEnded(id, isStored: outcome == .handled)
         let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
         if let onTransfer { onTransfer(event) } else if transfer == nil, !isOurs { return unheard.append(event) }
         heard(event)

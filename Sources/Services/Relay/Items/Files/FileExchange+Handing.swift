@@ -1,0 +1,76 @@
+// Complete files and their apps (FIL-11, FIL-15): into the app's directory before the delivery, away after the verdict.
+
+package import TandemDelivery
+package import TandemFiles
+package import TandemIdentity
+import TandemLog
+import TandemWire
+
+/// Why a stored file cannot be handed to its app.
+package enum FileHandFailure: Error, Sendable, Equatable {
+    /// It is not there any more: somebody has moved it who did not say so.
+    case missing
+    /// The machine cannot move it now.
+    case later(FileError)
+}
+
+extension FileExchange {
+    /// Moves the file of a stored item into its app's directory.
+    /// - Parameter completion: given the body of `delivery`.
+    package func hand(
+        _ id: UniqueIdentifier, in queue: QueueKey, manifest body: [UInt8],
+        then completion: @escaping (Result<[UInt8], FileHandFailure>) -> Void
+    ) {
+        guard let inbox = delegate?.files(self, inboxOf: queue.app)?.inbox,
+            let manifest = try? FileManifest(reading: body[...], limits: limits)
+        else { return completion(.failure(.missing)) }
+        let key = FileKey(queue, id)
+        let name = ReceivedFileName(reducing: manifest.file.name).text
+        let (partials, place) = (partials, key.place)
+        worker.attempt({ () throws(FileError) in try inbox.place(place, named: name, from: partials) }) {
+            [self] result in
+            switch result {
+            case .failure(let error):
+                log(.files("a file cannot be given to its app", key, error))
+                completion(.failure(.later(error)))
+            case .success(nil): completion(.failure(.missing))
+            case .success(let path?):
+                let delivery = try? Body.bytes(manifest.delivery(at: path))
+                completion(delivery.map { .success($0) } ?? .failure(.missing))
+            }
+        }
+    }
+
+    /// The app has given its verdict, and it has been given to the item: what is left of the file goes when that is
+    /// durable, unless the item comes again.
+    package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
+        items?.keptFiles(of: queue) { [weak self] kept in
+            guard let self, kept?.contains(id) == false else { return }
+            remove(FileKey(queue, id))
+        }
+    }
+
+    private func remove(_ key: FileKey) {
+        removePartial(key)
+        guard let inbox = delegate?.files(self, inboxOf: key.queue.app)?.inbox else { return }
+        let place = key.place
+        run("removing a handled file") { () throws(FileError) in try inbox.remove(place) }
+    }
+
+    /// Removes every file of a queue that belongs to no item: after some have ended that nobody told of by name.
+    package func sweep(_ queue: QueueKey) {
+        items?.keptFiles(of: queue) { [weak self] kept in
+            guard let self, let kept else { return }
+            let partials = partials
+            let all = kept.union(arrivals[queue].map { [$0.key.id] } ?? [])
+            run("removing orphans") { () throws(FileError) in
+                try partials.removeAll(of: queue.app, in: queue.pairing, but: all)
+            }
+            guard let inbox = delegate?.files(self, inboxOf: queue.app)?.inbox else { return }
+            let names = Set(all.map(\.description))
+            run("removing orphans") { () throws(FileError) in
+                try inbox.removeAll(of: "\(queue.pairing)", but: names)
+            }
+        }
+    }
+}

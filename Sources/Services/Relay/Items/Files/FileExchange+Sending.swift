@@ -1,0 +1,133 @@
+// Files that a peer pulls (FIL-6, FIL-7): its wants open the window, parts are read on the worker and leave as chunks.
+
+package import TandemDelivery
+import TandemFiles
+package import TandemIdentity
+import TandemReactor
+import TandemWire
+
+/// A file that a peer pulls; confined to its loop.
+final class FileSending {
+    let key: FileKey
+    var parts: FileParts?
+    var pace: ProgressPace?
+    /// The last want that came while the file was being opened.
+    var first: (offset: Int64, isRestart: Bool)
+
+    init(_ key: FileKey, first: (offset: Int64, isRestart: Bool)) {
+        self.key = key
+        self.first = first
+    }
+}
+
+extension FileExchange {
+    /// Takes `want` from a link.
+    /// - Returns: false for one that does not read.
+    func wanted(_ envelope: Envelope, of key: FileKey) -> Bool {
+        guard let offset = envelope.offset.flatMap({ Int64(exactly: $0) }) else { return false }
+        guard envelope.name == nil || envelope.name == FileWant.restart else { return false }
+        let want = (offset: offset, isRestart: envelope.name != nil)
+        guard let sending = sendings[key] else {
+            open(FileSending(key, first: want))
+            return true
+        }
+        guard let parts = sending.parts else {
+            sending.first = want
+            return true
+        }
+        return take(want, sending, parts)
+    }
+
+    private func open(_ sending: FileSending) {
+        let key = sending.key
+        sendings[key] = sending
+        let (spool, place) = (spool, key.place)
+        worker.attempt({ () throws(FileError) in try spool.read(place) }) { [self] result in
+            guard sendings[key] === sending else { return }
+            guard case .success(let parts?) = result else { return unreadable(key, result.failure) }
+            sending.parts = parts
+            sending.pace = ProgressPace(size: parts.size, limits: limits)
+            // A want past the end of a file that nobody has opened yet: it is not asked for any more than that.
+            if !take(sending.first, sending, parts) { sendings[key] = nil }
+        }
+    }
+
+    private func take(_ want: (offset: Int64, isRestart: Bool), _ sending: FileSending, _ parts: FileParts) -> Bool {
+        let pairing = sending.key.queue.pairing
+        let isTaken = senders[pairing, default: FileSender(limits: limits)]
+            .wanted(sending.key, size: parts.size, from: want.offset, isRestart: want.isRestart)
+        guard isTaken else { return false }
+        tellProgress(of: sending)
+        pump(pairing)
+        return true
+    }
+
+    /// Reads and sends as far as the windows reach.
+    private func pump(_ pairing: UniqueIdentifier) {
+        while let part = senders[pairing]?.nextPart() {
+            guard let sending = sendings[part.file], let parts = sending.parts else { return }
+            worker.attempt({ () throws(FileError) in try parts.read(at: part.offset, count: part.count) }) {
+                [self] result in
+                guard sendings[part.file] === sending else { return }
+                read(part, result)
+            }
+        }
+    }
+
+    private func read(_ part: FileSender.Part, _ result: Result<[UInt8], FileError>) {
+        let pairing = part.file.queue.pairing
+        guard case .success(let bytes) = result, bytes.count == part.count else {
+            return unreadable(part.file, result.failure)
+        }
+        if senders[pairing]?.read(part) == true {
+            var chunk = envelope(.chunk, part.file)
+            chunk.offset = UInt64(clamping: part.offset)
+            chunk.body = bytes[...]
+            send(chunk, over: pairing)
+        }
+        pump(pairing)
+    }
+
+    private func unreadable(_ key: FileKey, _ error: FileError?) {
+        log(.files("a spooled file cannot be read", key, error))
+        stopSending(key)
+        items?.fileIsUnreadable(key.id, in: key.queue)
+    }
+
+    private func tellProgress(of sending: FileSending) {
+        let key = sending.key
+        guard let offset = senders[key.queue.pairing]?.acknowledged(key),
+            sending.pace?.tells(offset, at: scheduler.now) == true
+        else { return }
+        var word = envelope(.progress, key)
+        word.name = FileProgress.transferred.rawValue
+        word.offset = UInt64(clamping: offset)
+        if let source = sources[key]?.source {
+            source.tell(word)
+        } else {
+            delegate?.files(self, tell: word, to: key.queue.app)
+        }
+    }
+
+    private func stopSending(_ key: FileKey) {
+        sendings[key] = nil
+        senders[key.queue.pairing]?.ended(key)
+        pump(key.queue.pairing)
+    }
+
+    /// A submitted item is stored by the peer, or has ended: its bytes are not needed here any more.
+    package func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) {
+        let key = FileKey(queue, id)
+        stopSending(key)
+        if items?.isDeadLetter(id, in: queue) != true { discard(key) }
+    }
+}
+
+/// The word of `want`.
+enum FileWant {
+    static let restart = "restart"
+}
+
+extension Result where Failure == FileError {
+    var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
+}

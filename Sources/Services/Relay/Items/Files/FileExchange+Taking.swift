@@ -1,0 +1,205 @@
+// Files from apps of this device (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are durable
+// there. One that ends before that leaves nothing.
+
+package import TandemDelivery
+import TandemFiles
+import TandemIdentity
+package import TandemPropertyList
+package import TandemWire
+
+/// A file that an app hands over; confined to its loop.
+package final class FileSubmission {
+    /// Called once, unless the app goes away or cancels: with the manifest, which is then to be submitted, or why not.
+    package typealias Completion = (Result<[UInt8], FileRefusal>) -> Void
+
+    let key: FileKey
+    let description: FileDescription
+    weak var source: (any FileSource)?
+    let completion: Completion
+    var taking: FileTaking
+    var file: GrowingFile?
+    var told: Int64 = 0
+    var isOver = false
+
+    init(
+        _ key: FileKey, _ description: FileDescription, from source: any FileSource, limits: FileLimits,
+        completion: @escaping Completion
+    ) {
+        self.key = key
+        self.description = description
+        self.source = source
+        self.completion = completion
+        taking = FileTaking(size: description.size, limits: limits)
+    }
+}
+
+extension FileExchange {
+    /// An app hands over a file.
+    /// - Parameter completion: given the item's body once its bytes are durable here; the caller submits the item with
+    ///   it, and tells ``discard(_:)`` if that fails.
+    package func take(
+        _ key: FileKey, body: PropertyListDictionary, from source: any FileSource,
+        then completion: @escaping FileSubmission.Completion
+    ) {
+        do throws(FileRefusal) {
+            let description = try described(body)
+            drop(key)
+            let submission = FileSubmission(key, description, from: source, limits: limits, completion: completion)
+            if takings.count < limits.takings { begin(submission) } else { waiting.append(submission) }
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    private func described(_ body: PropertyListDictionary) throws(FileRefusal) -> FileDescription {
+        let description: FileDescription
+        let size: Int
+        do throws(WireError) {
+            description = try FileDescription(reading: body, limits: limits)
+            let digest = [UInt8](repeating: 0, count: 32)
+            size = try Body.bytes(FileManifest(description, digest: digest).dictionary).count
+        } catch {
+            throw .unreadable(error)
+        }
+        guard size <= limits.manifest else { throw .tooLarge(actual: size, limit: limits.manifest) }
+        return description
+    }
+
+    private func begin(_ submission: FileSubmission) {
+        takings[submission.key] = submission
+        let (spool, place) = (spool, submission.key.place)
+        let (size, reserve) = (submission.description.size, limits.reserve)
+        worker.perform({ () -> Result<GrowingFile, FileRefusal> in
+            refusing { () throws(FileRefusal) in
+                try spool.checkSpace(for: size, reserve: reserve)
+                return try translating { () throws(FileError) in
+                    try spool.remove(place)
+                    return try spool.open(place)
+                }
+            }
+        }) { [self] result in
+            guard !submission.isOver else { return }
+            switch result {
+            case .failure(let refusal): refuse(submission, refusal)
+            case .success(let file):
+                submission.file = file
+                tell(.taking, 0, of: submission)
+                if submission.taking.isComplete { finish(submission) }
+            }
+        }
+    }
+
+    /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
+    /// - Returns: false for a part out of place, which ends the connection (FIL-3).
+    package func chunk(_ envelope: Envelope, of key: FileKey, from source: any FileSource) -> Bool {
+        guard let submission = takings[key], submission.source === source, let file = submission.file,
+            let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body
+        else { return !waiting.contains { $0.key == key } }
+        guard case .write = submission.taking.chunk(at: offset, count: body.count) else { return false }
+        worker.attempt({ () throws(FileError) in try file.append(body) }) { [self] result in
+            guard !submission.isOver else { return }
+            if case .failure(let error) = result { return refuse(submission, .machine(error)) }
+            submission.taking.wrote(body.count)
+            wrote(submission)
+        }
+        return true
+    }
+
+    private func wrote(_ submission: FileSubmission) {
+        let written = submission.taking.written
+        if written == submission.taking.received || written - submission.told >= Int64(limits.chunk * 2) {
+            tell(.taking, written, of: submission)
+        }
+        if submission.taking.isComplete { finish(submission) }
+    }
+
+    private func finish(_ submission: FileSubmission) {
+        guard let file = submission.file else { return }
+        worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
+            guard !submission.isOver else { return }
+            end(submission)
+            switch result {
+            case .failure(let error): refuse(submission, .machine(error))
+            case .success(let digest):
+                sources[submission.key] = WeakSource(source: submission.source)
+                submission.completion(manifest(submission.description, digest))
+            }
+        }
+    }
+
+    private func manifest(_ description: FileDescription, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
+        do throws(WireError) {
+            return .success(try Body.bytes(FileManifest(description, digest: digest).dictionary))
+        } catch {
+            return .failure(.unreadable(error))
+        }
+    }
+
+    private func refuse(_ submission: FileSubmission, _ refusal: FileRefusal) {
+        end(submission)
+        discard(submission.key)
+        submission.completion(.failure(refusal))
+    }
+
+    private func end(_ submission: FileSubmission) {
+        submission.isOver = true
+        submission.file = nil
+        if takings[submission.key] === submission { takings[submission.key] = nil }
+        waiting.removeAll { $0 === submission }
+        guard takings.count < limits.takings, !waiting.isEmpty else { return }
+        begin(waiting.removeFirst())
+    }
+
+    /// Ends a submission without a word: it was cancelled, or begins anew.
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func drop(_ key: FileKey) -> Bool {
+        guard let submission = takings[key] ?? waiting.first(where: { $0.key == key }) else { return false }
+        end(submission)
+        discard(key)
+        return true
+    }
+
+    /// An app's connection has ended.
+    package func sourceLeft(_ source: any FileSource) {
+        let left = (Array(takings.values) + waiting).filter { $0.source == nil || $0.source === source }
+        for submission in left { drop(submission.key) }
+    }
+
+    /// Removes a spooled file.
+    package func discard(_ key: FileKey) {
+        sources[key] = nil
+        let (spool, place) = (spool, key.place)
+        run("removing a spooled file") { () throws(FileError) in try spool.remove(place) }
+    }
+
+    private func tell(_ progress: FileProgress, _ offset: Int64, of submission: FileSubmission) {
+        submission.told = offset
+        var word = envelope(.progress, submission.key)
+        word.name = progress.rawValue
+        word.offset = UInt64(clamping: offset)
+        submission.source?.tell(word)
+    }
+}
+
+/// The words of `progress` for files.
+enum FileProgress: String {
+    case taking, transferred
+}
+
+extension FileShelf {
+    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
+    func checkSpace(for bytes: Int64, reserve: Int64) throws(FileRefusal) {
+        let available = try translating { () throws(FileError) in try availableSpace() }
+        let (needed, overflow) = bytes.addingReportingOverflow(reserve)
+        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
+    }
+}
+
+func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusal) -> Value {
+    do throws(FileError) { return try body() } catch { throw .machine(error) }
+}
+
+func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, FileRefusal> {
+    do throws(FileRefusal) { return .success(try body()) } catch { return .failure(error) }
+}

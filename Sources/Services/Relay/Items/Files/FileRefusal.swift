@@ -1,0 +1,69 @@
+// Why a file is not taken, here or by the peer, as one closed list: each case has one number and one name.
+
+package import TandemFiles
+package import TandemPropertyList
+package import TandemWire
+
+/// A file that cannot be taken.
+package enum FileRefusal: Error, Sendable, Equatable {
+    /// The body of `submit` or the manifest does not read.
+    case unreadable(WireError)
+    case tooLarge(actual: Int, limit: Int)
+    /// The file system has not so much room.
+    case noSpace(needed: Int64, available: Int64)
+    /// The bytes that arrived are not those that were sent.
+    case digestMismatch
+    case machine(FileError)
+
+    package var code: SessionError.Code {
+        switch self {
+        case .unreadable: .invalidParameter
+        case .tooLarge: .payloadTooLarge
+        case .noSpace, .machine(.full): .insufficientSpace
+        case .digestMismatch, .machine: .deliveryFailed
+        }
+    }
+
+    package var name: String {
+        switch self {
+        case .unreadable: "malformed"
+        case .tooLarge: "too-large"
+        case .noSpace, .machine(.full): "insufficient-space"
+        case .digestMismatch: "digest-mismatch"
+        case .machine: "file-error"
+        }
+    }
+
+    /// The body of `failure`; a path of this machine is nobody else's business.
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = ["text": .string(text), "retry": .boolean(isRetryable)]
+        switch self {
+        case .noSpace(let needed, let available):
+            body["actual"] = .integer(needed)
+            body["limit"] = .integer(available)
+        case .tooLarge(let actual, let limit):
+            body["actual"] = .integer(Int64(actual))
+            body["limit"] = .integer(Int64(limit))
+        default: break
+        }
+        return body
+    }
+
+    private var isRetryable: Bool {
+        switch self {
+        case .noSpace, .machine, .digestMismatch: true
+        case .unreadable, .tooLarge: false
+        }
+    }
+
+    private var text: String {
+        switch self {
+        case .unreadable(let error): "the description of the file: \(error)"
+        case .tooLarge(let actual, let limit): "name and metadata take \(actual) bytes of \(limit)"
+        case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
+        case .machine(.full): "no space is left for the file"
+        case .digestMismatch: "the bytes that arrived are not those that were sent"
+        case .machine: "the device cannot write the file"
+        }
+    }
+}
