@@ -47,6 +47,13 @@ package final class FileWorker {
             }, then: completion)
     }
 
+    /// Waits for the jobs that were given; their completions come later, as always. For tests that turn time by hand.
+    package func waitUntilIdle() {
+        let done = Semaphore()
+        queue.add { done.signal() }
+        done.wait()
+    }
+
     /// Lets the jobs finish that were given, and waits for them. Nothing may be given after it.
     package func close() {
         guard !isClosed else { return }

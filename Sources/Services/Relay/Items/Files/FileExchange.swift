@@ -52,6 +52,9 @@ package final class FileExchange {
         self.log = log
     }
 
+    /// Waits for the disk; what follows comes later, as always. For tests that turn time by hand.
+    package func waitForDisk() { worker.waitUntilIdle() }
+
     /// Lets the disk finish; nothing may be asked after it.
     package func close() { worker.close() }
 
