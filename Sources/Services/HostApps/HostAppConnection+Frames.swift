@@ -62,14 +62,14 @@ extension HostAppConnection {
         case .message, .messageData: pass(frame, envelope, port)
         case .reply, .failure:
             if !endpoint.handOvers.answered(envelope, by: number) { pass(frame, envelope, port) }
-        case .submit, .verdict, .heard, .query:
+        case .submit, .chunk, .verdict, .heard, .query:
             guard let items = endpoint.items else { return unexpected(envelope, "after register") }
             if let refusal = items.receive(envelope, from: self) { refuse(refusal) }
         case .ping: pong(envelope)
         case .pong: break
         case .bye: finish()
         case .hello, .refusal, .register, .registered, .state, .configuration, .control, .result, .application, .item,
-            .gap, .stored, .outcome, .settled, .chunk, .want, .accepted, .progress, .delivery, .finished, .context,
+            .gap, .stored, .outcome, .settled, .want, .accepted, .progress, .delivery, .finished, .context,
             .answer, .join, .joined:
             unexpected(envelope, "after register")
         }

@@ -118,14 +118,17 @@ extension Node: LinkDelegate {
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
-        case .item, .gap, .stored, .outcome, .settled:
-            note(envelope, isSent: false)
-            if !exchange.receive(envelope) { link.refuse(.envelope, "\(envelope.kind.rawValue) does not read") }
-            if envelope.kind == .item { itemsMayWait() }
+        case .item, .gap, .stored, .outcome, .settled, .chunk, .want: takeItem(envelope, from: link)
+        case .failure where isAboutItem(envelope, of: link.pairing): break
         default:
             guard let refusal = ports[link.pairing]?.receive(frame, envelope) else { return }
             link.refuse(refusal, "in \(envelope.kind.rawValue)")
         }
+    }
+
+    /// The peer cannot take an item now (DEL-12).
+    private func isAboutItem(_ failure: Envelope, of pairing: UniqueIdentifier) -> Bool {
+        failure.id.map { exchange.refused($0, by: pairing, code: failure.code.map(Int64.init)) } ?? false
     }
 
     package func linkDidDrain(_ link: Link) { ports[link.pairing]?.drained() }
@@ -135,6 +138,7 @@ extension Node: LinkDelegate {
         linkErrors[link.pairing] = LogTextCut.cut("\(reason)")
         observeHealth()
         exchange.linkClosed(link.pairing)
+        files.linkClosed(link.pairing)
         ports.removeValue(forKey: link.pairing)?.closed(reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
         log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))

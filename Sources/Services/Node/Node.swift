@@ -31,6 +31,7 @@ package final class Node {
     let installed: CommittedState<InstalledApplications>
     let relay: Relay
     let exchange: ItemExchange
+    let files: FileExchange
     let local: LocalEndpoint
     let carrier: Carrier
     let pairingDirectories: PairingDirectories
@@ -98,6 +99,7 @@ package final class Node {
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
         exchange = ItemExchange(store: store, scheduler: loop, channels: Set(Channel.allCases), log: log)
+        files = try Self.makeFiles(device, loop, log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
@@ -111,6 +113,18 @@ package final class Node {
             }
         }
         try prepare(software)
+    }
+
+    private static func makeFiles(
+        _ device: DeviceState, _ loop: any Scheduler, _ log: @escaping LogHandler
+    ) throws(NodeError) -> FileExchange {
+        do {
+            return try FileExchange(in: device.directory, scheduler: loop, log: log)
+        } catch let error as FileError {
+            throw .file(error)
+        } catch {
+            throw .row(path: device.directory.path, reason: String(describing: error))
+        }
     }
 
     private static func makeCarrier(
@@ -164,7 +178,11 @@ package final class Node {
         exchange.delegate = self
         local.delegate = self
         local.controlResponder = self
-        local.items = DurableChannels(exchange: exchange, endpoint: local)
+        let items = DurableChannels(exchange: exchange, endpoint: local)
+        items.files = files
+        local.items = items
+        files.items = exchange
+        files.delegate = self
         carrier.delegate = self
         try restore()
     }
@@ -187,6 +205,7 @@ package final class Node {
         }
         activePrimary = registry.state.active(as: .secondary)?.pairing
         chooseActive()
+        restoreFiles()
     }
 
     // MARK: life
@@ -243,18 +262,23 @@ package final class Node {
     private static var answerTime: Duration { .milliseconds(4500) }
 
     /// Waits until the store has done what was asked of it: for a clock that a test moves.
-    package func settleStore() { _ = try? device.store.read(RowRange(space: .pairing, limit: 1)) }
+    package func settleStore() {
+        _ = try? device.store.read(RowRange(space: .pairing, limit: 1))
+        files.waitForDisk()
+    }
 
     /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
     /// daemon any more.
     package func abandon() {
         isStopping = true
+        files.close()
         device.close()
     }
 
     private func closeStore(_ completion: @escaping () -> Void) {
         guard !isClosingStore else { return }
         isClosingStore = true
+        files.close()
         // The last commits are in their order; an empty one tells when they are done.
         store.commit([]) { [self] _ in
             device.close()

@@ -3,8 +3,8 @@
 import TandemDelivery
 import TandemIdentity
 import TandemPropertyList
-package import TandemRelay
 import TandemReactor
+package import TandemRelay
 import TandemSession
 import TandemWire
 
@@ -87,6 +87,11 @@ extension DurableChannels {
             return answer(id, queue.app, "cancel", connection, code: .invalidParameter, name: "item")
         }
         let number = connection.number
+        // What the daemon has not accepted is known to nobody else.
+        if queue.channel == .file, files?.drop(FileKey(queue, item)) == true {
+            submitters[item] = nil
+            return answer(id, queue.app, "cancel", connection, name: "cancelled")
+        }
         exchange.cancel(item, in: queue) { [weak self] cancellation in
             guard let self, let connection = endpoint.connection(number) else { return }
             switch cancellation {

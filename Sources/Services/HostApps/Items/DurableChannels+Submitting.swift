@@ -16,13 +16,14 @@ extension DurableChannels {
         else { return }
         let queue = QueueKey(pairing: pairing, app: app, channel: channel)
         if let error = obstacle(to: envelope, body.count, queue) { return refuse(id, queue, error, connection) }
+        if channel == .file { return submitFile(envelope, id, queue, connection) }
         submitters[id] = connection.number
         exchange.submit(item(envelope, id, Array(body)), to: queue) { [weak self] result in
             self?.submitted(id, queue, result, connection.number)
         }
     }
 
-    private func item(_ envelope: Envelope, _ id: UniqueIdentifier, _ body: [UInt8]) -> OutboundItem {
+    func item(_ envelope: Envelope, _ id: UniqueIdentifier, _ body: [UInt8]) -> OutboundItem {
         var item = OutboundItem(
             id: id, payload: body, supersedeKey: envelope.key.map { Array($0.utf8) }, lifetime: envelope.remaining,
             topic: envelope.topic, after: envelope.after)
@@ -34,7 +35,7 @@ extension DurableChannels {
         return item
     }
 
-    private func submitted(
+    func submitted(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ result: Result<Acceptance, SubmitFailure>,
         _ number: ConnectionNumber
     ) {

@@ -19,10 +19,14 @@ package final class DurableChannels {
     }
 
     let exchange: ItemExchange
+    /// The bytes of the channel `file`; nil where no files are taken.
+    package var files: FileExchange?
     unowned let endpoint: LocalEndpoint
     /// Who submitted an item and is still there; the app's receiving connection hears of all others.
     var submitters: [UniqueIdentifier: ConnectionNumber] = [:]
     var given: [QueueKey: Given] = [:]
+    /// Files that are being put into their app's directory.
+    var handing: [QueueKey: ReceivedItem] = [:]
     /// Ends that were told and not confirmed, for each app: the next ones follow when these are.
     var toldEnds: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
 
@@ -37,7 +41,7 @@ package final class DurableChannels {
     /// The channels that an app's connection can have.
     static let channels: [Channel] = [.context, .userInfo, .urgent, .file]
 
-    /// Takes `submit`, `verdict`, `heard` or `query` from a registered connection.
+    /// Takes `submit`, `chunk`, `verdict`, `heard` or `query` from a registered connection.
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
         guard let app = envelope.app, app == connection.port?.app else {
@@ -47,6 +51,7 @@ package final class DurableChannels {
         case .submit: submit(envelope, app, connection)
         case .query: ask(envelope, app, connection)
         case .verdict: return judged(envelope, connection)
+        case .chunk: return chunk(envelope, app, connection)
         case .heard: heard(envelope, app)
         default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
         }
@@ -68,8 +73,10 @@ package final class DurableChannels {
     /// A receiving connection is gone: what its app had comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
         for (id, number) in submitters where number == connection.number { submitters[id] = nil }
+        files?.sourceLeft(connection)
         guard receives else { return }
         given = given.filter { $0.value.connection != connection.number }
+        handing = handing.filter { $0.key.app != app }
         toldEnds[app] = nil
         exchange.consumerLeft(app)
     }
@@ -78,6 +85,10 @@ package final class DurableChannels {
 
     /// An item for its app's handler.
     package func received(_ item: ReceivedItem) {
+        if item.queue.channel == .file { receivedFile(item) } else { give(item, item.payload) }
+    }
+
+    func give(_ item: ReceivedItem, _ body: [UInt8]) {
         let app = item.queue.app
         guard let connection = endpoint.receivers[app], connection.port != nil else {
             return exchange.failed(item.ordinal, in: item.queue)
@@ -87,11 +98,12 @@ package final class DurableChannels {
             Envelope(
                 .delivery, app: app, pairing: item.queue.pairing, id: item.id, channel: item.queue.channel,
                 age: item.age, remaining: item.remaining, attempt: item.attempt, topic: item.topic,
-                revision: item.revision, body: item.payload))
+                revision: item.revision, body: body))
     }
 
     /// An item of an app is durable on the other device.
     package func stored(_ id: UniqueIdentifier, in queue: QueueKey) {
+        if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
         teller(of: id, queue.app)?.send(
             Envelope(
                 .progress, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel, name: "stored"))
@@ -99,6 +111,7 @@ package final class DurableChannels {
 
     /// An item of an app has ended. Without a connection that hears it, the exchange keeps it.
     package func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, code: Int64?) {
+        if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
         guard let connection = teller(of: id, queue.app) else { return }
         tell(id, queue, outcome, code, to: connection)
     }
@@ -152,6 +165,7 @@ package final class DurableChannels {
         case ("rejected", let code?): exchange.rejected(item.ordinal, code: Int64(code), in: queue)
         default: return Refusal(.envelope, "a verdict is handled, failed, or rejected with a code")
         }
+        if channel == .file { files?.judged(id, in: queue) }
         return nil
     }
 }

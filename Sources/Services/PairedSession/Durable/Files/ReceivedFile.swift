@@ -3,6 +3,7 @@
 import TandemFiles
 public import TandemIdentity
 public import TandemPropertyList
+import TandemReactor
 import TandemWire
 
 /// A whole file that arrived, in this app's own directory until its handler returns.
@@ -61,6 +62,8 @@ extension SessionError {
         case .missing: self.init(.fileAccessDenied, name: "file-missing", reason: "\(error)")
         case .notARegularFile, .symbolicLink, .notADirectory:
             self.init(.fileAccessDenied, name: "not-a-file", reason: "\(error)")
+        case .system(_, let failure) where failure.name == "EEXIST":
+            self.init(.fileAccessDenied, name: "file-exists", reason: "\(error)")
         default: self.init(.fileAccessDenied, name: "file-access", reason: "\(error)")
         }
         self.messageID = messageID
