@@ -112,18 +112,6 @@ package final class OwnedDirectory: Sendable {
         return true
     }
 
-    /// Removes the directory of this name with everything in it; false if there was none.
-    @discardableResult
-    package func removeDirectory(_ name: String) throws(FileError) -> Bool {
-        let place = try place(name)
-        do throws(FileError) { try TreeRemoval.remove(place) } catch {
-            if case .missing = error { return false }
-            throw error
-        }
-        try place.check(tandem_file_synchronise(descriptor.raw), "fsync")
-        return true
-    }
-
     /// The names of the files and directories in it, sorted; without those that start with a dot.
     package func names() throws(FileError) -> [String] {
         try Self.allNames(in: descriptor.raw, at: path).filter { !$0.hasPrefix(".") }.sorted()

@@ -47,6 +47,9 @@ final class PairingDirectories {
         }
     }
 
+    /// Directories within directories, each held open while its content goes: no app of sound mind goes deeper.
+    private static let deepest = 64
+
     /// The pairing has ended: its directories go, with all that is in them.
     func remove(_ pairing: UniqueIdentifier) { removeAll { $0 == pairing.description } }
 
@@ -62,7 +65,9 @@ final class PairingDirectories {
             let path = "\(applications.path)/\(app.key)/\(Self.folder)"
             do throws(FileError) {
                 let folder = try OwnedDirectory(existing: path, owner: app.value)
-                for name in try folder.names() where isGone(name) { try folder.removeDirectory(name) }
+                for name in try folder.names() where isGone(name) {
+                    try folder.removeDirectory(name, depth: Self.deepest)
+                }
             } catch {
                 if case .missing = error { continue }
                 log(LogEvent(.error, "a pairing's directory stays", .text("path", path), .text("error", "\(error)")))

@@ -39,7 +39,3 @@ int tandem_file_synchronise_data(int descriptor) { return (int)tandem_result(fda
 int tandem_file_move(int from_directory, const char *from, int to_directory, const char *to) {
     return (int)tandem_result(renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE));
 }
-
-int tandem_directory_remove(int directory, const char *name) {
-    return (int)tandem_result(unlinkat(directory, name, AT_REMOVEDIR));
-}

@@ -56,7 +56,7 @@ extension OwnedDirectory {
     }
 
     /// Removes the directory of this name and what is in it, so many directories deep at most; nothing if it is missing.
-    func removeDirectory(_ name: String, depth: Int) throws(FileError) {
+    package func removeDirectory(_ name: String, depth: Int) throws(FileError) {
         let place = try namedPlace(name)
         if depth > 0 { try empty(place, depth: depth) }
         let result = tandem_directory_remove(place.directory, place.name)

@@ -146,7 +146,6 @@ int tandem_file_cut(int descriptor, int64_t size);
 int tandem_file_synchronise_data(int descriptor);
 // Fails with EEXIST where something stands already.
 int tandem_file_move(int from_directory, const char *from, int to_directory, const char *to);
-int tandem_directory_remove(int directory, const char *name);
 
 // ---- sockets (sockets.c)
 
