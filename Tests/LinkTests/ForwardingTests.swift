@@ -48,9 +48,10 @@ import Testing
         let frames = try envelopes(mine).map { try $0.frame() }
         for frame in frames { peer.send(frame.bytes.copied()) }
         network.scheduler.run()
-        #expect(forwarder.frames == frames)
-        #expect(forwarder.kinds == [.message, .messageData, .reply, .failure])
-        #expect(primary.received.isEmpty)
+        #expect(forwarder.frames == Array(frames.dropLast()))
+        #expect(forwarder.kinds == [.message, .messageData, .reply])
+        // A failure may be about an item: it is read first.
+        #expect(primary.received.map(\.kind) == [.failure])
     }
 
     @Test func aFrameOfAnothersPairingIsRefusedAndNotPassedOn() throws {

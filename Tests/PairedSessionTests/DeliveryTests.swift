@@ -30,11 +30,11 @@ struct DeliveryTests {
         return receipts
     }
 
-    /// Runs the loop until something has happened; callers are on other threads.
-    private func run(until condition: () -> Bool) {
+    /// Runs the loop until something has happened; the callers' tasks need this one's thread to go on.
+    private func run(until condition: () -> Bool) async {
         while !condition() {
             fixture.scheduler.run()
-            sched_yield()
+            await Task.yield()
         }
     }
 
@@ -59,32 +59,32 @@ struct DeliveryTests {
     }
 
     @Test("SES-39: what can be reached gets a message, and the receipt says that it was handled")
-    func message() throws {
+    func message() async throws {
         activate(.immediate, .none)
         let receipts = deliver()
-        run { !sent.isEmpty }
+        await run { !sent.isEmpty }
         let question = sent[0]
         #expect(question.kind == .message && question.topic == "alarms" && question.wantsReply)
         let reply = Envelope(.reply, app: question.app, pairing: question.pairing, id: question.id)
         fixture.daemon.send(try reply.with(body: ["yes": 1]))
-        run { !receipts.all.isEmpty }
+        await run { !receipts.all.isEmpty }
         let receipt = try receipts.all[0].get()
         #expect(receipt.channel == .message && receipt.level == .handled && receipt.reply == ["yes": 1])
         #expect(receipt.id == question.id && receipt.transfer == nil && sent.count == 1)
     }
 
     @Test("SES-39: what cannot be reached is queued under the same identifier, if the caller allows it")
-    func queued() throws {
+    func queued() async throws {
         activate(.unreachable, .noLink)
         let refused = deliver(.fail)
-        run { !refused.all.isEmpty }
+        await run { !refused.all.isEmpty }
         #expect(refused.all.first?.error?.code == .notReachable && sent.isEmpty)
         let receipts = deliver()
-        run { !sent.isEmpty }
+        await run { !sent.isEmpty }
         #expect(sent.map(\.kind) == [.submit] && sent[0].topic == "alarms")
         #expect(try sent[0].dictionaryBody() == ["n": 1])
         accept(sent[0])
-        run { !receipts.all.isEmpty }
+        await run { !receipts.all.isEmpty }
         let receipt = try receipts.all[0].get()
         #expect(receipt.channel == .userInfo && receipt.level == .accepted && receipt.reply == nil)
         #expect(receipt.id == sent[0].id && receipt.transfer?.id == sent[0].id)
@@ -92,53 +92,53 @@ struct DeliveryTests {
     }
 
     @Test("SES-39: a message that turns out to have had no way is queued as the same item")
-    func lateUnreachable() throws {
+    func lateUnreachable() async throws {
         activate(.immediate, .none)
         let receipts = deliver()
-        run { !sent.isEmpty }
+        await run { !sent.isEmpty }
         try fail(sent[0], .notReachable, "no-link")
-        run { sent.count == 2 }
+        await run { sent.count == 2 }
         #expect(sent[1].kind == .submit && sent[1].id == sent[0].id && sent[1].body == sent[0].body)
         accept(sent[1])
-        run { !receipts.all.isEmpty }
+        await run { !receipts.all.isEmpty }
         #expect(try receipts.all[0].get().channel == .userInfo)
     }
 
     @Test(
         "SES-39: a message that a handler may have seen is never queued as well",
         arguments: [(SessionError.Code.deliveryFailed, "link-lost"), (.messageReplyFailed, "counterpart-disconnected")])
-    func neverTwice(code: SessionError.Code, name: String) throws {
+    func neverTwice(code: SessionError.Code, name: String) async throws {
         activate(.immediate, .none)
         let receipts = deliver()
-        run { !sent.isEmpty }
+        await run { !sent.isEmpty }
         try fail(sent[0], code, name)
-        run { !receipts.all.isEmpty }
+        await run { !receipts.all.isEmpty }
         #expect(receipts.all.first?.error?.name == name && sent.count == 1)
     }
 
     @Test("SES-39: both ways go to the device that was active at the call, whatever is switched meanwhile")
-    func oneDevice() throws {
+    func oneDevice() async throws {
         activate(.immediate, .none)
         let receipts = deliver()
-        run { !sent.isEmpty }
+        await run { !sent.isEmpty }
         fixture.daemon.situation.active = fixture.daemon.pair()
         fixture.daemon.tellSituation()
         fixture.scheduler.run()
         try fail(sent[0], .notReachable, "no-link")
-        run { sent.count == 2 }
+        await run { sent.count == 2 }
         #expect(sent[1].pairing == sent[0].pairing)
         accept(sent[1])
-        run { !receipts.all.isEmpty }
+        await run { !receipts.all.isEmpty }
     }
 
     @Test("SES-39: without activation or pairing nothing is tried")
-    func refused() throws {
+    func refused() async throws {
         let early = deliver()
-        run { !early.all.isEmpty }
+        await run { !early.all.isEmpty }
         #expect(early.all.first?.error?.code == .sessionNotActivated)
         fixture.activate()
         let alone = deliver()
-        run { !alone.all.isEmpty }
+        await run { !alone.all.isEmpty }
         #expect(alone.all.first?.error?.code == .deviceNotPaired && sent.isEmpty)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         .outcome: ("app pairing channel sequence name", "code"), .settled: ("app pairing channel sequence", ""),
         .gap: ("app pairing channel sequence name", ""), .stored: ("app pairing channel sequence", ""),
         .submit: ("app pairing id channel body", "topic key after remaining name"),
-        .accepted: ("app pairing id channel", "name revision"), .progress: ("app pairing id channel name", "offset"),
+        .accepted: ("app pairing id channel", "name revision"), .progress: ("app pairing id channel name", "offset body"),
         .delivery: ("app pairing id channel attempt body", "topic age remaining revision"),
         .verdict: ("app pairing id channel name", "code body"), .heard: ("app pairing id channel", ""),
         .finished: ("app pairing id channel name", "code body"), .context: ("app pairing name revision body", ""),

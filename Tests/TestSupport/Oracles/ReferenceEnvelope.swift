@@ -31,7 +31,7 @@ package enum ReferenceEnvelope {
             ["app", "pairing", "id", "channel", "body"], ["topic", "key", "after", "remaining", "name"]
         ),
         "accepted": (["app", "pairing", "id", "channel"], ["name", "revision"]),
-        "progress": (["app", "pairing", "id", "channel", "name"], ["offset"]),
+        "progress": (["app", "pairing", "id", "channel", "name"], ["offset", "body"]),
         "delivery": (
             ["app", "pairing", "id", "channel", "attempt", "body"], ["topic", "age", "remaining", "revision"]
         ),
