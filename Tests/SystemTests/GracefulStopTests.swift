@@ -11,8 +11,7 @@ import Testing
         let responder = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
         responder.signal(SIGSTOP)
-        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "20s", "{}")
-        try await Task.sleep(for: .milliseconds(500))
+        let asking = try await devices.ask("20s")
         devices.hub.signal(SIGTERM)
         try await Task.sleep(for: .milliseconds(300))
         #expect(devices.hub.isRunning, "a request is open")
@@ -36,8 +35,7 @@ import Testing
                 try await devices.run("hub", "send", "--app", TwoDevices.app, "--no-reply", "{\"a\":\"\(text)\"}")
             }
         }
-        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "30s", "{}")
-        try await Task.sleep(for: .milliseconds(500))
+        let asking = try await devices.ask("30s")
         let begun = ContinuousClock.now
         devices.kiosk.signal(SIGTERM)
         let ended = try await devices.kiosk.ending()
@@ -53,8 +51,7 @@ import Testing
         try #require(try await devices.isAnswered(from: "hub"))
         stuck.signal(SIGSTOP)
         defer { stuck.signal(SIGKILL) }
-        let asking = try devices.start("hub", "send", "--app", TwoDevices.app, "--timeout", "30s", "{}")
-        try await Task.sleep(for: .milliseconds(500))
+        let asking = try await devices.ask("30s")
         devices.kiosk.signal(SIGTERM)
         try await Task.sleep(for: .milliseconds(300))
         #expect(devices.kiosk.isRunning)
@@ -85,5 +82,24 @@ import Testing
             receiver.output.split(separator: "\n").count { $0.contains("userInfo") } >= accepted
         }
         #expect(isDelivered, "\(accepted) accepted: \(receiver.output)")
+    }
+}
+
+extension TwoDevices {
+    /// Sends a message from the hub, and returns when the kiosk has been given it.
+    fileprivate func ask(_ timeout: String) async throws -> Program {
+        let before = try await given
+        let asking = try start("hub", "send", "--app", Self.app, "--timeout", timeout, "{}")
+        #expect(try await eventually { try await given > before })
+        return asking
+    }
+
+    /// How many messages the kiosk's relay has passed on.
+    private var given: Int {
+        get async throws {
+            let status = try await status(of: "kiosk")
+            let count = status.firstMatch(of: /"relay\.forwarded":(\d+)/)
+            return count.flatMap { Int($0.1) } ?? 0
+        }
     }
 }

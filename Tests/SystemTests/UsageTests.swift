@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("status --device ./none.sock", "No such file"), ("keys show none.pem", "does not exist"),
+        ("keys show none.pem", "does not exist"),
         ("keys show .", "not a regular file"), ("keys show loose.pem", "chmod 600"),
         ("keys show rubbish.pem", "not a key"), ("join --file none", "does not exist"),
         ("join --file rubbish.pem", "there is no join link"), ("apply --app a none", "does not exist"),
@@ -61,6 +61,13 @@ import Testing
         let ending = try await run(line)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains(message), "\(ending)")
+    }
+
+    @Test(arguments: ["status", "health", "ready", "drain", "trace --follow"])
+    func aDaemonThatDoesNotAnswerEndsWithThree(command: String) async throws {
+        let ending = try await run("\(command) --device ./none.sock")
+        #expect(ending.status == 3, "\(ending)")
+        #expect(ending.errors.contains("No such file"), "\(ending)")
     }
 
     @Test func helpAndVersionAreOnStandardOutput() async throws {

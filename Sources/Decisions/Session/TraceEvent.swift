@@ -18,6 +18,8 @@ package struct TraceEvent: Sendable, Equatable {
         case stored
         /// Given to the app.
         case delivered
+        /// The app's handler has returned.
+        case handled
         /// The app's reply was passed on.
         case answered
         /// It ended, as `detail` says.

@@ -25,6 +25,9 @@ extension Node: ControlResponder {
         switch command {
         case "health": completion(.done(healthReport))
         case "drain": try drain(body, completion)
+        case "dead-letters": try deadLetters(body, completion)
+        case "dead-letter-retry": try settle(body, .retry, completion)
+        case "dead-letter-drop": try settle(body, .drop, completion)
         case "trace": try trace(body, completion)
         case "status": completion(.done(status(for: request)))
         case "pair": try pair(body, completion)

@@ -34,6 +34,7 @@ extension Node {
         for queue in exchange.queues where isBacklog(count: queue.count, bytes: queue.bytes) {
             problems.insert(HealthProblem(.backlog, pairing: queue.key.pairing))
         }
+        if !exchange.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if isDraining { problems.insert(HealthProblem(.draining)) }
         return problems

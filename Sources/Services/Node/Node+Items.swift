@@ -178,8 +178,9 @@ extension Node: LocalEndpointDelegate {
     }
 
     package func localEndpoint(_ endpoint: LocalEndpoint, disconnected application: ConnectedApplication) {
+        // First what waits: an app that has handled everything is not to come back.
+        starter?.workChanged(exchange.applicationsWithItems)
         starter?.disconnected(application.app)
-        itemsMayWait()
         carrier.disconnected(application.app, as: application.role)
     }
 }

@@ -96,7 +96,12 @@ extension Node {
                 sequence: envelope.sequence, isOutbound: isSent == isOfSender, detail: detail(of: envelope)))
     }
 
-    func note(_ event: TraceEvent) { tracing.log.note(event) }
+    /// Notes what happened between an app and this device; an app that has handled something works.
+    func note(_ event: TraceEvent) {
+        tracing.log.note(event)
+        itemCounts.add(event.step)
+        if event.step == .handled, let app = event.app { starter?.handled(app) }
+    }
 
     /// A peer's word is shown only where it is one of ours.
     private func detail(of envelope: Envelope) -> String? {

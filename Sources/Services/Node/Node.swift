@@ -54,6 +54,7 @@ package final class Node {
     var linkErrors: [UniqueIdentifier: String] = [:]
     let tracing: Tracing
     let counters = Counters()
+    let itemCounts: ItemCounts
     var health = HealthLedger()
     /// Since the start.
     var hasBeenLinked = false
@@ -89,6 +90,7 @@ package final class Node {
         self.log = log
         started = loop.now
         tracing = Tracing(loop)
+        itemCounts = ItemCounts(counters)
         let device = try DeviceState.open(path: options.state, isShared: options.localGroup != nil)
         let vendor = device.keys.vendorIdentifier
         self.device = device
@@ -180,6 +182,7 @@ package final class Node {
         local.controlResponder = self
         let items = DurableChannels(exchange: exchange, endpoint: local)
         items.files = files
+        items.onEvent = { [weak self] in self?.note($0) }
         local.items = items
         files.items = exchange
         files.delegate = self

@@ -21,6 +21,8 @@ final class FaultyProxy: Sendable {
     private struct Pair {
         let near: Int32
         let far: Int32
+        /// The near side hears nothing of the far side's end.
+        var isHalfOpen = false
     }
 
     private struct State {
@@ -64,7 +66,10 @@ final class FaultyProxy: Sendable {
     func reset() { forEachPair { Self.abort($0.near, $0.far) } }
 
     /// The dialled side is reset; the dialling side hears nothing, for ever.
-    func halfOpen() { forEachPair { Self.abort($0.far) } }
+    func halfOpen() {
+        state.withLock { state in for number in state.pairs.keys { state.pairs[number]?.isHalfOpen = true } }
+        forEachPair { Self.abort($0.far) }
+    }
 
     private func forEachPair(_ body: (Pair) -> Void) { state.withLock { $0.pairs.values.forEach(body) } }
 
@@ -87,7 +92,7 @@ final class FaultyProxy: Sendable {
             let done = Atomic2()
             for (from, to) in [(near, far), (far, near)] {
                 Thread.detachNewThread { [self] in
-                    pump(from, to)
+                    pump(from, to, number)
                     if done.second() { finish(number) }
                 }
             }
@@ -102,17 +107,18 @@ final class FaultyProxy: Sendable {
         }
     }
 
-    private func pump(_ from: Int32, _ to: Int32) {
+    private func pump(_ from: Int32, _ to: Int32, _ number: Int) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             waitForWeather()
-            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+            if send(to, buffer, count, Int32(MSG_NOSIGNAL)) != count, !isHalfOpen(number) { break }
         }
-        // A half-open connection stays silent: only an end that was heard is passed on.
-        shutdown(to, Int32(SHUT_WR))
+        if !isHalfOpen(number) { shutdown(to, Int32(SHUT_WR)) }
     }
+
+    private func isHalfOpen(_ number: Int) -> Bool { state.withLock { $0.pairs[number]?.isHalfOpen == true } }
 
     private func waitForWeather() {
         if case .delay(let milliseconds) = weather { usleep(milliseconds * 1000) }
@@ -131,12 +137,13 @@ final class FaultyProxy: Sendable {
         return nil
     }
 
-    /// Makes the descriptors' ends see a reset; their threads close them.
+    /// Makes the other ends see a reset, and wakes who reads here; the threads close the descriptors.
     private static func abort(_ descriptors: Int32...) {
         for descriptor in descriptors {
-            var hard = linger(l_onoff: 1, l_linger: 0)
-            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
-            shutdown(descriptor, Int32(SHUT_RDWR))
+            var nowhere = sockaddr()
+            nowhere.sa_family = sa_family_t(AF_UNSPEC)
+            // Connecting a TCP socket to nothing is how Linux resets it.
+            _ = Foundation.connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
         }
     }
 

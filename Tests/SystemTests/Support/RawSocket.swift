@@ -41,6 +41,18 @@ final class RawSocket {
         send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
+    /// Reads and drops as many bytes as are there, at most so many.
+    func read(_ count: Int) {
+        var buffer = [UInt8](repeating: 0, count: count)
+        _ = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+    }
+
+    /// Whether the daemon has ended the connection; reads nothing.
+    var hasHungUp: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
+    }
+
     /// Whether the daemon has ended the connection; what it said before is read and dropped.
     var isClosed: Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -33,6 +33,8 @@ struct DaemonOptions {
         options.advertise = try arguments.value("advertise").map(Self.address)
         options.listen = try listen(advertises: options.advertise != nil)
         options.wake = try arguments.value("wake").map { try WakeCommands(path: $0) }
+        // Programs that it starts do not run in this directory.
+        if options.wake != nil, !options.local.hasPrefix("/") { options.local = try Self.absolute(options.local) }
         options.allowsInvalidSignatures = arguments.has("allow-invalid-signatures")
         return options
     }
@@ -57,6 +59,16 @@ struct DaemonOptions {
         // Checked here so that a long path is a wrong call and not a failed start.
         do { _ = try SocketAddress.unix(checking: path) } catch { throw CommandFailure.usage("--local: \(error)") }
         return path
+    }
+
+    private static func absolute(_ path: String) throws -> String {
+        guard let directory = getcwd(nil, 0) else {
+            throw CommandFailure.usage("--local must be an absolute path here")
+        }
+        defer { free(directory) }
+        let whole = String(cString: directory) + "/" + path
+        do { _ = try SocketAddress.unix(checking: whole) } catch { throw CommandFailure.usage("--local: \(error)") }
+        return whole
     }
 
     private func listen(advertises: Bool) throws -> [SocketAddress] {

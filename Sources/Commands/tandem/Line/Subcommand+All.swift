@@ -4,6 +4,7 @@ extension Subcommand {
     static var all: [Subcommand] {
         [
             primary, secondary, simulate, status, health, ready, drain, trace, dump,
+            deadLettersList, deadLettersRetry, deadLettersDrop,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, join, switchDevice, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,

@@ -39,6 +39,7 @@ extension DurableChannels {
         _ id: UniqueIdentifier, _ queue: QueueKey, _ result: Result<Acceptance, SubmitFailure>,
         _ number: ConnectionNumber
     ) {
+        if case .success = result { note(.accepted, id, queue, isOutbound: true) }
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let acceptance):
@@ -77,6 +78,11 @@ extension DurableChannels {
             return SessionError(
                 .invalidParameter, name: "channel", reason: "apps submit nothing on '\(queue.channel.rawValue)'")
         }
+        if isDraining {
+            return SessionError(
+                .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
+                isRetryable: true)
+        }
         guard size <= limit else {
             return SessionError(
                 .payloadTooLarge, name: "too-large", reason: "the item is too large", actual: size, limit: limit)
@@ -109,7 +115,8 @@ extension SessionError {
         case .store(let error):
             if case .full = error {
                 self.init(
-                    .insufficientSpace, name: "insufficient-space", reason: "this device's disk is full: \(error)")
+                    .insufficientSpace, name: "insufficient-space", reason: "this device's disk is full: \(error)",
+                    isRetryable: true)
             } else {
                 self.init(.genericError, name: "store", reason: "the item could not be made durable: \(error)")
             }

@@ -6,7 +6,7 @@ package import TandemDelivery
 package import TandemIdentity
 import TandemReactor
 package import TandemRelay
-import TandemSession
+package import TandemSession
 import TandemWire
 
 /// Connects host apps with the exchange of their device; confined to its loop. The endpoint owns it.
@@ -29,6 +29,11 @@ package final class DurableChannels {
     var handing: [QueueKey: ReceivedItem] = [:]
     /// Ends that were told and not confirmed, for each app: the next ones follow when these are.
     var toldEnds: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+
+    /// An operator lets the queues run empty: nothing new is taken (CTL-14).
+    package var isDraining = false
+    /// Told what apps submit, are given and have handled.
+    package var onEvent: ((TraceEvent) -> Void)?
 
     /// Ends of former items that are told before one of them is confirmed: a fraction of what may be queued (LIM-6).
     static var endsAtOnce: Int { 256 }
@@ -99,6 +104,13 @@ package final class DurableChannels {
                 .delivery, app: app, pairing: item.queue.pairing, id: item.id, channel: item.queue.channel,
                 age: item.age, remaining: item.remaining, attempt: item.attempt, topic: item.topic,
                 revision: item.revision, body: body))
+        note(.delivered, item.id, item.queue, isOutbound: false)
+    }
+
+    func note(_ step: TraceEvent.Step, _ id: UniqueIdentifier, _ queue: QueueKey, isOutbound: Bool) {
+        onEvent?(
+            TraceEvent(
+                step, id: id, pairing: queue.pairing, app: queue.app, channel: queue.channel, isOutbound: isOutbound))
     }
 
     /// An item of an app is durable on the other device.
@@ -160,7 +172,9 @@ package final class DurableChannels {
         guard let item = given[queue], item.id == id, item.connection == connection.number else { return nil }
         given[queue] = nil
         switch (name, envelope.code) {
-        case ("handled", nil): exchange.handled(item.ordinal, in: queue)
+        case ("handled", nil):
+            note(.handled, id, queue, isOutbound: false)
+            exchange.handled(item.ordinal, in: queue)
         case ("failed", nil): exchange.failed(item.ordinal, in: queue)
         case ("rejected", let code?): exchange.rejected(item.ordinal, code: Int64(code), in: queue)
         default: return Refusal(.envelope, "a verdict is handled, failed, or rejected with a code")

@@ -1,0 +1,66 @@
+// `dead-letters`: items that a handler, or the other device, refused too often. They are kept until somebody decides.
+
+import TandemIdentity
+import TandemPropertyList
+
+extension Subcommand {
+    static let deadLettersList = Subcommand(
+        path: ["dead-letters", "list"], summary: "show the items that failed too often, received and sent ones",
+        options: [.device, .application, .json],
+        notes: "What they carry is not shown. 'in' came from the other device and failed here; 'out' failed there.",
+        examples: ["dead-letters list", "dead-letters list --app org.example.lamp --json"]
+    ) { arguments, console in
+        let letters = Fact.list(try arguments.ask("dead-letters", try DeadLetterChoice.app(arguments))["letters"])
+        if arguments.has("json") {
+            for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
+            return
+        }
+        var table = Table("dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "id", "pairing"])
+        for letter in letters {
+            table.add(
+                letter.text("app"), letter.text("channel"), letter.text("direction"), letter.text("attempts"),
+                letter.text("size"), letter.text("topic"), letter.text("id"), letter.text("pairing"))
+        }
+        for line in table.lines { console.print(line) }
+    }
+
+    static let deadLettersRetry = settling(
+        "retry", command: "dead-letter-retry", summary: "give items that failed too often to their handlers again",
+        done: "to be tried again")
+
+    static let deadLettersDrop = settling(
+        "drop", command: "dead-letter-drop", summary: "forget items that failed too often", done: "dropped")
+
+    private static func settling(_ word: String, command: String, summary: String, done: String) -> Subcommand {
+        Subcommand(
+            path: ["dead-letters", word], summary: summary, operands: [.optional("UUID")],
+            options: [.device, .application, .flag("all", "all of them, or all of --app")],
+            examples: ["dead-letters \(word) 0123ABCD-0000-4000-8000-0123456789AB", "dead-letters \(word) --all"]
+        ) { arguments, console in
+            let answer = Fact(try arguments.ask(command, try DeadLetterChoice.body(arguments)))
+            console.print("\(answer.text("count")) \(done)")
+        }
+    }
+}
+
+/// Which dead letters are meant.
+private enum DeadLetterChoice {
+    static func app(_ arguments: Arguments) throws -> PropertyListDictionary {
+        arguments.has("app") ? ["app": .string(try arguments.application().description)] : [:]
+    }
+
+    static func body(_ arguments: Arguments) throws -> PropertyListDictionary {
+        var body = try app(arguments)
+        switch (arguments.operands.first, arguments.has("all")) {
+        case (let text?, false):
+            guard let id = UniqueIdentifier(text: text) else {
+                throw CommandFailure.usage("'\(text)' is no UUID; 'tandem dead-letters list' shows them")
+            }
+            body["id"] = .data(id.bytes)
+        case (nil, true): body["all"] = true
+        case (nil, false): throw CommandFailure.usage("UUID or --all is missing")
+        case (_?, true): throw CommandFailure.usage("name one or say --all, not both")
+        }
+        return body
+    }
+}

@@ -1,0 +1,128 @@
+// Nothing secret is ever in what an operator sees: canaries travel through everything that carries secrets, and then all
+// logs, traces, dumps and status are searched for them. What others wrote is escaped there and cut (LIM-13).
+
+import Foundation
+import PairedSession
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SecretsTests {
+    private static let payload = "CANARY-PAYLOAD-5f3759df"
+    private static let identifier = "CANARY-IDENTIFIER-2b992ddf"
+
+    @Test func `no payload, link, key or custom identifier is in a log, a trace, a dump or the metrics`() async throws {
+        let devices = try await TwoDevices(hubOptions: ["--log", "debug"], kioskOptions: ["--log", "debug"])
+        let sockets = ["--device", devices.workspace["hub.sock"], "--device", devices.workspace["kiosk.sock"]]
+        let link = try await tandem(
+            "pair", "--device", devices.workspace["hub.sock"], "--link-only", in: devices.workspace)
+        let joined = try await tandem(
+            "join", "--device", devices.workspace["kiosk.sock"], in: devices.workspace, input: link.output)
+        #expect(joined.status == 0)
+        try #require(await devices.isLinked())
+        let follower = try Program("tandem", ["trace", "--follow"] + sockets, named: "follow", in: devices.workspace)
+        let apps = try DeviceApps(devices.workspace, identifier: Self.identifier)
+        try await apps.activate()
+        try await apps.untilReachable()
+        for _ in 0..<3 { _ = try await apps.sender.sendMessage(["secret": .string(Self.payload)]) }
+        try await apps.sender.sendMessageDataWithoutReply(Array(Self.payload.utf8))
+        try await apps.sender.transferUserInfo(["n": 1, "secret": .string(Self.payload)], until: .handled)
+        try await apps.sender.updateApplicationContext(["secret": .string(Self.payload)])
+        #expect(try await eventually { follower.output.contains("answered") && follower.output.contains("userInfo") })
+        await apps.end()
+        var seen = [follower.output, follower.errors, try await dump(in: devices.workspace)]
+        for name in ["hub", "kiosk"] {
+            seen.append(try await devices.run(name, "status", "--prometheus").output)
+            seen.append(try await devices.run(name, "health", "--json").output)
+        }
+        devices.hub.signal(SIGTERM)
+        devices.kiosk.signal(SIGTERM)
+        for program in [devices.hub, devices.kiosk] {
+            let ending = try await program.ending()
+            seen += [ending.output, ending.errors]
+        }
+        #expect(seen.joined().contains("link ready"), "the logs are there")
+        for (name, secret) in try secrets(of: devices, link: link.output) {
+            for text in seen { #expect(!text.contains(secret), "\(name) is shown in: \(text.prefix(2000))") }
+        }
+    }
+
+    @Test func `what a peer chose is escaped and cut, and cannot forge a line`() async throws {
+        let evil = "\u{1B}[31mevil\u{202E}\nerror forged"
+        let devices = try await TwoDevices(hubOptions: ["--log", "debug"], kioskOptions: ["--name", evil])
+        try await devices.pair()
+        let status = try await devices.run("hub", "status").output
+        let raw = try RawSocket("unix:\(devices.workspace["hub.sock"])")
+        let long = String(repeating: "x", count: 10_000)
+        raw.write(
+            try Envelope(.hello).with(body: ["minimum": .string(long + evil), "software": .string(evil)]).frame().bytes
+                .copied())
+        #expect(try await holds(within: .seconds(5)) { raw.isClosed })
+        devices.kiosk.signal(SIGTERM)
+        _ = try await devices.kiosk.ending()
+        try await Task.sleep(for: .milliseconds(200))
+        for text in [status, devices.hub.errors] {
+            #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+            #expect(!text.split(separator: "\n").contains { $0.hasPrefix("error forged") })
+            #expect(!text.contains(String(repeating: "x", count: 400)))
+        }
+        #expect(devices.hub.errors.contains("evil"))
+    }
+
+    @Test func `dates and reals at the ends of their range, and what lies beyond, crash nobody`() async throws {
+        let devices = try await TwoDevices(hubOptions: ["--log", "debug"], kioskOptions: ["--log", "debug"])
+        try await devices.pair()
+        let apps = try DeviceApps(devices.workspace)
+        try await apps.activate()
+        try await apps.untilReachable()
+        for milliseconds in [Int64.min, -62_135_596_800_000, 0, 253_402_300_799_999, .max] {
+            let message = "{\"when\":{\"$date\":\(milliseconds)},\"real\":1.7976931348623157e308}"
+            _ = try await devices.run("hub", "send", "--app", TwoDevices.app, message)
+        }
+        // A NaN and an infinity where a hello has a real that nobody asked for: refused by name (FRM-6).
+        for bits in [Double.nan.bitPattern, Double.infinity.bitPattern] {
+            let socket = try RawSocket("unix:\(devices.workspace["hub.sock"])")
+            socket.write(try frame(replacing: 1.5, with: bits))
+            #expect(try await holds(within: .seconds(5)) { socket.isClosed })
+        }
+        #expect(devices.hub.isRunning && devices.kiosk.isRunning)
+        _ = try await apps.sender.sendMessage(["still": "there"])
+        await apps.end()
+    }
+
+    private func secrets(of devices: TwoDevices, link: String) throws -> [(String, String)] {
+        let token = link.trimmingCharacters(in: .whitespacesAndNewlines)
+        var secrets = [("payload", Self.payload), ("identifier", Self.identifier), ("link", String(token.suffix(24)))]
+        let base64 = Data(Self.payload.utf8).base64EncodedString()
+        secrets.append(("payload in base64", String(base64.prefix(24))))
+        for device in ["hub", "kiosk"] {
+            for file in ["device.pem", "report.pem"] {
+                let lines = try devices.workspace.text("\(device)/\(file)").split(separator: "\n")
+                for line in lines where !line.hasPrefix("---") { secrets.append((file, String(line))) }
+            }
+        }
+        return secrets
+    }
+
+    /// A dump of frames that carry the canaries.
+    private func dump(in workspace: Workspace) async throws -> String {
+        let frame = try Envelope(.control, id: .random(), command: "join").with(body: ["link": .string(Self.payload)])
+            .frame()
+        try Data(frame.bytes.copied()).write(to: URL(fileURLWithPath: workspace["capture"]))
+        let dump = try await tandem("dump", workspace["capture"], in: workspace)
+        #expect(dump.status == 0 && dump.output.contains("control"), "\(dump)")
+        return dump.output
+    }
+
+    /// A hello with a real whose bytes are others.
+    private func frame(replacing real: Double, with bits: UInt64) throws -> [UInt8] {
+        let body = try PropertyListWriter.write(["minimum": 1, "maximum": 1, "software": "x", "x": .real(real)])
+        let (old, new) = (bytes(of: real.bitPattern), bytes(of: bits))
+        let place = try #require(body.indices.first { body[$0...].starts(with: old) })
+        var changed = body
+        changed.replaceSubrange(place..<place + 8, with: new)
+        return try Envelope(.hello, body: changed).frame().bytes.copied()
+    }
+
+    private func bytes(of bits: UInt64) -> [UInt8] { withUnsafeBytes(of: bits.bigEndian) { Array($0) } }
+}
