@@ -66,7 +66,7 @@ struct DaemonOptions {
             throw CommandFailure.usage("--local must be an absolute path here")
         }
         defer { free(directory) }
-        let whole = String(cString: directory) + "/" + path
+        let whole = String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
         do { _ = try SocketAddress.unix(checking: whole) } catch { throw CommandFailure.usage("--local: \(error)") }
         return whole
     }

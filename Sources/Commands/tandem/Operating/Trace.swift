@@ -79,10 +79,14 @@ struct TraceAnswer {
         }
     }
 
-    /// By the machine's monotonic clock; what one daemon saw in one turn stays in its order.
+    /// By the machine's monotonic clock; what one daemon saw in one turn stays in its order, but for the word to the
+    /// submitter, which leaves behind the first frame.
     static func isEarlier(_ left: Fact, _ right: Fact) -> Bool {
         let order = { (fact: Fact) in
-            (fact.body["time"]?.unsignedValue ?? 0, fact.text("device"), fact.body["ordinal"]?.unsignedValue ?? 0)
+            (
+                fact.body["time"]?.unsignedValue ?? 0, fact.text("device"), fact.text("step") == "accepted" ? 0 : 1,
+                fact.body["ordinal"]?.unsignedValue ?? 0
+            )
         }
         return order(left) < order(right)
     }
