@@ -20,6 +20,8 @@ extension Node: FileExchangeDelegate {
         local.items?.tell(envelope, to: app)
     }
 
+    package func files(_ files: FileExchange, completed app: ApplicationIdentifier) { itemsMayWait() }
+
     package func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
         guard let user = installed.state[app]?.user else { return nil }
         do throws(FileError) {

@@ -10,20 +10,27 @@ extension Subcommand {
         path: ["receive"], summary: "receive an app's messages and queued items, one line of JSON each",
         options: [
             .device, .application.required, .valued("reply", "JSON", "what to answer to messages (default {})"),
-            .valued("count", "N", "end after N messages and items"), ItemVerdict.option,
+            .valued("count", "N", "end after N messages and items, or N files"), ItemVerdict.option,
+            .valued("files", "DIR", "receive files in place of messages, and move each into DIR"),
         ],
         notes: """
             A message is printed as it is. A user info or context is an object with 'channel', 'id', 'attempt' and
             'body'. One connection of an app receives at a time. Ends with Ctrl-C.
             """,
         examples: [
-            "receive --app org.example.lamp", "receive --app org.example.lamp --count 1 --reply '{\"ok\":true}'",
+            "receive --app org.example.lamp", "receive --app org.example.lamp --files Downloads",
+            "receive --app org.example.lamp --count 1 --reply '{\"ok\":true}'",
         ]
     ) { arguments, console in
         let reply = try arguments.value("reply").map(MessageText.dictionary) ?? [:]
         let verdict = try ItemVerdict(arguments)
-        let places = Places(try arguments.integer("count", in: 1...Int.max) ?? .max)
+        let count: Int = try arguments.integer("count", in: 1...Int.max) ?? .max
+        let places = Places(count)
         let session = try arguments.session(receives: true)
+        if let directory = arguments.value("files") {
+            try await ReceiveFiles(directory: directory).run(session, count: count, console)
+            return await session.end()
+        }
         // All handlers are there before the first thing can arrive.
         let messages = session.messages
         session.handleUserInfo { info in

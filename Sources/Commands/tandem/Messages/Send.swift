@@ -11,13 +11,13 @@ extension Subcommand {
     private static let patience = Duration.seconds(10)
 
     static let send = Subcommand(
-        path: ["send"], summary: "send a message or a queued item to an app's counterpart",
-        operands: [.required("JSON")],
+        path: ["send"], summary: "send a message, a queued item or a file to an app's counterpart",
+        operands: [.optional("JSON")],
         options: [
             .device, .application.required, .valued("timeout", "TIME", "how long to wait for the reply (default 30s)"),
             .flag("no-reply", "do not wait for a reply"),
             .flag("all", "send to the counterparts on all paired devices, without replies; one line for each device"),
-        ] + QueuedSend.options,
+        ] + QueuedSend.options + SendFile.options,
         notes: """
             A message is answered, or fails, at once: its reply is printed. With --queue the item is durable when its
             identifier is printed, and is delivered once, in order, when the counterpart is there. JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
@@ -28,14 +28,18 @@ extension Subcommand {
             "send --app org.example.lamp --device secondary --timeout 5s '{\"on\":true}'",
             "send --app org.example.lamp --all '{\"on\":false}'",
             "send --app org.example.lamp --queue --wait stored --ttl 1h '{\"log\":17}'",
+            "send --app org.example.lamp --file photo.jpg --metadata '{\"album\":7}'",
         ]
     ) { arguments, console in
-        let message = try MessageText.dictionary(arguments.operands[0])
+        let file = try SendFile(arguments)
+        let message = file == nil ? try MessageText.operand(arguments) : [:]
         let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
-        let queued = try QueuedSend(message, arguments)
+        let queued = file == nil ? try QueuedSend(message, arguments) : nil
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: patience)
-        if let queued {
+        if let file {
+            try await file.run(session, console)
+        } else if let queued {
             try await queued.run(session, console)
         } else if arguments.has("all") {
             try await broadcast(message, session, console)
@@ -68,6 +72,11 @@ extension Subcommand {
 
 /// Messages as people write them.
 enum MessageText {
+    static func operand(_ arguments: Arguments) throws(CommandFailure) -> PropertyListDictionary {
+        guard let text = arguments.operands.first else { throw .usage("a message as JSON, or --file, is missing") }
+        return try dictionary(text)
+    }
+
     static func dictionary(_ text: String) throws(CommandFailure) -> PropertyListDictionary {
         let value: PropertyListValue
         do { value = try JSONReader.read(text) } catch { throw .usage("\(error)") }

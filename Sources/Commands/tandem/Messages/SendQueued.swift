@@ -10,14 +10,14 @@ struct QueuedSend {
     static let options: [Option] = [
         .flag("queue", "queue it as a user info: durable, in order, delivered when the counterpart is there"),
         .valued("urgent", "KIND", "queue it ahead of user infos, within the day's budget; of a kind the newest counts"),
-        .valued("wait", "accepted|stored|handled", "with --queue: how far to wait for it (default accepted)"),
-        .valued("topic", "TOPIC", "with --queue: which handler is meant"),
+        .valued("wait", "accepted|stored|handled", "how far to wait for it (default accepted, of a file stored)"),
+        .valued("topic", "TOPIC", "which handler is meant"),
         .valued("key", "KEY", "with --queue: it takes the place of a waiting item with this key"),
         .valued("ttl", "TIME", "with --queue: how long it may wait (default 30d)"),
         .valued("after", "UUID", "with --queue: the item that must have ended before"),
     ]
 
-    private static let levels: [String: AcknowledgementLevel] = [
+    static let levels: [String: AcknowledgementLevel] = [
         "accepted": .accepted, "stored": .stored, "handled": .handled,
     ]
 

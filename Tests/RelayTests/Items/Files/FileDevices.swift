@@ -45,6 +45,7 @@ final class FileDevice {
 extension FileDevice: FileExchangeDelegate {
     func files(_ files: FileExchange, send envelope: Envelope, over pairing: UniqueIdentifier) { sent.append(envelope) }
     func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) { told.append(envelope) }
+    func files(_ files: FileExchange, completed app: ApplicationIdentifier) {}
     func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
         FileInbox(of: self.app, owner: nil)
     }

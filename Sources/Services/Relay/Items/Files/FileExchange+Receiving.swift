@@ -188,7 +188,8 @@ extension FileExchange {
         var item = arrival.item
         // The bytes took their time; what is left of the item's is less.
         item.remaining = item.remaining.map { max(.zero, $0 - scheduler.now.since(arrival.began)) }
-        if items?.receive(item) != true { removePartial(arrival.key) }
+        guard items?.receive(item) == true else { return removePartial(arrival.key) }
+        delegate?.files(self, completed: arrival.key.queue.app)
     }
 
     /// Tells the peer that the item cannot be taken now; what is written stays, for when it can.

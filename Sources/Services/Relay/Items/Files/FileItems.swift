@@ -41,6 +41,9 @@ package protocol FileExchangeDelegate: AnyObject {
     /// Sends to the app that receives for this identifier; dropped if it is not connected.
     func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier)
 
+    /// An item whose file had come is with the durable channels now.
+    func files(_ files: FileExchange, completed app: ApplicationIdentifier)
+
     /// The app's own directory, and its user if that is not the daemon's.
     func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox?
 }

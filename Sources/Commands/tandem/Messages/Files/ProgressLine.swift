@@ -1,0 +1,66 @@
+// How far a file is, as one line of a terminal: a bar, the share, what has passed, and how fast. It is never wider than the
+// terminal, because a line that wraps cannot be written over.
+
+import TandemIdentity
+
+/// The text of a progress bar.
+struct ProgressLine {
+    let label: String
+    let done: Int64
+    let total: Int64
+    /// Since the first byte.
+    let elapsed: Duration
+
+    private static let largestBar = 40
+
+    /// At most `width` columns; without a bar where it has no room. The label gives way first.
+    func text(width: Int) -> String {
+        let numbers = "\(percent)  \(Self.size(done)) of \(Self.size(total))  \(rate)"
+        let room = width - numbers.count
+        guard room > 0 else { return String(percent.prefix(max(0, width))) }
+        let shown = Self.fitted(label, columns: min(24, room - 14))
+        let bar = min(Self.largestBar, room - shown.columns - 4)
+        guard bar >= 6 else { return numbers }
+        let label = shown.text.isEmpty ? "" : shown.text + " "
+        let filled = total > 0 ? Int(Double(bar) * Double(done) / Double(total)) : bar
+        return label + "[" + String(repeating: "#", count: min(bar, filled))
+            + String(repeating: ".", count: bar - min(bar, filled)) + "] " + numbers
+    }
+
+    private var percent: String {
+        let percent = total > 0 ? Int(Double(min(done, total)) * 100 / Double(total)) : 100
+        return String(repeating: " ", count: max(0, 3 - "\(percent)".count)) + "\(percent)%"
+    }
+
+    private var rate: String {
+        let seconds = Double(elapsed.saturatingMilliseconds) / 1000
+        return seconds > 0 ? Self.size(Int64(Double(done) / seconds)) + "/s" : "-"
+    }
+
+    /// Three digits and a unit, as people say it.
+    static func size(_ bytes: Int64) -> String {
+        var value = Double(bytes)
+        var unit = 0
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        while value >= 1000, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        guard unit > 0, value < 99.95 else { return "\(Int(value.rounded())) \(units[unit])" }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+
+    /// The beginning of a text that has so many columns. What is not ASCII may take two, so it counts as two.
+    private static func fitted(_ text: String, columns: Int) -> (text: String, columns: Int) {
+        var fitted = ""
+        var used = 0
+        for character in text {
+            let width = character.isASCII ? 1 : 2
+            guard used + width <= columns else { break }
+            fitted.append(character)
+            used += width
+        }
+        return (fitted, used)
+    }
+}
