@@ -1,0 +1,107 @@
+// A stretch of the way between two devices that a test can cut: it passes bytes on, counts them, and closes both ends when
+// so many have passed.
+
+import Foundation
+import Synchronization
+
+/// Passes TCP connections on; what the dialled side sends is counted.
+final class CuttingProxy: Sendable {
+    private struct State {
+        var passed = 0
+        var cuts: [Int] = []
+        var open: [Int32] = []
+        var isOver = false
+    }
+
+    let port: UInt16
+    private let target: UInt16
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    /// Listens on a port of its own and dials `target` on this machine for each connection.
+    init(to target: UInt16) throws {
+        self.target = target
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.address(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard bound else { throw POSIXError(.EADDRNOTAVAIL) }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in accept() }
+    }
+
+    deinit { close(listener) }
+
+    /// The bytes that the dialled side has sent so far.
+    var passed: Int { state.withLock { $0.passed } }
+
+    /// Cuts every connection each time that one of these counts is reached.
+    func cut(at counts: [Int]) { state.withLock { $0.cuts = counts.sorted() } }
+
+    func cutNow() {
+        let open = state.withLock { $0.open }
+        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+
+    func end() {
+        state.withLock { $0.isOver = true }
+        shutdown(listener, Int32(SHUT_RDWR))
+        cutNow()
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return address
+    }
+
+    private func accept() {
+        while true {
+            let near = Glibc.accept(listener, nil, nil)
+            guard near >= 0, !state.withLock({ $0.isOver }) else { return }
+            let far = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = Self.address(target)
+            let connected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(far, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            guard connected else {
+                close(near)
+                close(far)
+                continue
+            }
+            state.withLock { $0.open += [near, far] }
+            Thread.detachNewThread { [self] in pass(from: near, to: far, isCounted: false) }
+            Thread.detachNewThread { [self] in pass(from: far, to: near, isCounted: true) }
+        }
+    }
+
+    private func pass(from source: Int32, to target: Int32, isCounted: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = read(source, &buffer, buffer.count), count > 0 {
+            if isCounted, isCut(after: count) { cutNow() }
+            guard send(target, buffer, count, Int32(MSG_NOSIGNAL.rawValue)) == count else { break }
+        }
+        shutdown(target, Int32(SHUT_RDWR))
+        shutdown(source, Int32(SHUT_RDWR))
+        // Closed by nobody before this, and by this thread only: the two threads own one descriptor each.
+        state.withLock { $0.open.removeAll { $0 == source } }
+        close(source)
+    }
+
+    private func isCut(after count: Int) -> Bool {
+        state.withLock { state in
+            state.passed += count
+            guard let next = state.cuts.first, state.passed >= next else { return false }
+            state.cuts.removeFirst()
+            return true
+        }
+    }
+}
