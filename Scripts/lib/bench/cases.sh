@@ -163,6 +163,7 @@ measure_start() {
 measure_codec() { table_of codec; }
 measure_verify() { table_of verify; }
 measure_tls() { table_of tls; }
+measure_files() { table_of files; }
 
 # What reading or refusing costs at worst.
 measure_hostile() {

@@ -2,6 +2,7 @@
 // link and no store. A frame goes from an app to its counterpart as the bytes it came in, under the same rules as in a
 // daemon; so an app that works here works there. The work may be spread over several loops by app.
 
+package import TandemFiles
 package import TandemIdentity
 package import TandemLog
 package import TandemReactor
@@ -24,15 +25,16 @@ package final class Simulator {
     ///   - user: the user that this process runs as.
     ///   - secondaries: 1 to ``secondaryLimit``.
     ///   - connections: of each device at once (LIM-5).
+    ///   - files: where files are kept on their way; nil takes none.
     package init(
         scheduler: any Scheduler, software: String, user: UInt32, secondaries: Int = 1,
-        connections: Int = Limits.localConnections, counters: Counters = Counters(),
+        connections: Int = Limits.localConnections, files: OwnedDirectory? = nil, counters: Counters = Counters(),
         log: @escaping LogHandler = { _ in }
     ) {
         precondition((1...Self.secondaryLimit).contains(secondaries), "the caller checks the number of secondaries")
         devices = SimulatedDevices(secondaries: secondaries, connections: connections)
         first = SimulatorShard(
-            devices, scheduler: scheduler, software: software, user: user, counters: counters, log: log)
+            devices, files: files, scheduler: scheduler, software: software, user: user, counters: counters, log: log)
     }
 
     /// A simulator that spreads its apps over several loops: this one, which accepts, and new ones with a thread each.
@@ -41,18 +43,19 @@ package final class Simulator {
     ///   - log: called on every loop's thread.
     package convenience init(
         loop: EventLoop, loops: Int, software: String, user: UInt32, secondaries: Int = 1,
-        connections: Int = Limits.localConnections, log: @escaping LogHandler = { _ in }
+        connections: Int = Limits.localConnections, files: OwnedDirectory? = nil,
+        log: @escaping LogHandler = { _ in }
     ) throws(SystemError) {
         precondition((1...Self.loopLimit).contains(loops), "the caller checks the number of loops")
         self.init(
             scheduler: loop, software: software, user: user, secondaries: secondaries, connections: connections,
-            log: log)
+            files: files, log: log)
         var shards = [first]
         for _ in 1..<loops {
             let other = try EventLoop()
             // Counters of its own: a shared one would be written by all loops for every frame.
             let shard = SimulatorShard(
-                devices, scheduler: other, software: software, user: user, counters: Counters(), log: log)
+                devices, files: files, scheduler: other, software: software, user: user, counters: Counters(), log: log)
             others.append((other, LoopBound(shard, to: other)))
             shards.append(shard)
         }

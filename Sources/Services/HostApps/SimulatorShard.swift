@@ -2,6 +2,7 @@
 // device. With one loop that is the whole simulator; with several each has its own apps and shares nothing with the
 // others.
 
+import TandemFiles
 import TandemIdentity
 import TandemLog
 import TandemReactor
@@ -16,8 +17,8 @@ final class SimulatorShard {
     private let items: [SimulatedItems]
 
     init(
-        _ devices: SimulatedDevices, scheduler: any Scheduler, software: String, user: UInt32, counters: Counters,
-        log: @escaping LogHandler
+        _ devices: SimulatedDevices, files directory: OwnedDirectory?, scheduler: any Scheduler, software: String,
+        user: UInt32, counters: Counters, log: @escaping LogHandler
     ) {
         let first = PerRole(primary: devices.primary, secondary: devices.secondaries[0])
         let relay = Relay(scheduler: scheduler, devices: first, counters: counters, log: log)
@@ -39,7 +40,11 @@ final class SimulatorShard {
         primary = endpoint(of: relay.side(.primary))
         secondaries = sides.map(endpoint)
         self.relay = relay
-        items = ([primary] + secondaries).map { SimulatedItems(endpoint: $0, scheduler: scheduler, log: log) }
+        items = ([primary] + secondaries).enumerated().map { number, endpoint in
+            let name = number == 0 ? "primary" : SimulatedDevices.name(.secondary, number)
+            return SimulatedItems(
+                endpoint: endpoint, directory: directory, name: name, scheduler: scheduler, log: log)
+        }
         for (endpoint, items) in zip([primary] + secondaries, items) { endpoint.items = items.channels }
         for (index, pairing) in devices.pairings.enumerated() {
             SimulatedItems.join(pairing, items[0], items[index + 1])
@@ -64,6 +69,7 @@ final class SimulatorShard {
                     guard open == 0 else { return }
                     // They hold each other over the loops.
                     for endpoint in endpoints { endpoint.spread = nil }
+                    for items in self.items { items.close() }
                     completion()
                 }
             }

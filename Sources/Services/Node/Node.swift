@@ -101,7 +101,7 @@ package final class Node {
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
         exchange = ItemExchange(store: store, scheduler: loop, channels: Set(Channel.allCases), log: log)
-        files = try Self.makeFiles(device, loop, log)
+        files = FileExchange(in: device.directory, scheduler: loop, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
@@ -115,18 +115,6 @@ package final class Node {
             }
         }
         try prepare(software)
-    }
-
-    private static func makeFiles(
-        _ device: DeviceState, _ loop: any Scheduler, _ log: @escaping LogHandler
-    ) throws(NodeError) -> FileExchange {
-        do {
-            return try FileExchange(in: device.directory, scheduler: loop, log: log)
-        } catch let error as FileError {
-            throw .file(error)
-        } catch {
-            throw .row(path: device.directory.path, reason: String(describing: error))
-        }
     }
 
     private static func makeCarrier(

@@ -80,10 +80,11 @@ extension WCSession {
     /// Follows the app's items on its session's own thread.
     func observeTransfers(_ core: SessionCore, _ feed: DelegateFeed) {
         core.observeTransfers { [weak self] event in self?.happened(event) }
-        _ = core.handleItems([.userInfo, .urgent, .context]) { feed.arrived($0, $1) }
+        _ = core.handleItems([.userInfo, .urgent, .context, .file]) { feed.arrived($0, $1) }
     }
 
     private func happened(_ event: TransferEvent) {
+        if event.channel == .file { return fileHappened(event) }
         guard event.channel == .userInfo || event.channel == .urgent else { return }
         switch event.step {
         case .stored: finished(event.id, nil)
@@ -99,6 +100,9 @@ extension WCSession {
     /// After activation: what former processes queued, and what is left of the budget.
     func learnTransfers(_ core: SessionCore) {
         learnBudget(core)
+        core.outstanding(.file, to: nil) { [weak self] result in
+            for item in (try? result.get()) ?? [] { self?.fileLearned(item) }
+        }
         for kind in [Transfer.Kind.urgent, .userInfo] {
             core.outstanding(kind, to: nil) { [weak self] result in
                 for item in (try? result.get()) ?? [] { self?.learned(item) }
@@ -129,6 +133,7 @@ extension WCSession {
             guard let delegate else { return }
             UnhandledReport.reset()
             switch item.channel {
+            case .file: fileArrived(item, session, delegate)
             case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
             default: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
             }

@@ -27,6 +27,7 @@ public final class WCSession: NSObject, Sendable {
     private let state: Mutex<State>
     /// The transfers that this process knows.
     let book = TransferBook()
+    let files = FileBook()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
     let labels = ArrivalLabels()

@@ -42,6 +42,10 @@ public protocol WCSessionDelegate: AnyObject {
     func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
     /// A user info is stored on the other device, or never will be.
     func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
+    /// A file arrived; it is deleted when this returns: move it away.
+    func session(_ session: WCSession, didReceive file: WCSessionFile)
+    /// A file is stored on the other device, or never will be.
+    func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
 }
 
 extension WCSessionDelegate {
@@ -74,6 +78,12 @@ extension WCSessionDelegate {
     public func session(
         _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?
     ) {}
+
+    /// Refuses the file: its sender is told that nothing handles it.
+    public func session(_ session: WCSession, didReceive file: WCSessionFile) { UnhandledReport.set() }
+
+    /// Ignores it.
+    public func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?) {}
 }
 
 /// How a default method tells its caller, the callback queue, that it was reached: in that thread's own storage.

@@ -16,7 +16,7 @@ import Testing
         place = ShelfPlace(
             pairing: UniqueIdentifier(high: 1, low: 2), app: try ApplicationIdentifier("a"),
             item: UniqueIdentifier(high: 3, low: 4))
-        shelf = try FileShelf("partial", in: OwnedDirectory(path: temporary.path("state")))
+        shelf = FileShelf("partial", in: try OwnedDirectory(path: temporary.path("state")))
         app = try OwnedDirectory(path: temporary.path("app"))
         try shelf.open(place).append([1, 2])
     }

@@ -10,7 +10,7 @@ import Testing
     private let temporary = TemporaryDirectory()
 
     private func shelf() throws -> FileShelf {
-        try FileShelf("partial", in: OwnedDirectory(path: temporary.path("state")))
+        FileShelf("partial", in: try OwnedDirectory(path: temporary.path("state")))
     }
 
     private func place(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> ShelfPlace {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct FileWorkerTests {
     @Test func jobsRunInOrderAndTheirResultsComeBackOnTheLoop() throws {
         let loop = try EventLoop()
-        let worker = try FileWorker(for: loop)
+        let worker = FileWorker(for: loop)
         var results: [Int] = []
         for number in 0..<100 {
             worker.perform({ number * 2 }) { value in
@@ -24,7 +24,7 @@ import Testing
 
     @Test func aFailureIsAResult() throws {
         let loop = try EventLoop()
-        let worker = try FileWorker(for: loop)
+        let worker = FileWorker(for: loop)
         var failure: FileError?
         worker.attempt({ () throws(FileError) -> Int in throw .full(path: "x") }) { result in
             if case .failure(let error) = result { failure = error }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func closingWaitsForWhatWasGiven() throws {
         let loop = try EventLoop()
-        let worker = try FileWorker(for: loop)
+        let worker = FileWorker(for: loop)
         let count = Mutex(0)
         for _ in 0..<50 { worker.perform({ count.withLock { $0 += 1 } }) {} }
         worker.close()

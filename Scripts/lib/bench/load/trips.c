@@ -74,5 +74,6 @@ void runTrips(const struct protocol *protocol) {
     runFor(options.seconds);
     printf("{");
     printSince(begun, trips);
-    printf(", \"p50\": %.3f, \"p99\": %.3f}\n", percentile(0.5) * 1e6, percentile(0.99) * 1e6);
+    printf(", \"p50\": %.3f, \"p99\": %.3f, \"largest\": %.3f}\n", percentile(0.5) * 1e6, percentile(0.99) * 1e6,
+           percentile(1) * 1e6);
 }

@@ -18,7 +18,8 @@ extension Subcommand {
         ],
         notes: """
             Point an app at one side with TANDEM_SOCKET=DIR/primary.sock and its counterpart at DIR/secondary.sock. The
-            frames and rules are a daemon's; there is no pairing to make, no store and no configuration.
+            frames and rules are a daemon's; there is no pairing to make, no store and no configuration. Files on
+            their way are in DIR/files.
             """,
         examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]
     ) { arguments, console in
@@ -30,7 +31,7 @@ extension Subcommand {
         try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
             let simulator = try Simulator(
                 loop: loop, loops: loops, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
-                connections: connections, log: log)
+                connections: connections, files: try directory.directory(named: "files"), log: log)
             try simulator.listen(in: directory.path, loop: loop)
             return SimulatorService(simulator, directory: directory.path)
         }

@@ -21,16 +21,23 @@ package struct ShelfPlace: Sendable, Hashable {
 
 /// A directory of files on their way.
 package final class FileShelf: Sendable {
-    private let root: OwnedDirectory
+    private let parent: OwnedDirectory
+    private let name: String
 
-    /// The shelf of this name in a device's own directory, made if it is missing.
-    package init(_ name: String, in directory: OwnedDirectory) throws(FileError) {
-        root = try directory.directory(named: name)
+    /// The shelf of this name in a device's own directory, made when it is first used.
+    package init(_ name: String, in directory: OwnedDirectory) {
+        parent = directory
+        self.name = name
     }
+
+    private func root() throws(FileError) -> OwnedDirectory { try parent.directory(named: name) }
+
+    /// Whether it was ever used.
+    package var exists: Bool { (try? parent.existing(name)) != nil }
 
     /// Opens the file for its next bytes, making it if it is missing; what it holds is read through the digest.
     package func open(_ place: ShelfPlace) throws(FileError) -> GrowingFile {
-        let directory = try root.directory(named: place.pairing.description).directory(
+        let directory = try root().directory(named: place.pairing.description).directory(
             named: place.app.description)
         return try GrowingFile(named: place.item.description, in: directory)
     }
@@ -48,7 +55,7 @@ package final class FileShelf: Sendable {
 
     /// Removes all files of a pairing.
     package func removeAll(of pairing: UniqueIdentifier) throws(FileError) {
-        try root.removeDirectory(pairing.description, depth: 2)
+        try parent.existing(name)?.removeDirectory(pairing.description, depth: 2)
     }
 
     /// Removes every file of one app in one pairing that is not to be kept.
@@ -64,6 +71,7 @@ package final class FileShelf: Sendable {
 
     /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
     package func removeAll(but kept: Set<ShelfPlace>) throws(FileError) {
+        guard let root = try parent.existing(name) else { return }
         for pairing in try root.names() {
             guard let pairingID = UniqueIdentifier(text: pairing) else { continue }
             let apps = try root.directory(named: pairing)
@@ -81,16 +89,17 @@ package final class FileShelf: Sendable {
 
     /// Removes every file of a pairing that is not there any more.
     package func removeAll(butOf pairings: Set<UniqueIdentifier>) throws(FileError) {
+        guard let root = try parent.existing(name) else { return }
         for name in try root.names() where UniqueIdentifier(text: name).map(pairings.contains) != true {
             try root.removeDirectory(name, depth: 2)
         }
     }
 
     /// The bytes that may still be written.
-    package func availableSpace() throws(FileError) -> Int64 { Int64(clamping: try root.availableSpace()) }
+    package func availableSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.availableSpace()) }
 
     /// The directory of the place's app, if it is there.
     func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory? {
-        try root.existing(place.pairing.description)?.existing(place.app.description)
+        try parent.existing(name)?.existing(place.pairing.description)?.existing(place.app.description)
     }
 }

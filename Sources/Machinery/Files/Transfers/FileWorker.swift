@@ -5,23 +5,31 @@
 import Synchronization
 package import TandemReactor
 
-/// A thread for files; belongs to one scheduler.
+/// A thread for files, started with the first job; belongs to one scheduler.
 package final class FileWorker {
     private let queue = JobQueue()
-    private let thread: LoopThread
+    private var thread: LoopThread?
     private let scheduler: any Scheduler
     private var isClosed = false
 
-    package init(for scheduler: any Scheduler) throws(SystemError) {
-        self.scheduler = scheduler
-        let queue = queue
-        thread = try LoopThread(named: "files") { queue.runAll() }
-    }
+    package init(for scheduler: any Scheduler) { self.scheduler = scheduler }
 
     deinit {
-        guard !isClosed else { return }
         queue.close()
-        thread.detach()
+        if !isClosed { thread?.detach() }
+    }
+
+    /// A system that gives no thread is near its end: then the jobs run here, and the loop waits for them.
+    private func start() {
+        guard thread == nil else { return }
+        let queue = queue
+        thread = try? LoopThread(named: "files") { queue.runAll() }
+    }
+
+    private func add(_ job: @escaping @Sendable () -> Void) {
+        precondition(!isClosed, "a closed worker takes no jobs")
+        start()
+        if thread == nil { job() } else { queue.add(job) }
     }
 
     /// Runs the job on the worker's thread, then calls `completion` with its result on the scheduler's.
@@ -30,7 +38,7 @@ package final class FileWorker {
     ) {
         let scheduler = scheduler
         let bound = LoopBound(completion, to: scheduler)
-        queue.add {
+        add {
             let value = job()
             scheduler.submit { bound.value(value) }
         }
@@ -50,7 +58,8 @@ package final class FileWorker {
     /// Waits for the jobs that were given; their completions come later, as always. For tests that turn time by hand.
     package func waitUntilIdle() {
         let done = Semaphore()
-        queue.add { done.signal() }
+        guard !isClosed else { return }
+        add { done.signal() }
         done.wait()
     }
 
@@ -59,7 +68,7 @@ package final class FileWorker {
         guard !isClosed else { return }
         isClosed = true
         queue.close()
-        thread.join()
+        thread?.join()
     }
 }
 

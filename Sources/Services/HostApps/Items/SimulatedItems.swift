@@ -2,6 +2,7 @@
 // have a link. The rules and the machines are those of a daemon; only what a restart would need is missing.
 
 import TandemDelivery
+import TandemFiles
 import TandemIdentity
 import TandemLog
 import TandemReactor
@@ -13,6 +14,9 @@ import TandemWire
 final class SimulatedItems {
     let channels: DurableChannels
     private let exchange: ItemExchange
+    private let files: FileExchange?
+    /// Where the directories of its apps are.
+    private let applications: (directory: OwnedDirectory, name: String)?
     private let scheduler: any Scheduler
     private let log: LogHandler
     /// The other device of each pairing. The simulator keeps all devices.
@@ -22,16 +26,29 @@ final class SimulatedItems {
         weak var items: SimulatedItems?
     }
 
-    init(endpoint: LocalEndpoint, scheduler: any Scheduler, log: @escaping LogHandler) {
+    /// - Parameter directory: for files; nil takes none. `name` tells the device apart there.
+    init(
+        endpoint: LocalEndpoint, directory: OwnedDirectory?, name: String, scheduler: any Scheduler,
+        log: @escaping LogHandler
+    ) {
+        let channels: Set<Channel> =
+            directory == nil ? [.context, .userInfo, .urgent] : [.context, .userInfo, .urgent, .file]
         exchange = ItemExchange(
             store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler,
-            channels: [.context, .userInfo, .urgent],
-            log: log)
-        channels = DurableChannels(exchange: exchange, endpoint: endpoint)
+            channels: channels, log: log)
+        self.channels = DurableChannels(exchange: exchange, endpoint: endpoint)
+        applications = directory.map { ($0, "apps." + name) }
+        files = directory.map { FileExchange(in: $0, suffix: "." + name, scheduler: scheduler, log: log) }
         self.scheduler = scheduler
         self.log = log
         exchange.delegate = self
+        self.channels.files = files
+        files?.items = exchange
+        files?.delegate = self
     }
+
+    /// Ends its files' thread.
+    func close() { files?.close() }
 
     /// Joins two devices by a pairing; once, before any app is there.
     static func join(_ pairing: UniqueIdentifier, _ first: SimulatedItems, _ second: SimulatedItems) {
@@ -46,13 +63,26 @@ final class SimulatedItems {
 
 extension SimulatedItems: ItemExchangeDelegate {
     func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
-        let peer = peers[pairing]?.items
+        pass(envelope, to: peers[pairing]?.items)
+    }
+
+    private func pass(_ envelope: Envelope, to peer: SimulatedItems?) {
         // In a later turn, in order, as from a link.
         scheduler.schedule(after: .zero) { [log] in
-            guard let peer, !peer.exchange.receive(envelope) else { return }
+            guard let peer, !peer.take(envelope) else { return }
             log(
                 LogEvent(
                     .error, "a simulated device does not take an item's frame", .text("kind", envelope.kind.rawValue)))
+        }
+    }
+
+    private func take(_ envelope: Envelope) -> Bool {
+        switch (envelope.kind, envelope.channel) {
+        case (.failure, _):
+            guard let id = envelope.id, let pairing = envelope.pairing else { return false }
+            return exchange.refused(id, by: pairing, code: envelope.code.map(Int64.init))
+        case (.item, .file), (.gap, .file), (.chunk, _), (.want, _): return files?.receive(envelope) ?? false
+        default: return exchange.receive(envelope)
         }
     }
 
@@ -77,5 +107,30 @@ extension SimulatedItems: ItemExchangeDelegate {
     /// Nothing here is ever restored from a backup.
     private func contradiction(_ pairing: UniqueIdentifier) {
         log(LogEvent(.error, "two simulated devices contradict each other", .text("pairing", "\(pairing)")))
+    }
+}
+
+extension SimulatedItems: FileExchangeDelegate {
+    func files(_ files: FileExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+        pass(envelope, to: peers[pairing]?.items)
+    }
+
+    func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) {
+        channels.tell(envelope, to: app)
+    }
+
+    func files(_ files: FileExchange, completed app: ApplicationIdentifier) {}
+
+    func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
+        guard let applications else { return nil }
+        do throws(FileError) {
+            let all = try applications.directory.directory(named: applications.name)
+            return FileInbox(of: try all.directory(named: app.description), owner: nil)
+        } catch {
+            log(
+                LogEvent(
+                    .error, "an app's directory cannot be used", .text("app", "\(app)"), .text("error", "\(error)")))
+            return nil
+        }
     }
 }

@@ -25,7 +25,7 @@ final class FileDevice {
         path = temporary.path(name)
         let state = try OwnedDirectory(path: path)
         app = try state.directory(named: "app")
-        files = try FileExchange(in: state, scheduler: scheduler, limits: limits)
+        files = FileExchange(in: state, scheduler: scheduler, limits: limits)
         files.delegate = self
         files.items = items
     }

@@ -12,7 +12,8 @@ extension SessionCore {
         _ transfer: FileTransfer, metadata: PropertyListDictionary?, options: TransferOptions,
         to pairing: UniqueIdentifier?, of handle: SessionHandle
     ) {
-        guard let worker = workerForFiles() else { return transfer.refused(.noThread(transfer.id)) }
+        let worker = fileWorker ?? FileWorker(for: scheduler)
+        fileWorker = worker
         let path = transfer.path
         opening.insert(transfer.id)
         worker.attempt({ () throws(FileError) in try FileParts(path: path) }) { [weak self] result in
@@ -60,11 +61,6 @@ extension SessionCore {
         }
     }
 
-    private func workerForFiles() -> FileWorker? {
-        if fileWorker == nil { fileWorker = try? FileWorker(for: scheduler) }
-        return fileWorker
-    }
-
     // MARK: the daemon's word
 
     func fileProgressed(_ envelope: Envelope) {
@@ -100,13 +96,5 @@ extension SessionCore {
         fileTransfers = [:]
         fileWorker?.close()
         fileWorker = nil
-    }
-}
-
-extension SessionError {
-    fileprivate static func noThread(_ id: UniqueIdentifier) -> SessionError {
-        SessionError(
-            .genericError, name: "no-thread", reason: "the system gives no thread to read the file", messageID: id,
-            isRetryable: true)
     }
 }

@@ -38,15 +38,17 @@ package final class FileExchange {
     /// Files that come, one for each queue.
     var arrivals: [QueueKey: FileArrival] = [:]
 
-    /// - Parameter directory: a device's own; the files are in two directories there.
-    /// - Throws: ``FileError``, or ``SystemError`` if no thread can be started.
+    /// Costs nothing before the first file: then two directories and a thread.
+    /// - Parameters:
+    ///   - directory: a device's own.
+    ///   - suffix: tells the devices apart that share a directory.
     package init(
-        in directory: OwnedDirectory, scheduler: any Scheduler, limits: FileLimits = FileLimits(),
-        log: @escaping LogHandler = { _ in }
-    ) throws {
-        spool = try FileShelf("spool", in: directory)
-        partials = try FileShelf("partial", in: directory)
-        worker = try FileWorker(for: scheduler)
+        in directory: OwnedDirectory, suffix: String = "", scheduler: any Scheduler,
+        limits: FileLimits = FileLimits(), log: @escaping LogHandler = { _ in }
+    ) {
+        spool = FileShelf("spool" + suffix, in: directory)
+        partials = FileShelf("partial" + suffix, in: directory)
+        worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
         self.log = log
@@ -68,6 +70,7 @@ package final class FileExchange {
     package func restore(
         sent: [FileKey], received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]
     ) {
+        guard spool.exists || partials.exists else { return }
         let spool = spool
         let kept = Set(sent.map(\.place))
         run("removing orphans") { () throws(FileError) in try spool.removeAll(but: kept) }

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# A file from app to app through two paired daemons over TLS, beside the same bytes through openssl's own client and server
+# on the same loopback, written and synchronised as often (twice: the spool of the one daemon, the file of the other); and
+# what a message waits while a large file passes. Prints one line of JSON for each figure.
+#
+#     files.sh [--json]
+#
+# TANDEM=FILE measures that executable; without it a release build is made. RUNS and MEBIBYTES (1024) say how much.
+set -euo pipefail
+# shellcheck source=measure.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
+
+tandem=$(tandem_binary)
+mebibytes=${MEBIBYTES:-1024}
+clang -O2 -o "$made/load" "$here"/load/*.c
+place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
+logs=$place/logs
+mkdir "$logs" "$place/received"
+# shellcheck source=../processes.sh
+source "$root/Scripts/lib/processes.sh"
+trap 'stop_all; rm -rf "$place"' EXIT
+trap 'exit 130' INT TERM
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+app=org.example.bench.files
+source=$place/source
+note() { printf '{"case": "%s", "relay": "%s", "bytes": %d, "result": %s}\n' "$@" >>"$place/runs"; }
+hub() { "$tandem" "$@" --device "$place/hub.sock"; }
+peak() { awk '/^VmHWM/ {print $2 * 1024}' "/proc/${started[$1]}/status"; }
+now() { date +%s.%N; }
+elapsed() { awk -v a="$1" -v b="$(now)" 'BEGIN {print b - a}'; }
+
+both_up() {
+    start hub "$tandem" primary --state "$place/hub" --local "$place/hub.sock" --listen "127.0.0.1:$port" --name hub --log error
+    wait_for 30 hub status
+    hub pair --link-only | "$tandem" join --state "$place/kiosk" --name kiosk >/dev/null
+    start kiosk "$tandem" secondary --state "$place/kiosk" --local "$place/kiosk.sock" --name kiosk --log error
+    start receiver "$tandem" receive --app "$app" --device "$place/kiosk.sock" --files "$place/received"
+    # It fails until the link is there and the app is known on the other side.
+    wait_for 60 hub send --app "$app" --file "$place/key.pem"
+    rm -f "$place"/received/*
+}
+
+send() { hub send --app "$app" --file "$source" >/dev/null; }
+
+# The same way for the same bytes: to the disk, over TLS, to the disk.
+floor() {
+    dd if="$source" of="$place/spooled" bs=64K conv=fsync status=none
+    openssl s_server -quiet -naccept 1 -accept "127.0.0.1:$((port + 1))" -cert "$place/cert.pem" -key "$place/key.pem" \
+        -num_tickets 0 </dev/null 2>/dev/null | dd of="$place/copied" bs=64K iflag=fullblock conv=fsync status=none &
+    local server=$!
+    until openssl s_client -quiet -no_ign_eof -connect "127.0.0.1:$((port + 1))" <"$place/spooled" 2>/dev/null; do sleep 0.01; done
+    wait "$server"
+    cmp -s "$source" "$place/copied" || { echo "the floor lost bytes" >&2; exit 1; }
+    rm -f "$place/spooled" "$place/copied"
+}
+
+measure_throughput() {
+    local round began
+    for ((round = 0; round < runs; round++)); do
+        began=$(now)
+        send
+        note throughput tandem $((mebibytes << 20)) "{\"seconds\": $(elapsed "$began")}"
+        rm -f "$place"/received/*
+        began=$(now)
+        floor
+        note throughput floor $((mebibytes << 20)) "{\"seconds\": $(elapsed "$began")}"
+    done
+    note memory sending 0 "{\"bytes\": $(peak hub)}"
+    note memory receiving 0 "{\"bytes\": $(peak kiosk)}"
+}
+
+# What a message of 300 bytes and its answer take, with nothing else and while a large file passes.
+measure_latency() {
+    local round relay began result
+    for ((round = 0; round < runs; round++)); do
+        for relay in alone beside; do
+            if [[ $relay == beside ]]; then
+                send &
+                began=$!
+                sleep 0.2
+            fi
+            result=$("$made/load" trips tandem --at "$place/hub.sock" --counterpart "$place/kiosk.sock" \
+                --relay "${started[hub]}" --bytes 300 --seconds 1 --pairs 1 --window 1)
+            note latency "$relay" 300 "$result"
+            if [[ $relay == beside ]]; then wait "$began"; fi
+            rm -f "$place"/received/*
+        done
+    done
+}
+
+openssl req -x509 -newkey ed25519 -nodes -keyout "$place/key.pem" -out "$place/cert.pem" -subj /CN=floor -days 1 2>/dev/null
+head -c "${mebibytes}M" /dev/urandom >"$source"
+both_up
+measure_throughput
+measure_latency
+python3 "$here/files.py" "$place/runs"
