@@ -191,4 +191,41 @@ struct WCSessionTransferTests {
         settle()
         #expect(calls == ["finished 9 0"] && !transfer.isTransferring)
     }
+
+    @Test("SES-50: what ended while no process ran is told to the delegate of the next one, once")
+    func formerEnd() {
+        for channel in [Channel.userInfo, .urgent] {
+            let item = Envelope(
+                .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+                channel: channel)
+            say(.progress, of: item, "stored")
+            say(.finished, of: item, "handled")
+        }
+        #expect(calls == ["finished -1 0", "finished -1 0"])
+        let lost = Envelope(
+            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+            channel: .userInfo)
+        say(.finished, of: lost, "expired")
+        #expect(calls.last == "finished -1 7017" && calls.count == 3)
+        #expect(fixture.daemon.received.filter { $0.kind == .heard }.count == 3)
+    }
+
+    @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")
+    func pattern() {
+        let error: any Error = WCError(SessionError(.notReachable, reason: ""))
+        let other: any Error = WCError(SessionError(.genericError, reason: ""))
+        func isUnreachable(_ error: any Error) -> Bool {
+            if case WCError.notReachable = error { true } else { false }
+        }
+        #expect(isUnreachable(error) && !isUnreachable(other) && !isUnreachable(CancellationError()))
+        let codes: [WCError.Code] = [
+            WCError.genericError, WCError.sessionNotSupported, WCError.sessionMissingDelegate,
+            WCError.sessionNotActivated, WCError.deviceNotPaired, WCError.watchAppNotInstalled, WCError.notReachable,
+            WCError.invalidParameter, WCError.payloadTooLarge, WCError.payloadUnsupportedTypes,
+            WCError.messageReplyFailed, WCError.messageReplyTimedOut, WCError.fileAccessDenied,
+            WCError.deliveryFailed, WCError.insufficientSpace, WCError.sessionInactive, WCError.transferTimedOut,
+            WCError.companionAppNotInstalled, WCError.watchOnlyApp,
+        ]
+        #expect(codes == SessionError.Code.allCases)
+    }
 }

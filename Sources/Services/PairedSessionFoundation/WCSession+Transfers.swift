@@ -87,13 +87,14 @@ extension WCSession {
         if event.channel == .file { return fileHappened(event) }
         guard event.channel == .userInfo || event.channel == .urgent else { return }
         switch event.step {
-        case .stored: finished(event.id, nil)
+        case .stored: finished(event.id, nil, isLast: false)
         case .finished(let outcome): finished(event.id, outcome.error)
         }
     }
 
-    private func finished(_ id: UniqueIdentifier, _ error: SessionError?) {
-        guard let transfer = book.end(id) else { return }
+    private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
+        let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false, session: { nil }) }
+        guard let transfer = book.end(id, isLast: isLast, former: former) else { return }
         tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
 

@@ -17,7 +17,7 @@ public final class WCSessionUserInfoTransfer: NSObject, @unchecked Sendable {
     }
 
     /// What was queued. Empty for an item of a former process that the other device has stored: its content is gone
-    /// from this one.
+    /// from this one. Such an item may finish a second time, once in each process.
     public let userInfo: [String: Any]
     let id: UniqueIdentifier
     private let state: Mutex<State>
