@@ -9,8 +9,10 @@ extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
     /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. One
     /// message is handled after the other, so long work belongs into a task that keeps the message and answers later.
-    /// - Parameter topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody
-    ///   else takes.
+    /// - Parameters:
+    ///   - topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody else
+    ///     takes.
+    ///   - handler: returns the reply, or nil for a message of another receiver.
     /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
     @discardableResult
     public func handleMessages(

@@ -27,7 +27,9 @@ public struct DeliveryReceipt: Sendable {
 
     /// The message's identifier, the same on both ways.
     public let id: UniqueIdentifier
+    /// The pairing that it goes through.
     public let pairing: UniqueIdentifier
+    /// The way that it took.
     public let channel: Channel
     /// How far it was when the call returned: a message was handled, a user info accepted.
     public let level: AcknowledgementLevel
@@ -46,6 +48,7 @@ extension PairedSession {
     /// The counterpart needs both kinds of handlers for the topic; a message that its handler may have seen is never
     /// queued as well.
     /// - Parameters:
+    ///   - message: as for ``sendMessage(_:topic:timeout:)``.
     ///   - topic: which handler is meant, 1 to 128 bytes without NUL.
     ///   - timeout: for the reply to a message, 1 ms to 600 s.
     ///   - policy: what to do at 7007.

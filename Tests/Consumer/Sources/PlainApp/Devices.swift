@@ -12,13 +12,19 @@ enum Devices {
     }
     // snippet.end
 
+    // snippet.callback
+    static func light(_ session: PairedSession) -> StateObservation {
+        session.onReachabilityChange { status in print(status.isImmediate ? "green" : "red") }
+    }
+    // snippet.end
+
     // snippet.address
     static func address(_ session: PairedSession) async throws(SessionError) {
         for device in session.pairedDevices where device.reachability.isImmediate {
             let one = session.session(for: device.pairing)
             try await one.sendMessageWithoutReply(["hello": .string(device.name)])
         }
-        for outcome in try await session.broadcast(["lights": "off"]) {
+        for outcome in try await session.broadcast(["lights": "off"], to: .providing("lights")) {
             if let failure = outcome.failure { print("\(outcome.pairing): \(failure)") }
         }
     }
@@ -41,6 +47,8 @@ enum Devices {
         for await devices in session.pairedDevicesUpdates {
             for device in devices {
                 print(device.device, device.role, device.target.text, device.isInstalled, device.isActive)
+                print(device.provides, device.hasComplication, device.directory ?? "-", device.reachability.revision)
+                print(device.seenByCounterpart ?? .unreachable)
             }
         }
     }

@@ -8,16 +8,27 @@ enum Messages {
         let reply = try await session.sendMessageData([1, 2, 3], timeout: .seconds(2))
         print("\(reply.count) bytes came back")
         try await session.sendMessageWithoutReply(["hello": true]) { error in print("not delivered: \(error)") }
-        try await session.sendMessageDataWithoutReply([4, 5, 6])
+        try await session.sendMessageDataWithoutReply([4, 5, 6], topic: "sound")
     }
     // snippet.end
 
     // snippet.receive
     static func receive(_ session: PairedSession) -> MessageSubscription {
         session.handleMessageData { message in message.data?.reversed() }
+        session.handleMessages(topic: "time") { _ in ["zone": "UTC"] }
         return session.handleMessages { message in
             guard let dictionary = message.dictionary, dictionary["echo"] != nil else { return nil }  // another's
             return dictionary
+        }
+    }
+    // snippet.end
+
+    // snippet.deliver
+    static func deliver(_ session: PairedSession) async throws(SessionError) {
+        let receipt = try await session.deliver(["lights": "off"], topic: "lights", ifUnreachable: .queue)
+        switch receipt.channel {
+        case .message: print("handled: \(receipt.reply?.count ?? 0) keys")
+        case .userInfo: try await receipt.transfer?.reached(.handled)
         }
     }
     // snippet.end
@@ -37,6 +48,6 @@ enum Messages {
 
     /// The facts of a message.
     static func describe(_ message: ReceivedMessage) -> String {
-        "\(message.id) through \(message.pairing), \(message.isConfiguration), \(message.deadline ?? .zero)"
+        "\(message.id) \(message.pairing) \(message.topic ?? "-") \(message.isConfiguration) \(message.deadline ?? .zero)"
     }
 }

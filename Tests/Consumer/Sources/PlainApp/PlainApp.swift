@@ -55,7 +55,8 @@ struct PlainApp {
     static func state(of session: PairedSession) {
         print(session.activationState == .activated, session.reachability.level, session.hasContentPending)
         print(session.role ?? .primary, session.deviceIdentifier?.description ?? "-", session.directory ?? "-")
-        print(session.pairedDevice?.name ?? "no counterpart", PairedSession.standardTimeout)
+        print(session.pairedDevice?.name ?? "no counterpart", PairedSession.standardTimeout, session.isSupported)
+        print(session.statistics.lateReplies, session.statistics.unheardFailures)
     }
 
     /// Every option.
@@ -66,6 +67,8 @@ struct PlainApp {
         options.identifier = "kitchen"
         options.anchor = KitchenConfiguration().publicKey
         options.allowsInvalidSignatures = false
+        options.provides = ["lights"]
+        options.showsComplication = true
         options.software = "Kitchen 1.0"
         return options
     }

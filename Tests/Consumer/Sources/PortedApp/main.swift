@@ -21,6 +21,7 @@ final class Connectivity: NSObject, WCSessionDelegate {
         if let error = error as? WCError { print("not activated:", error.code.rawValue, error.localizedDescription) }
         guard activationState == .activated else { return }
         print(session.isPaired, session.isWatchAppInstalled, session.isCompanionAppInstalled, session.isReachable)
+        print(session.hasContentPending, session.iOSDeviceNeedsUnlockAfterRebootForReachability)
     }
 
     func sessionDidBecomeInactive(_ session: WCSession) { print("inactive:", session.activationState == .inactive) }
@@ -29,7 +30,10 @@ final class Connectivity: NSObject, WCSessionDelegate {
 
     // MARK: state
 
-    func sessionWatchStateDidChange(_ session: WCSession) { print(session.isPaired, session.isWatchAppInstalled) }
+    func sessionWatchStateDidChange(_ session: WCSession) {
+        print(session.isPaired, session.isWatchAppInstalled, session.isComplicationEnabled)
+        if let directory = session.watchDirectoryURL { print(directory.path) }
+    }
 
     func sessionCompanionAppInstalledDidChange(_ session: WCSession) { print(session.isCompanionAppInstalled) }
 
