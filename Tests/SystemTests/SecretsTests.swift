@@ -3,6 +3,7 @@
 
 import Foundation
 import PairedSession
+import TandemBytes
 import TandemPropertyList
 import TandemWire
 import Testing
@@ -116,7 +117,8 @@ import Testing
 
     /// A hello with a real whose bytes are others.
     private func frame(replacing real: Double, with bits: UInt64) throws -> [UInt8] {
-        let body = try PropertyListWriter.write(["minimum": 1, "maximum": 1, "software": "x", "x": .real(real)])
+        let hello: PropertyListDictionary = ["minimum": 1, "maximum": 1, "software": "x", "x": .real(real)]
+        let body = try PropertyListWriter.write(hello)
         let (old, new) = (bytes(of: real.bitPattern), bytes(of: bits))
         let place = try #require(body.indices.first { body[$0...].starts(with: old) })
         var changed = body

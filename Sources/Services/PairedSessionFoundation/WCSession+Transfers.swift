@@ -134,7 +134,7 @@ extension WCSession {
             guard let delegate else { return }
             UnhandledReport.reset()
             switch item.channel {
-            case .file: fileArrived(item, session, delegate)
+            case .file: session.fileArrived(item, session, delegate)
             case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
             default: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
             }

@@ -139,7 +139,8 @@ import Testing
         let messages = devices.receiver.messages
         let answering = Task { for await message in messages { try? message.reply([:]) } }
         let started = [devices.devices.hub, devices.devices.kiosk].compactMap(\.residentBytes)
-        let sending = Task { try await devices.sender.transferFile(source, until: .handled) }
+        let sender = devices.sender
+        let sending = Task { try await sender.transferFile(source, until: .handled) }
         var waits: [Duration] = []
         var peaks = started
         while devices.received.all.isEmpty, waits.count < 20_000 {

@@ -21,7 +21,8 @@ final class CuttingProxy: Sendable {
     /// Listens on a port of its own and dials `target` on this machine for each connection.
     init(to target: UInt16) throws {
         self.target = target
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
         var address = Self.address(0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
@@ -87,7 +88,7 @@ final class CuttingProxy: Sendable {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(source, &buffer, buffer.count), count > 0 {
             if isCounted, isCut(after: count) { cutNow() }
-            guard send(target, buffer, count, Int32(MSG_NOSIGNAL.rawValue)) == count else { break }
+            guard send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }
         shutdown(target, Int32(SHUT_RDWR))
         shutdown(source, Int32(SHUT_RDWR))
