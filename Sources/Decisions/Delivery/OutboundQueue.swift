@@ -95,19 +95,22 @@ package struct OutboundQueue: Sendable {
 
     /// Puts all that is kept in order into the order of acceptance.
     private mutating func rebuildOrder() {
-        let sorted = records.values.sorted { $0.ordinal < $1.ordinal }
-        acceptance = OrdinalQueue(sorted.filter(\.isUnfinished).map(\.ordinal))
-        ended = OrdinalQueue(sorted.filter { !$0.isUnfinished && !$0.isHeard }.map(\.ordinal))
+        for ordinal in records.keys.sorted() {
+            guard let record = records[ordinal] else { continue }
+            if record.isUnfinished { acceptance.append(ordinal) }
+            if !record.isUnfinished, !record.isHeard { ended.append(ordinal) }
+            if record.isDeadLetter { letters.append(ordinal) }
+        }
         endedCount = ended.count
-        letters = OrdinalQueue(sorted.filter(\.isDeadLetter).map(\.ordinal))
         rebuildLanes()
     }
 
     /// Puts what waits in order of acceptance, one lane for each precedence.
     mutating func rebuildLanes() {
-        let waiting = acceptance.all.compactMap { records[$0] }.filter { $0.phase == .waiting }
-        lanes = Precedence.allCases.map { precedence in
-            OrdinalQueue(waiting.filter { $0.precedence == precedence }.map(\.ordinal))
+        lanes = Precedence.allCases.map { _ in OrdinalQueue() }
+        for ordinal in acceptance.all {
+            guard let record = records[ordinal], record.phase == .waiting else { continue }
+            lanes[Int(record.precedence.rawValue)].append(ordinal)
         }
     }
 }

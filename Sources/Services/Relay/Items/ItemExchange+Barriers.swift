@@ -12,7 +12,10 @@ extension ItemExchange {
             if record.isUnfinished { return true }
             guard !lane.isIdle else { return false }
             // Its end may be lost with a commit that fails: asked again when that is known.
-            lane.perform({ _ in ([], []) }) { [weak self] _ in self?.reconsider(id, of: app, in: pairing) }
+            lane.perform({ _ in ([], []) }) { [weak self] result in
+                guard case .success = result else { return }
+                self?.endedDurably(id, of: app, in: pairing)
+            }
             return true
         }
         return false
@@ -24,6 +27,12 @@ extension ItemExchange {
         for lane in lanes(of: app, in: pairing) where lane.machine.isAwaiting(id) {
             lane.perform { $0.released(id, at: reading).answer }
         }
+    }
+
+    /// What was known of the item before the last commit is durable now.
+    private func endedDurably(_ id: UniqueIdentifier, of app: ApplicationIdentifier, in pairing: UniqueIdentifier) {
+        if lanes(of: app, in: pairing).contains(where: { $0.machine.isUnfinished(id) }) { return }
+        release(id, of: app, in: pairing)
     }
 
     private func reconsider(_ id: UniqueIdentifier, of app: ApplicationIdentifier, in pairing: UniqueIdentifier) {

@@ -1,5 +1,5 @@
-// One delivery machine in front of the store. Events change it at once; what they changed while a commit was under way goes
-// into the next one, so that no commit ever rests on one that failed. What an event leads to happens only after its commit, in
+// One delivery machine in front of the store. Events change it at once; what they changed in one turn of the loop, or while a
+// commit was under way, goes into the next one, so that no commit ever rests on one that failed. What an event leads to happens only after its commit, in
 // order. If a commit fails, memory is ahead of the disk: then the machine is read back from its rows before another event.
 
 import TandemDelivery
@@ -35,6 +35,7 @@ final class Lane<Machine, Effect> {
     private let surroundings: Surroundings
     private var pending = Pending()
     private var isCommitting = false
+    private var isDue = false
     private var effects: [Effect] = []
     private var isRunning = false
     private var isReloading = false
@@ -73,10 +74,20 @@ final class Lane<Machine, Effect> {
         pending.changes += answer.changes
         pending.effects += answer.effects
         if let completion { pending.completions.append(completion) }
-        commitPending()
+        commitAtEndOfTurn()
     }
 
     // MARK: committing
+
+    /// Whoever was answered by the last commit may have more in this turn: one sync is to carry all of it.
+    private func commitAtEndOfTurn() {
+        guard !isCommitting, !isDue else { return }
+        isDue = true
+        scheduler.atEndOfTurn { [self] in
+            isDue = false
+            commitPending()
+        }
+    }
 
     private func commitPending() {
         guard !isCommitting, !isEnded, !isReloading else { return }
@@ -94,7 +105,7 @@ final class Lane<Machine, Effect> {
             failures = 0
             if !isEnded { append(group.effects) }
             for completion in group.completions { completion(result) }
-            commitPending()
+            commitAtEndOfTurn()
         case .failure(let error):
             // Before anybody is told: who submits again at once must find the machine shut, not ahead of its rows.
             if !isEnded { reload() }
