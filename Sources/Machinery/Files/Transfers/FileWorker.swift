@@ -27,7 +27,7 @@ package final class FileWorker {
     }
 
     private func add(_ job: @escaping @Sendable () -> Void) {
-        precondition(!isClosed, "a closed worker takes no jobs")
+        guard !isClosed else { return }
         start()
         if thread == nil { job() } else { queue.add(job) }
     }
@@ -58,12 +58,12 @@ package final class FileWorker {
     /// Waits for the jobs that were given; their completions come later, as always. For tests that turn time by hand.
     package func waitUntilIdle() {
         let done = Semaphore()
-        guard !isClosed else { return }
+        guard !isClosed, thread != nil else { return }
         add { done.signal() }
         done.wait()
     }
 
-    /// Lets the jobs finish that were given, and waits for them. Nothing may be given after it.
+    /// Lets the jobs finish that were given, and waits for them. What is given after it is dropped: the daemon ends.
     package func close() {
         guard !isClosed else { return }
         isClosed = true
