@@ -78,14 +78,14 @@ extension DurableChannels {
             return SessionError(
                 .invalidParameter, name: "channel", reason: "apps submit nothing on '\(queue.channel.rawValue)'")
         }
+        guard size <= limit else {
+            return SessionError(
+                .payloadTooLarge, name: "too-large", reason: "the item is too large", actual: size, limit: limit)
+        }
         if isDraining {
             return SessionError(
                 .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
                 isRetryable: true)
-        }
-        guard size <= limit else {
-            return SessionError(
-                .payloadTooLarge, name: "too-large", reason: "the item is too large", actual: size, limit: limit)
         }
         return nil
     }
