@@ -53,6 +53,27 @@ enum Durable {
     }
     // snippet.end
 
+    // snippet.file
+    static func file(_ session: PairedSession, _ path: String) async throws(SessionError) {
+        let transfer = session.beginFileTransfer(path, metadata: ["day": "monday"])
+        for await progress in transfer.progressUpdates {
+            print("\(progress.handedOver) copied, \(progress.transferred) there, of \(progress.total) bytes")
+        }
+        try await transfer.reached(.stored)
+        try await session.transferFile(path, until: .handled)  // the same in one call
+    }
+    // snippet.end
+
+    // snippet.files
+    static func files(_ session: PairedSession, into directory: String) {
+        session.handleFiles { file in
+            try file.move(to: "\(directory)/\(file.facts.id)")
+            print("'\(file.name)' has \(file.size) bytes, metadata \(file.metadata?.count ?? 0) keys")
+        }
+        session.observeIncomingFiles { file in print("\(file.received) of \(file.size) bytes") }
+    }
+    // snippet.end
+
     // snippet.look
     static func look(_ session: PairedSession) async throws(SessionError) {
         session.observeTransfers { update in print(update.kind, update.id, update.state) }
@@ -90,6 +111,16 @@ enum Durable {
             item.body.flatMap { try? PropertyListReader.readDictionary($0) }
         }
     }
+
+    /// Gives a file up, in whatever phase it is.
+    static func giveUp(_ file: FileTransfer) async throws(SessionError) {
+        guard file.progress.transferred < file.progress.total else { return }
+        print(file.id, file.path, try await file.cancel(), file.transfer?.state ?? .accepted)
+        print(word(for: try await file.outcome()))
+    }
+
+    /// The facts of a file.
+    static func describe(_ file: ReceivedFile) -> String { "\(file.path) \(Hexadecimal.encode(file.digest))" }
 
     /// The facts of an item.
     static func describe(_ item: ReceivedUserInfo) -> String {

@@ -7,6 +7,7 @@ public import TandemWire
 
 /// How far a file is; all in bytes.
 public struct FileTransferProgress: Sendable, Equatable {
+    /// The file's size; 0 until it was opened.
     public let total: Int64
     /// What this device's daemon has.
     public internal(set) var handedOver: Int64 = 0

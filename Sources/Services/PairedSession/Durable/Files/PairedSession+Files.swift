@@ -7,10 +7,11 @@ public import TandemPropertyList
 public import TandemWire
 
 extension PairedSession {
-    /// Gives a file to the counterpart, now or when it can be reached.
+    /// Gives a file to the counterpart, now or when it can be reached. WCSession's call of that name (FIL-2 to FIL-16).
     /// - Parameters:
     ///   - path: a regular file that this process can read; no symbolic link.
     ///   - metadata: arrives with the file; with the name at most 65,000 bytes.
+    ///   - options: topic, supersede key, time to live, barrier.
     ///   - level: returns when the file has got this far.
     /// - Throws: as ``transferUserInfo(_:options:until:)``; 7013 `source-changed` if the file changed while it was read, 7013
     ///   if it cannot be read, 7015 if the daemon's disk has no room for it.

@@ -8,6 +8,7 @@ import TandemWire
 
 /// A whole file that arrived, in this app's own directory until its handler returns.
 public struct ReceivedFile: Sendable {
+    /// Everything but the file.
     public let facts: ItemFacts
     /// Where it is; the last component is made from ``name`` and safe to use.
     public let path: String
@@ -17,6 +18,7 @@ public struct ReceivedFile: Sendable {
     public let size: Int64
     /// SHA-256 of its bytes, compared when it arrived.
     public let digest: [UInt8]
+    /// What its sender gave with it; nil for nothing.
     public let metadata: PropertyListDictionary?
 
     init?(_ item: DeliveredItem) {
@@ -45,12 +47,15 @@ public struct ReceivedFile: Sendable {
 
 /// How far a file is that comes for this app.
 public struct IncomingFileProgress: Sendable {
+    /// The item's identifier, as in ``ItemFacts/id``.
     public let id: UniqueIdentifier
+    /// The pairing that it comes through.
     public let pairing: UniqueIdentifier
     /// What its sender called it: a text.
     public let name: String
     /// In bytes.
     public let size: Int64
+    /// Bytes that are here.
     public let received: Int64
 }
 
