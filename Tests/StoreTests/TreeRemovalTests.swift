@@ -1,0 +1,43 @@
+// A directory with everything in it is removed, whatever names an app gave, and nothing outside of it.
+
+import Glibc
+import TandemFiles
+import TandemTestSupport
+import Testing
+
+@Suite struct TreeRemovalTests {
+    private let temporary = TemporaryDirectory()
+
+    @Test func everythingInItGoesAndWhatALinkNamesStays() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let outside = try OwnedDirectory(path: temporary.path("outside"))
+        try outside.replace("kept", with: [1])
+        let tree = try parent.directory(named: "tree")
+        let deep = try tree.directory(named: "a").directory(named: "b")
+        for directory in [tree, deep] { try directory.replace("file", with: [1]) }
+        for name in [".hidden", "with space", "new\nline"] { #expect(mkdir("\(deep.path)/\(name)", 0o700) == 0) }
+        #expect(symlink(outside.path, "\(tree.path)/link") == 0)
+        #expect(symlink("nowhere", "\(tree.path)/broken") == 0)
+        for _ in 0..<2 { try parent.removeDirectory("tree", depth: 8) }
+        #expect(try parent.names().isEmpty && outside.names() == ["kept"])
+    }
+
+    @Test func aLinkInItsPlaceGoesAndIsNotFollowed() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let outside = try OwnedDirectory(path: temporary.path("outside"))
+        try outside.replace("kept", with: [1])
+        #expect(symlink(outside.path, "\(parent.path)/tree") == 0)
+        try parent.removeDirectory("tree", depth: 8)
+        #expect(throws: FileError.unsafeName("../outside")) { try parent.removeDirectory("../outside", depth: 8) }
+        #expect(try outside.names() == ["kept"] && parent.names().isEmpty)
+    }
+
+    @Test func aTreeDeeperThanAnyAppNeedsIsAnErrorAndNoCrash() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        var directory = try parent.directory(named: "tree")
+        for _ in 0..<8 { directory = try directory.directory(named: "d") }
+        #expect(throws: FileError.self) { try parent.removeDirectory("tree", depth: 8) }
+        try parent.removeDirectory("tree", depth: 9)
+        #expect(try parent.names().isEmpty)
+    }
+}
