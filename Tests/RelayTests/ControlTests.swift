@@ -112,7 +112,7 @@ private final class Responder: ControlResponder {
         #expect(app.refusal == "unexpected" && responder.requests.count == 1)
     }
 
-    @Test func `the simulator has no commands and says so`() throws {
+    @Test func `CTL-8: the simulator has no status and says so`() throws {
         let simulation = Simulation()
         let client = try simulation.greet(.primary)
         try client.send(Envelope(.control, id: .random(), command: "status"))

@@ -18,6 +18,8 @@ package final class Simulator {
 
     private let devices: SimulatedDevices
     private let first: SimulatorShard
+    /// Which secondary is the primary's active one.
+    private(set) var activeNumber = 1
     private var others: [(loop: EventLoop, shard: LoopBound<SimulatorShard>)] = []
 
     /// A simulator on one scheduler.
@@ -35,6 +37,7 @@ package final class Simulator {
         devices = SimulatedDevices(secondaries: secondaries, connections: connections)
         first = SimulatorShard(
             devices, files: files, scheduler: scheduler, software: software, user: user, counters: counters, log: log)
+        first.primary.controlResponder = self
     }
 
     /// A simulator that spreads its apps over several loops: this one, which accepts, and new ones with a thread each.
@@ -78,6 +81,7 @@ package final class Simulator {
     /// Makes a secondary the primary's active one, on every loop.
     /// - Parameter number: which secondary, from 1.
     package func activate(_ number: Int) {
+        activeNumber = number
         let pairing = devices.pairings[number - 1]
         first.setActive(pairing)
         for other in others {

@@ -20,6 +20,7 @@ extension Subcommand {
             Point an app at one side with TANDEM_SOCKET=DIR/primary.sock and its counterpart at DIR/secondary.sock. The
             frames and rules are a daemon's; there is no pairing to make, no store and no configuration. Files on
             their way are in DIR/files.
+            Another secondary becomes the active one with: tandem switch --device DIR/primary.sock secondary-2
             """,
         examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]
     ) { arguments, console in
