@@ -6,6 +6,8 @@ import TandemNode
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
+import TandemWire
 import Testing
 
 @Suite struct PairingDirectoryTests {
