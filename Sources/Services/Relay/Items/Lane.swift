@@ -103,8 +103,9 @@ final class Lane<Machine, Effect> {
         switch result {
         case .success:
             failures = 0
-            if !isEnded { append(group.effects) }
+            // First: an item may end in the commit that accepts it, and its submitter hears of both in this order.
             for completion in group.completions { completion(result) }
+            if !isEnded { append(group.effects) }
             commitAtEndOfTurn()
         case .failure(let error):
             // Before anybody is told: who submits again at once must find the machine shut, not ahead of its rows.
