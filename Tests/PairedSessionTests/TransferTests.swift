@@ -72,6 +72,20 @@ struct TransferTests {
         #expect(secondResults.all.count == 1)
     }
 
+    @Test(
+        "SES-50: the end of an item whose acceptance was lost with the connection accepts and ends it",
+        arguments: [true, false])
+    func endWithoutAcceptance(isStoredFirst: Bool) throws {
+        let (id, results) = submit()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        if isStoredFirst { say(.progress, id, "stored") }
+        say(.finished, id, "handled")
+        #expect(try results.all.first?.get().state == .finished(.handled))
+        #expect(results.all.count == 1 && fixture.daemon.received.last?.kind == .heard)
+    }
+
     @Test("SES-50: stored and the end are told once each, and confirmed")
     func ends() throws {
         let (id, results) = submit()

@@ -73,6 +73,7 @@ extension SessionCore {
         guard let id = envelope.id, let pairing = envelope.pairing, let name = envelope.name else { return }
         switch name {
         case "stored":
+            impliedAcceptance(of: id)
             guard transfers.reached(.stored, id) != nil || transfers[id] == nil else { return }
             followed[id]?.stored()
             fileEnded(id, isStored: true)
@@ -85,6 +86,7 @@ extension SessionCore {
     /// An item has ended. The daemon keeps its record until it is told that somebody here has heard.
     func itemFinished(_ envelope: Envelope) {
         guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return }
+        impliedAcceptance(of: id)
         let outcome = TransferOutcome(finished: envelope, peer: machine.situation?.pairing(pairing)?.peer)
         let transfer = followed.removeValue(forKey: id)
         let isOurs = transfers.ended(id) != nil
@@ -93,6 +95,12 @@ extension SessionCore {
         let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
         if let onTransfer { onTransfer(event) } else if transfer == nil, !isOurs { return unheard.append(event) }
         heard(event)
+    }
+
+    /// What is said of an item later says that it was accepted, though that word was lost with a connection.
+    private func impliedAcceptance(of id: UniqueIdentifier) {
+        guard let entry = transfers.reached(.accepted, id) else { return }
+        entry.token.accepted(.success(Acceptance(name: nil, revision: nil)))
     }
 
     private func heard(_ event: TransferEvent) {
