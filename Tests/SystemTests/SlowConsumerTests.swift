@@ -10,7 +10,7 @@ import TandemWire
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(4))) struct SlowConsumerTests {
-    @Test(arguments: [0, 1024])
+    @Test(arguments: [0, 8192])
     func `LIM-6: a consumer that reads so many bytes a second`(rate: Int) async throws {
         let workspace = try Workspace()
         let simulator = try Program(

@@ -15,6 +15,7 @@ extension SessionCore {
             let channel = FrameChannel(stream: stream)
             channel.delegate = self
             self.channel = channel
+            isDaemonLeaving = false
             channel.start()
         }
     }

@@ -24,7 +24,9 @@ extension SessionCore {
         case .reply, .failure: try answerArrived(envelope)
         case .ping: send(Envelope(.pong, id: envelope.id))
         case .pong: pongArrived(envelope.id)
-        case .bye: lost()
+        case .bye:
+            isDaemonLeaving = true
+            leaveWithDaemon()
         case .accepted, .progress, .delivery, .finished, .context, .answer: try itemArrived(envelope)
         case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want,
             .submit, .verdict, .heard, .query, .join, .joined:
@@ -132,7 +134,13 @@ extension SessionCore {
 
     // MARK: answers
 
+    /// A daemon that stops answers what it has taken before it closes (SES-18): who still waits lets it.
+    private func leaveWithDaemon() {
+        if isDaemonLeaving, replies.count == 0 { lost() }
+    }
+
     private func answerArrived(_ envelope: Envelope) throws(WireError) {
+        defer { leaveWithDaemon() }
         guard let pairing = envelope.pairing, let id = envelope.id else { return }
         if envelope.kind == .failure, transfers[id]?.phase == .submitted {
             return submissionFailed(id, (try? SessionError(failure: envelope)) ?? .malformedMessage)

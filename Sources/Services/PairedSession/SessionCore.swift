@@ -59,6 +59,8 @@ package final class SessionCore {
     private var watched: (deadline: MonotonicTime, timer: TimerToken)?
     private var activationWaiters: [UInt64: (Result<Void, SessionError>) -> Void] = [:]
     var lastRefusalText = ""
+    /// It has said `bye` on this connection.
+    var isDaemonLeaving = false
     /// Ended by the app, or released: nothing begins any more.
     private(set) var isEnded = false
     /// Told each step in order, on the scheduler; for layers that must not miss one.

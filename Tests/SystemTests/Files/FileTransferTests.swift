@@ -44,11 +44,12 @@ import Testing
     func killed() async throws {
         let devices = try await FileDevices()
         let source = try devices.makeFile(size: 96 << 20)
+        // The file may be on its way before its sender hears that it was accepted.
+        let before = devices.proxy.passed
         let transfer = devices.sender.beginFileTransfer(source)
         try await transfer.reached(.accepted)
         try FileManager.default.removeItem(atPath: source)
         let copy = try devices.makeFile(size: 96 << 20)
-        let before = devices.proxy.passed
         #expect(try await holds(within: .seconds(60)) { devices.proxy.passed - before > 16 << 20 })
         devices.devices.kiosk.signal(SIGKILL)
         _ = try await devices.devices.kiosk.ending()

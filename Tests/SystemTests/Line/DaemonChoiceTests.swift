@@ -29,7 +29,7 @@ import Testing
             _ = try choice("primary", ["XDG_RUNTIME_DIR": "/nonexistent"]).path()
             Issue.record("a daemon was found")
         } catch {
-            #expect(error.exitCode == 1)
+            #expect(error.exitCode == 3)
             #expect(error.text.contains("/nonexistent/tandem/primary.sock"))
         }
     }

@@ -83,7 +83,7 @@ import Testing
             let page = Help.page(of: subcommand)
             #expect(subcommand.options.allSatisfy { page.contains($0.usage) })
             #expect(!subcommand.examples.isEmpty)
-            #expect(subcommand.examples.allSatisfy { $0.hasPrefix(subcommand.name) }, "\(subcommand.name)")
+            #expect(subcommand.examples.allSatisfy { $0.contains(subcommand.name) }, "\(subcommand.name)")
             #expect(Help.overview.contains(subcommand.name))
         }
     }

@@ -119,7 +119,8 @@ final class TwoDevices {
     private static func start(
         _ name: String, _ role: String, _ options: [String], in workspace: Workspace, _ number: Int
     ) throws -> Program {
-        let fixed = [role, "--state", workspace[name], "--local", workspace["\(name).sock"], "--name", name]
+        let place = [role, "--state", workspace[name], "--local", workspace["\(name).sock"]]
+        let fixed = options.contains("--name") ? place : place + ["--name", name]
         return try Program("tandem", fixed + options, named: "\(name)-\(number)", in: workspace)
     }
 }
