@@ -142,6 +142,8 @@ struct DurableChannelTests {
         let told = secondary.received(.context).filter { $0.name == "received" }
         #expect(told.last?.revision == 5)
         #expect(primary.received(.context).last?.name == "sent")
+        // The ones that were replaced have no end, and none is confirmed.
+        #expect(primary.received(.finished).isEmpty && primary.received(.progress).isEmpty)
     }
 
     @Test("SES-48: a context with the bytes of the last one is not sent again, unless its sender wants that")

@@ -115,6 +115,7 @@ package final class DurableChannels {
 
     /// An item of an app is durable on the other device.
     package func stored(_ id: UniqueIdentifier, in queue: QueueKey) {
+        guard queue.channel != .context else { return }
         if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
         teller(of: id, queue.app)?.send(
             Envelope(
@@ -124,8 +125,15 @@ package final class DurableChannels {
     /// An item of an app has ended. Without a connection that hears it, the exchange keeps it.
     package func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, code: Int64?) {
         if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
+        // A context has no end that its app waits for: the next one takes its place (SES-50).
+        if queue.channel == .context { return forgetContext(id, in: queue) }
         guard let connection = teller(of: id, queue.app) else { return }
         tell(id, queue, outcome, code, to: connection)
+    }
+
+    private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
+        submitters[id] = nil
+        exchange.forget(id, in: queue)
     }
 
     func teller(of id: UniqueIdentifier, _ app: ApplicationIdentifier) -> HostAppConnection? {
@@ -146,7 +154,9 @@ package final class DurableChannels {
     /// Ends that nobody has confirmed, a bounded number at a time.
     func tellEnds(of app: ApplicationIdentifier) {
         guard toldEnds[app, default: []].isEmpty, let connection = endpoint.receivers[app] else { return }
-        for (queue, record) in exchange.unheard(of: app).prefix(Self.endsAtOnce) {
+        let unheard = exchange.unheard(of: app)
+        for (queue, record) in unheard where queue.channel == .context { forgetContext(record.id, in: queue) }
+        for (queue, record) in unheard.filter({ $0.key.channel != .context }).prefix(Self.endsAtOnce) {
             guard case .finished(let outcome) = record.phase else { continue }
             toldEnds[app, default: []].insert(record.id)
             tell(record.id, queue, outcome, record.failure, to: connection)
