@@ -29,7 +29,7 @@ public final class Transfer: Sendable {
 
     private struct Waiter {
         let level: AcknowledgementLevel
-        let continuation: AsyncStream<Void>.Continuation
+        let wake: @Sendable () -> Void
     }
 
     private struct Contents {
@@ -114,9 +114,9 @@ public final class Transfer: Sendable {
             change(&contents)
             let ready = contents.waiting.filter { Self.has(contents.state, contents.wasStored, $0.value.level) }
             for number in ready.keys { contents.waiting[number] = nil }
-            return ready.values.map(\.continuation)
+            return Array(ready.values)
         }
-        for waiter in ready { waiter.finish() }
+        for waiter in ready { waiter.wake() }
     }
 
     private static func has(_ state: State, _ wasStored: Bool, _ level: AcknowledgementLevel) -> Bool {
@@ -126,15 +126,29 @@ public final class Transfer: Sendable {
 
     private func wait(for level: AcknowledgementLevel) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = contents.withLock { contents -> UInt64? in
-            if Self.has(contents.state, contents.wasStored, level) { return nil }
-            contents.nextWaiter += 1
-            contents.waiting[contents.nextWaiter] = Waiter(level: level, continuation: continuation)
-            return contents.nextWaiter
-        }
-        guard let number else { return }
+        guard let number = whenReached(level, { continuation.finish() }) else { return }
         // Ends with the level, or with the caller's task.
         for await _ in stream {}
         contents.withLock { $0.waiting[number] = nil }
+    }
+
+    /// Calls back once, when the item has reached a level or ended; nil, and no call, if it has already.
+    func whenReached(_ level: AcknowledgementLevel, _ wake: @escaping @Sendable () -> Void) -> UInt64? {
+        contents.withLock { contents in
+            if Self.has(contents.state, contents.wasStored, level) { return nil }
+            contents.nextWaiter += 1
+            contents.waiting[contents.nextWaiter] = Waiter(level: level, wake: wake)
+            return contents.nextWaiter
+        }
+    }
+
+    /// How far the item has got; nil if it ended before it was handled.
+    var level: AcknowledgementLevel? {
+        switch state {
+        case .accepted: .accepted
+        case .stored: .stored
+        case .finished(.handled): .handled
+        case .finished: nil
+        }
     }
 }
