@@ -42,6 +42,8 @@ package final class App: @unchecked Sendable {
     package private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
     package private(set) var storedItems: Set<UniqueIdentifier> = []
     private var kept: [ReceivedMessage] = []
+    /// What was told of the ends of contexts: nothing, by rights.
+    package private(set) var contextEnds = 0
 
     init(
         _ name: String, at place: Place, settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer,
@@ -196,6 +198,7 @@ package final class App: @unchecked Sendable {
         switch event.step {
         case .stored: storedItems.insert(event.id)
         case .finished(let outcome):
+            if event.channel == .context { contextEnds += 1 }
             note("finished \(outcome.summary)")
             endings[event.id, default: []].append(outcome)
         }

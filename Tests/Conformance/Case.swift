@@ -37,7 +37,7 @@ package struct Case: Sendable, CustomStringConvertible {
     }
 
     /// All of them.
-    package static let all = messages + broadcasts
+    package static let all = messages + broadcasts + userInfos + ends + contexts + losses
 }
 
 /// A world and what a case has set up there.

@@ -12,8 +12,10 @@ package enum Ability: String, Sendable, CaseIterable {
     case cut
     /// Daemons can be stopped and started over their state.
     case restart
-    /// Daemons and apps can be killed: nothing is finished.
+    /// Daemons can be killed: nothing is finished.
     case kill
+    /// Apps can be killed.
+    case killApps
     /// The clock is the test's: hours cost nothing, and one seed gives one run.
     case manualTime
     /// Bytes on device links are late or wrong, the links end anywhere.

@@ -73,7 +73,9 @@ extension Case {
         try demand(answer.values.count == 1, "once: \(answer.values)")
     }
 
-    private static let replyAfterLeaving = Case("SES-11", "when the counterpart leaves, its open requests fail") {
+    private static let replyAfterLeaving = Case(
+        "SES-11", "when the counterpart leaves, its open requests fail", needs: [.killApps]
+    ) {
         stage in
         let (primary, secondary) = try stage.pair()
         secondary.receive { _ in true }

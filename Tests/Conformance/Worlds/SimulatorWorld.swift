@@ -8,7 +8,7 @@ import TandemTransport
 
 /// The simulator and its apps.
 package final class SimulatorWorld: World {
-    package let abilities: Set<Ability> = [.manualTime]
+    package let abilities: Set<Ability> = [.manualTime, .killApps]
     private let clock = ManualScheduler()
     private let simulator: Simulator
     private let draws: Draws

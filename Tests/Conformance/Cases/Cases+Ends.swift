@@ -1,0 +1,160 @@
+// Items that end without a handler: taken back, expired, superseded, in each phase of their way.
+
+import PairedSession
+import TandemSession
+import TandemWire
+
+extension Case {
+    static let ends = [
+        cancelWaiting, cancelStored, cancelInHand, cancelEnded, expiresHere, expiresThere, superseded, barrier,
+        queueFull,
+    ]
+
+    private static func cancel(_ item: Item, by app: App, _ stage: Stage) throws -> String? {
+        let answer = app.ask("cancel", ["item": .data(item.id.bytes)])
+        try stage.wait("an answer") { answer.value != nil }
+        return try answer.value?.get().name
+    }
+
+    private static let cancelWaiting = Case(
+        "DEL-6", "an item that was never sent is taken back at once", needs: [.durable, .cut]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle()
+        try stage.unlink(primary)
+        let items = try stage.submit(0..<5, from: primary)
+        try demand(try cancel(items[2], by: primary, stage) == "cancelled", "taken back")
+        try stage.wait("it ends") { items[2].outcome == .cancelled }
+        stage.relink()
+        try stage.wait("the others are handled") { [0, 1, 3, 4].allSatisfy { items[$0].outcome == .handled } }
+        try stage.checkFlow([0, 1, 3, 4], at: .secondary(0))
+    }
+
+    private static let cancelStored = Case(
+        "DEL-6", "an item that waits for its handler on the other device is taken back", needs: [.durable]
+    ) { stage in
+        let primary = try stage.alone()
+        let items = try stage.submit(0..<5, from: primary)
+        try stage.wait("stored") { items.allSatisfy { primary.storedItems.contains($0.id) } }
+        _ = try cancel(items[2], by: primary, stage)
+        try stage.wait("it ends") { items[2].outcome == .cancelled }
+        try stage.app(at: .secondary(0)).handle()
+        try stage.wait("the others are handled") { [0, 1, 3, 4].allSatisfy { items[$0].outcome == .handled } }
+        try stage.checkFlow([0, 1, 3, 4], at: .secondary(0))
+    }
+
+    private static let cancelInHand = Case(
+        "DEL-6", "an item that its handler has is not taken back", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        var token: HandlingToken?
+        secondary.handle { _, given in
+            token = given
+            return nil
+        }
+        let item = try stage.submit([1], from: primary)[0]
+        try stage.wait("given") { token != nil }
+        _ = try cancel(item, by: primary, stage)
+        stage.pass(.seconds(1))
+        token?.returned()
+        try stage.wait("it ends") { item.outcome != nil }
+        try demand(item.outcome == .handled, "handled: \(item.outcome as Any)")
+    }
+
+    private static let cancelEnded = Case(
+        "SES-54", "an item that has ended is too late to take back", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle()
+        let item = try stage.submit([1], from: primary)[0]
+        try stage.wait("handled") { item.outcome == .handled }
+        let name = try cancel(item, by: primary, stage)
+        try demand(name == "too-late" || name == "unknown", "too late: \(name as Any)")
+        try demand(primary.endings[item.id] == [.handled], "once: \(primary.endings)")
+    }
+
+    private static let expiresHere = Case(
+        "DEL-8", "an item expires that is not sent in its time to live", needs: [.durable, .cut, .manualTime]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle()
+        try stage.unlink(primary)
+        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: .seconds(60)))
+        let long = try stage.submit(3..<6, from: primary)
+        try stage.wait("the short ones end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
+        stage.relink()
+        try stage.wait("the others are handled") { long.allSatisfy { $0.outcome == .handled } }
+        try stage.checkFlow(3..<6, at: .secondary(0))
+    }
+
+    private static let expiresThere = Case(
+        "DEL-8", "an item expires that waits for its handler too long", needs: [.durable, .manualTime]
+    ) { stage in
+        let primary = try stage.alone()
+        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: .seconds(60)))
+        try stage.wait("stored", within: .seconds(30)) { short.allSatisfy { primary.storedItems.contains($0.id) } }
+        try stage.wait("they end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
+        let secondary = try stage.app(at: .secondary(0))
+        secondary.handle()
+        let next = try stage.submit([3], from: primary)
+        try stage.wait("the next is handled") { next[0].outcome == .handled }
+        try demand(secondary.items.map(\.number) == [3], "nothing expired is given")
+    }
+
+    private static let superseded = Case(
+        "SES-48", "of items with one key that wait only the newest arrives", needs: [.durable, .cut]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle()
+        try stage.unlink(primary)
+        let first = try stage.submit([0], from: primary)
+        let keyed = try stage.submit(1...100, from: primary, options: TransferOptions(supersedeKey: "k"))
+        let last = try stage.submit([101], from: primary)
+        try stage.wait("the old ones end") { keyed.dropLast().allSatisfy { $0.outcome == .superseded } }
+        stage.relink()
+        try stage.wait("the rest is handled") { [first[0], keyed[99], last[0]].allSatisfy { $0.outcome == .handled } }
+        try demand(Set(secondary.items.map(\.number)) == [0, 100, 101], "\(secondary.items.map(\.number))")
+        try demand(secondary.items.count == 3, "each once")
+    }
+
+    private static let barrier = Case(
+        "SES-48", "an item waits for the end of the one that it comes after", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        var token: HandlingToken?
+        secondary.handle([.userInfo]) { item, given in
+            guard item.number == 1 else { return .handled }
+            token = given
+            return nil
+        }
+        secondary.handle([.urgent])
+        let first = try stage.submit([1], from: primary)[0]
+        try stage.wait("given") { token != nil }
+        let second = primary.submit(2, on: .urgent, options: TransferOptions(after: first.id))
+        try stage.wait("accepted") { second.isAccepted }
+        stage.pass(.seconds(5))
+        try demand(second.outcome == nil && !primary.storedItems.contains(second.id), "it waits")
+        token?.returned()
+        try stage.wait("both are handled") { first.outcome == .handled && second.outcome == .handled }
+        try demand(secondary.items.map(\.number) == [1, 2], "in that order")
+    }
+
+    /// Takes a minute, so only the long form runs it.
+    package static let queueFull = Case(
+        "LIM-14", "a full queue refuses with 7001, and takes items again when it has room",
+        needs: [.durable, .cut, .manualTime]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle()
+        try stage.unlink(primary)
+        for start in stride(from: 0, to: Limits.queuedItems, by: 200) {
+            try stage.submit(start..<min(start + 200, Limits.queuedItems), from: primary)
+        }
+        let over = primary.submit(-5)
+        try stage.wait("an answer") { over.acceptance != nil }
+        try demand(over.error?.code == .genericError && over.error?.name == "queue-full", "\(over.error as Any)")
+        stage.relink()
+        try stage.wait("all are given", within: .seconds(3600)) { secondary.items.count == Limits.queuedItems }
+        try stage.checkFlow(0..<Limits.queuedItems, at: .secondary(0))
+    }
+}
