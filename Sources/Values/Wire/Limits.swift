@@ -74,6 +74,6 @@ package enum Limits {
     package static let queuedItems = 10_000
     /// Bytes of the items waiting on one channel of one application (LIM-14).
     package static let queuedItemBytes = 64 * 1024 * 1024
-    /// Delivery attempts of a configuration before it is a dead letter (LIM-15).
+    /// Attempts at delivering a durable item before it is a dead letter (LIM-15).
     package static let deliveryAttempts = 5
 }
