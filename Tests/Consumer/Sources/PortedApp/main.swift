@@ -75,6 +75,16 @@ final class Connectivity: NSObject, WCSessionDelegate {
         guard let error else { return print("delivered", userInfoTransfer.userInfo.count) }
         print(userInfoTransfer.isTransferring, (error as NSError).domain == WCErrorDomain, (error as NSError).code)
     }
+
+    func session(_ session: WCSession, didReceive file: WCSessionFile) {
+        let kept = FileManager.default.temporaryDirectory.appendingPathComponent(file.fileURL.lastPathComponent)
+        do { try FileManager.default.moveItem(at: file.fileURL, to: kept) } catch { print(error) }
+        print(file.metadata?["album"] as? Int ?? 0)
+    }
+
+    func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: Error?) {
+        print(fileTransfer.file.fileURL.path, fileTransfer.isTransferring, error == nil)
+    }
 }
 // snippet.end
 
@@ -106,6 +116,13 @@ extension Connectivity {
         }
         for transfer in session.outstandingUserInfoTransfers where transfer.userInfo["old"] != nil { transfer.cancel() }
     }
+
+    func share(_ photo: URL) {
+        let session = WCSession.default
+        let transfer = session.transferFile(photo, metadata: ["album": 7])
+        print(transfer.progress.fractionCompleted)
+        for transfer in session.outstandingFileTransfers where transfer.file.fileURL != photo { transfer.cancel() }
+    }
 }
 // snippet.end
 
@@ -113,3 +130,4 @@ let connectivity = Connectivity()
 connectivity.start()
 connectivity.ask()
 do { try connectivity.queue() } catch { print(error.localizedDescription) }
+connectivity.share(URL(fileURLWithPath: "/dev/null"))
