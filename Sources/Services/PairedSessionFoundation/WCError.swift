@@ -31,8 +31,9 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
         self.init(error as? SessionError ?? SessionError(.genericError, reason: "\(error)"))
     }
 
-    /// The size or count that was too large, and the limit that it exceeds.
+    /// The size or count that was too large.
     public var actual: Int? { underlyingError.actual }
+    /// The limit that it exceeds.
     public var limit: Int? { underlyingError.limit }
     /// Where in the payload the fault is, for example `a.b[2]`.
     public var keyPath: String? { underlyingError.keyPath }

@@ -9,6 +9,7 @@ public import TandemWire
 
 /// How far an item has got on its way to one device.
 public struct DeviceReceipt: Sendable {
+    /// The pairing with the device.
     public let pairing: UniqueIdentifier
     /// The device's name, for people.
     public let name: String

@@ -24,6 +24,7 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 ///
 /// `@unchecked`: `Progress` may be used from any thread, the rest never changes or is under the lock.
 public final class WCSessionFileTransfer: NSObject, @unchecked Sendable {
+    /// What was queued.
     public let file: WCSessionFile
     /// In bytes: what the other device has. Its `cancel()` takes the file back, as ``cancel()`` does.
     public let progress: Progress
