@@ -78,7 +78,7 @@ public final class WCSession: NSObject, Sendable {
     public var isCompanionAppInstalled: Bool { isInstalled(as: .secondary) }
 
     /// On a primary: the app on the active secondary shows a complication
-    /// (``PairedSessionOptions/showsComplication``).
+    /// (`showsComplication` of its options).
     public var isComplicationEnabled: Bool {
         pairedSession?.role == .primary && (pairedSession?.pairedDevice?.hasComplication ?? false)
     }
