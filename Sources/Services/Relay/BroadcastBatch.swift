@@ -20,11 +20,12 @@ struct BroadcastBatch {
     private(set) var origin: RelayPort?
     private(set) var frames = BroadcastFrames()
     private(set) var messages: [BroadcastLedger.Message] = []
-    private(set) var kinds: [FrameKind] = []
+    private var passages: [Passage] = []
     /// Pairings that could not take the first message; each of them fails each message.
     private var unreachable = 0
     private var hasData = false
     private var hasMessages = false
+    private var hasTopics = false
 
     var isEmpty: Bool { messages.isEmpty }
 
@@ -39,32 +40,28 @@ struct BroadcastBatch {
 
     /// Adds a broadcast of the connection whose they all are.
     /// - Returns: false, and nothing has changed, if another value shares the bytes of `pairing`.
-    mutating func add(_ frame: Frame, _ kind: FrameKind, _ message: BroadcastLedger.Message, from port: RelayPort)
+    mutating func add(_ frame: Frame, _ passage: Passage, _ message: BroadcastLedger.Message, from port: RelayPort)
         -> Bool
     {
         guard frames.append(frame) else { return false }
         if isEmpty { unreachable = port.application?.routes.unreachableCount ?? 0 }
         origin = port
         messages.append(message)
-        kinds.append(kind)
-        if kind == .messageData { hasData = true } else { hasMessages = true }
+        passages.append(passage)
+        if case .messageData = passage.kind { hasData = true } else { hasMessages = true }
+        hasTopics = hasTopics || passage.hasTopic
         return true
     }
 
     mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
 
-    /// Whether a receiver agreed to one of the messages, whose frame lies there.
-    func isAgreed(_ index: Int, at frame: Range<Int>, with port: RelayPort) -> Bool {
-        guard port.takes(kinds[index]) else { return false }
-        if port.takesTopics { return true }
-        let payload = frames.bytes[frame.dropFirst(Frame.headerCount)]
-        return (try? Frame(payload: Array(payload))).map(port.takesTopic) ?? false
-    }
+    /// Whether a receiver agreed to one of the messages.
+    func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(passages[index]) }
 
-    /// Whether a receiver can take all frames; those of an end without topics are looked at one by one.
+    /// Whether a receiver can take all frames.
     func fits(_ port: RelayPort) -> Bool {
-        port.takesTopics && (!hasMessages || port.takes(.message)) && (!hasData || port.takes(.messageData))
-            && port.endpoint.isWritable(frames.bytes.count)
+        (port.takesTopics || !hasTopics) && (!hasMessages || port.takes(.message))
+            && (!hasData || port.takes(.messageData)) && port.endpoint.isWritable(frames.bytes.count)
     }
 
     /// A receiver got one of the messages and not all.
@@ -77,7 +74,7 @@ struct BroadcastBatch {
         origin = nil
         frames.removeAll()
         messages.removeAll(keepingCapacity: true)
-        kinds.removeAll(keepingCapacity: true)
-        (hasData, hasMessages) = (false, false)
+        passages.removeAll(keepingCapacity: true)
+        (hasData, hasMessages, hasTopics) = (false, false, false)
     }
 }

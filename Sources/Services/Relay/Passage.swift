@@ -14,6 +14,8 @@ struct Passage {
     /// How long the sender waits, in milliseconds.
     let deadline: UInt32
     let bodyCount: Int
+    /// It names a handler's topic.
+    let hasTopic: Bool
 
     /// By its case: `==` of a type from another room is a call through a table.
     var isReply: Bool { if case .reply = kind { true } else { false } }
@@ -25,6 +27,7 @@ struct Passage {
         wantsReply = head.wantsReply
         deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
         bodyCount = head.body?.count ?? 0
+        hasTopic = head.hasTopic
     }
 
     init?(_ envelope: Envelope) {
@@ -37,5 +40,6 @@ struct Passage {
             envelope.deadline.map { UInt32(clamping: $0.saturatingMilliseconds) }
             ?? Limits.standardDeadlineMilliseconds
         bodyCount = envelope.body?.count ?? 0
+        hasTopic = envelope.topic != nil
     }
 }

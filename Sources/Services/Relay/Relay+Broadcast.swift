@@ -17,7 +17,7 @@ extension Relay {
         let message = BroadcastLedger.Message(
             id: passage.id, deadline: scheduler.now.adding(milliseconds: passage.deadline), count: frame.count)
         let isFirst = batch.isEmpty
-        guard batch.add(frame, passage.kind, message, from: origin) else {
+        guard batch.add(frame, passage, message, from: origin) else {
             return failBroadcast(passage, of: application, .sharedPairing, to: origin)
         }
         if isFirst { scheduler.atEndOfTurn { [weak self] in self?.sendBroadcasts() } }
@@ -93,7 +93,7 @@ extension Relay {
             let message = batch.messages[index]
             let frame = start..<start + message.count
             start = frame.upperBound
-            let isAgreed = route.port.map { batch.isAgreed(index, at: frame, with: $0) } ?? false
+            let isAgreed = route.port.map { batch.isAgreed(index, with: $0) } ?? false
             if let port = route.port, isAgreed, port.endpoint.isWritable(frame.count) {
                 let delivery = give(
                     batch.frames.bytes.span.bytes.extracting(frame), to: port, along: route, from: origin)

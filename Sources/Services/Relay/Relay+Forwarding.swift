@@ -49,7 +49,7 @@ extension Relay {
         _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
         to destination: RelayPort
     ) {
-        if let failure = obstacle(frame, passage, to: destination) {
+        if let failure = obstacle(passage, to: destination) {
             return fail(frame, passage, of: application, failure, to: origin)
         }
         let endpoint = destination.endpoint
@@ -91,9 +91,9 @@ extension Relay {
         destination.endpoint.overflowed()
     }
 
-    private func obstacle(_ frame: Frame, _ passage: Passage, to destination: RelayPort) -> RelayFailure? {
+    private func obstacle(_ passage: Passage, to destination: RelayPort) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
-        guard destination.takes(passage.kind), destination.takesTopic(of: frame) else { return .unsupportedKind }
+        guard destination.takes(passage) else { return .unsupportedKind }
         let size = passage.bodyCount
         return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
     }

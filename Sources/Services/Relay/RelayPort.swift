@@ -88,11 +88,9 @@ package final class RelayPort: NumberedConnection {
     /// Whether the other end agreed to get this kind of message (SES-3).
     func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { takesData } else { takesMessages } }
 
-    /// Whether it may get a frame that may have a topic: who did not agree to topics would refuse the key, and with it
-    /// the connection (SES-3). All but the oldest ends agree, so nobody else is looked at.
-    func takesTopic(of frame: Frame) -> Bool {
-        takesTopics || (try? Envelope(reading: frame))?.topic == nil
-    }
+    /// Whether it may get such a frame: who did not agree to topics would refuse the key, and with it the connection
+    /// (SES-3).
+    func takes(_ passage: Passage) -> Bool { takes(passage.kind) && (takesTopics || !passage.hasTopic) }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot

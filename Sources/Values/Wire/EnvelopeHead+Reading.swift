@@ -72,7 +72,8 @@ extension EnvelopeHead {
         case UInt8(ascii: "s"):
             Self.pass(payload.plainZero(at: value), payload.plainWord("sealing", at: key), .sealing)
         case UInt8(ascii: "t"):
-            Self.pass(payload.plainTopic(at: value, before: limit), payload.plainWord("topic", at: key), .topic)
+            Self.set(
+                &topicPlace, payload.plainTopic(at: value, before: limit), payload.plainWord("topic", at: key), .topic)
         default: nil
         }
     }

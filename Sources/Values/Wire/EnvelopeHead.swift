@@ -27,6 +27,8 @@ package import TandemIdentity
     @usableFromInline var appPlace = Place()
     /// Ends at 0: there is none.
     @usableFromInline var bodyPlace = Place()
+    /// Ends at 0: there is none.
+    @usableFromInline var topicPlace = Place()
 }
 
 extension EnvelopeHead {
@@ -35,6 +37,9 @@ extension EnvelopeHead {
 
     /// Where the body is in the payload.
     @inlinable package var body: Range<Int>? { bodyPlace.end == 0 ? nil : bodyPlace.range }
+
+    /// Whether it names a handler's topic.
+    @inlinable package var hasTopic: Bool { topicPlace.end != 0 }
 
     /// How long the sender still waits, in milliseconds, within ``Limits/deadline``.
     @inlinable package var deadline: UInt32? { milliseconds == 0 ? nil : milliseconds }
