@@ -16,6 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import durable_figures  # noqa: E402
 import figures  # noqa: E402
 import picture  # noqa: E402
 
@@ -96,7 +97,7 @@ def main():
     parser.add_argument("--svg")
     options = parser.parse_args()
     runs, made = read(options.runs)
-    rows = [*figures.rows_of(runs), *made]
+    rows = [*figures.rows_of(runs), *durable_figures.rows_of(runs), *made]
     print("\n".join([*lines_of(rows), *peer_lines(rows)]))
     judged = [row for row in rows if row.get("met") is not None]
     print(f"\n{sum(row['met'] for row in judged)} of {len(judged)} targets met; the spread is of the rounds, "

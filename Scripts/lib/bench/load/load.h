@@ -12,8 +12,8 @@ enum {
     NAME = 64,
 };
 
-enum part { REQUESTER, RESPONDER, PUBLISHER, RECEIVER, IDLER };
-enum kind { NOTHING, REQUEST, ANSWER, PUBLICATION };
+enum part { REQUESTER, RESPONDER, PUBLISHER, RECEIVER, IDLER, SUBMITTER, HANDLER };
+enum kind { NOTHING, REQUEST, ANSWER, PUBLICATION, SUBMISSION, ACCEPTED, STORED, HANDLED, DELIVERY, RECEIPT };
 
 struct options {
     const char *at, *counterpart;  // addresses: a path, or a TCP port of 127.0.0.1
@@ -25,6 +25,8 @@ struct options {
     int relay;                     // its process id, for its clock and its memory
     int also;                      // a second process whose clock counts, too
     const char *counts;            // the file of counts.c
+    unsigned app;                  // the number of the items' app
+    const char *until;             // which promise an item is followed to
     bool slow;                     // the crowd is half-open or sends one byte a second
 };
 extern struct options options;
@@ -55,6 +57,7 @@ struct protocol {
     void (*write)(struct connection *, enum kind, const uint8_t *id);         // appends a message to `out`
 };
 extern const struct protocol tandem, bare, redis, mqtt, nats, dbus;
+extern const struct protocol items, bareItems, redisItems;  // durable
 
 // wire.c: connections and turns
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -93,8 +96,10 @@ long ownBytes(int process);  // without the pages of files, which are shared, an
 void recordSample(double seconds);
 double percentile(double share);       // of the samples; seconds
 
-// trips.c, fanout.c, crowd.c, start.c: the cases
+// trips.c, fanout.c, durable.c, receipts.c, crowd.c, start.c: the cases
 void runTrips(const struct protocol *);
 void runFanOut(const struct protocol *);
+void runDurable(const struct protocol *);
+void runReceipts(void);  // of `items` if followed until handled, else of messages
 void runCrowd(const struct protocol *);
 void runStart(const struct protocol *, char **command);

@@ -1,13 +1,12 @@
 // Tandem's local socket (Protocol/Frames.md, Protocol/Session.md): hello, register, then messages and replies. A frame is
 // built once for each body; each message gets its own identifier and application at their places. `bare` sends the same
 // frames to the floor, which wants no greeting.
-#include "load.h"
-#include "plist.h"
+#include "tandem.h"
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER = 4, PAIRING = 16, FRAME = 512 * 1024 };
+enum { FRAME = 512 * 1024 };
 
 static const char appFormat[] = "org.example.bench.%04u";
 
@@ -19,13 +18,14 @@ struct template {
 };
 static struct template templates[PUBLICATION + 1];
 
-// Each pair is an app of its own; all ends of a fan-out are one app on many devices.
-static void nameOf(const struct connection *it, char name[NAME]) {
-    bool isPair = it->part == REQUESTER || it->part == RESPONDER;
-    snprintf(name, NAME, appFormat, isPair ? it->number : 9999);
+// Each pair is an app of its own; all ends of a fan-out are one app on many devices. Items have an app of their own in each
+// run, so that no run meets the queue of an earlier one.
+void nameOf(const struct connection *it, char name[NAME]) {
+    bool isPair = it->part == REQUESTER || it->part == RESPONDER, isOfItems = it->part == SUBMITTER || it->part == HANDLER;
+    snprintf(name, NAME, appFormat, isPair ? it->number : isOfItems ? options.app : 9999);
 }
 
-static void appendFrame(struct bytes *to, struct plist *payload) {
+void appendFrame(struct bytes *to, struct plist *payload) {
     plistEnd(payload);
     append(to, &(uint32_t){htobe32((uint32_t)payload->count)}, HEADER);
     append(to, payload->bytes, payload->count);
@@ -69,7 +69,7 @@ static const uint8_t *frameFor(const struct connection *it, enum kind kind, cons
     return frame;
 }
 
-static size_t length(const uint8_t *bytes, size_t count) {
+size_t frameLength(const uint8_t *bytes, size_t count) {
     uint32_t length;
     if (count < HEADER) return 0;
     memcpy(&length, bytes, HEADER);
@@ -85,7 +85,7 @@ static bool isExpected(struct connection *it, enum kind kind, const uint8_t *fra
     return !memcmp(frame, frameFor(it, kind, *id), count);
 }
 
-static enum kind readOther(struct connection *it, const uint8_t *frame, size_t count) {
+enum kind readOther(struct connection *it, const uint8_t *frame, size_t count) {
     struct value envelope = plistRoot(frame + HEADER, count - HEADER), kind = plistFind(envelope, "kind");
     if (plistIs(kind, "state")) return NOTHING;
     if (plistIs(kind, "ping")) {
@@ -96,6 +96,7 @@ static enum kind readOther(struct connection *it, const uint8_t *frame, size_t c
         flushLater(it);
         return NOTHING;
     }
+    if (plistIs(kind, "pong")) return RECEIPT;
     size_t kindCount, nameCount = 0;
     const char *text = (const char *)plistContent(kind, &kindCount), *name = "";
     struct value found = plistFind(envelope, "name");
@@ -127,7 +128,7 @@ static void say(struct connection *it, const char *app, const char *kind, struct
 }
 
 // The body of the next frame of this kind; others may come before it.
-static struct value hear(struct connection *it, const char *kind) {
+struct value hear(struct connection *it, const char *kind) {
     for (;;) {
         size_t count, bodyCount;
         uint8_t *frame = receiveNow(&tandem, it, &count);
@@ -156,11 +157,12 @@ static bool isReachable(struct value state) {
     return true;
 }
 
-static void greet(struct connection *it) {
-    const char *const capabilities[] = {"message", "messageData", "configuration"};
+struct value greet(struct connection *it) {
+    bool hasItems = it->part == SUBMITTER || it->part == HANDLER;
+    const char *const capabilities[] = {"message", "messageData", "configuration", "userInfo"};
     struct plist body;
     plistBegin(&body);
-    plistStrings(&body, "capabilities", capabilities, 3);
+    plistStrings(&body, "capabilities", capabilities, hasItems ? 4 : 3);
     plistInteger(&body, "maximum", 1);
     plistInteger(&body, "minimum", 1);
     plistString(&body, "software", "bench 1");
@@ -171,7 +173,11 @@ static void greet(struct connection *it) {
     plistBegin(&body);
     plistBoolean(&body, "receives", it->part != IDLER);
     say(it, app, "register", &body);
-    struct value state = hear(it, "registered");
+    return hear(it, "registered");
+}
+
+static void enterTandem(struct connection *it) {
+    struct value state = greet(it);
     if (it->part == IDLER) return;
     takePairing(it, state);
     it->serial = isReachable(state);
@@ -185,5 +191,5 @@ static void meetTandem(struct connection *it, struct connection *other) {
 static void enterNothing(struct connection *it) { (void)it; }
 static void meetNobody(struct connection *it, struct connection *other) { (void)it, (void)other; }
 
-const struct protocol tandem = {"tandem", true, greet, meetTandem, length, readFrame, writeFrame};
-const struct protocol bare = {"bare", false, enterNothing, meetNobody, length, readFrame, writeFrame};
+const struct protocol tandem = {"tandem", true, enterTandem, meetTandem, frameLength, readFrame, writeFrame};
+const struct protocol bare = {"bare", false, enterNothing, meetNobody, frameLength, readFrame, writeFrame};
