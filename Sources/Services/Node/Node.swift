@@ -270,11 +270,14 @@ package final class Node {
         guard !isClosingStore else { return }
         isClosingStore = true
         files.close()
-        // The last commits are in their order; an empty one tells when they are done.
-        store.commit([]) { [self] _ in
-            device.close()
-            log(LogEvent(.info, "stopped"))
-            completion()
+        // What this turn has changed is committed at its end; then the last commits are in their order, and an empty
+        // one tells when they are done.
+        loop.atEndOfTurn { [self] in
+            store.commit([]) { [self] _ in
+                device.close()
+                log(LogEvent(.info, "stopped"))
+                completion()
+            }
         }
     }
 }
