@@ -10,38 +10,6 @@ import TandemPropertyList
 import TandemReactor
 package import TandemWire
 
-/// A file that comes; confined to its loop.
-final class FileArrival {
-    let key: FileKey
-    let sequence: UInt64
-    let manifest: FileManifest
-    /// The item as it came first.
-    let item: Envelope
-    let began: MonotonicTime
-    var receiver: FileReceiver?
-    var file: GrowingFile?
-    var pace: ProgressPace
-    private(set) var isOver = false
-
-    init(
-        _ key: FileKey, _ item: Envelope, sequence: UInt64, _ manifest: FileManifest, limits: FileLimits,
-        at now: MonotonicTime
-    ) {
-        self.key = key
-        self.sequence = sequence
-        self.manifest = manifest
-        self.item = item
-        began = now
-        pace = ProgressPace(size: manifest.file.size, limits: limits)
-    }
-
-    func end() {
-        isOver = true
-        file = nil
-        receiver = nil
-    }
-}
-
 extension FileExchange {
     /// Takes `item`, `gap`, `want` or `chunk` of the channel `file` from a link.
     /// - Returns: false for a frame that does not read.

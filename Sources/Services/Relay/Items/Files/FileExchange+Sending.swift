@@ -122,12 +122,3 @@ extension FileExchange {
         if items?.isDeadLetter(id, in: queue) != true { discard(key) }
     }
 }
-
-/// The word of `want`.
-enum FileWant {
-    static let restart = "restart"
-}
-
-extension Result where Failure == FileError {
-    var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
-}

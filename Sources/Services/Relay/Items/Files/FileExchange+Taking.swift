@@ -1,37 +1,11 @@
-// Files from apps of this device (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are durable
-// there. One that ends before that leaves nothing.
+// Files from apps of this device (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are
+// durable there. One that ends before that leaves nothing.
 
 package import TandemDelivery
 import TandemFiles
 import TandemIdentity
 package import TandemPropertyList
 package import TandemWire
-
-/// A file that an app hands over; confined to its loop.
-package final class FileSubmission {
-    /// Called once, unless the app goes away or cancels: with the manifest, which is then to be submitted, or why not.
-    package typealias Completion = (Result<[UInt8], FileRefusal>) -> Void
-
-    let key: FileKey
-    let description: FileDescription
-    weak var source: (any FileSource)?
-    let completion: Completion
-    var taking: FileTaking
-    var file: GrowingFile?
-    var told: Int64 = 0
-    var isOver = false
-
-    init(
-        _ key: FileKey, _ description: FileDescription, from source: any FileSource, limits: FileLimits,
-        completion: @escaping Completion
-    ) {
-        self.key = key
-        self.description = description
-        self.source = source
-        self.completion = completion
-        taking = FileTaking(size: description.size, limits: limits)
-    }
-}
 
 extension FileExchange {
     /// An app hands over a file.
@@ -180,26 +154,4 @@ extension FileExchange {
         word.offset = UInt64(clamping: offset)
         submission.source?.tell(word)
     }
-}
-
-/// The words of `progress` for files.
-enum FileProgress: String {
-    case taking, transferred
-}
-
-extension FileShelf {
-    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
-    func checkSpace(for bytes: Int64, reserve: Int64) throws(FileRefusal) {
-        let available = try translating { () throws(FileError) in try availableSpace() }
-        let (needed, overflow) = bytes.addingReportingOverflow(reserve)
-        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
-    }
-}
-
-func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusal) -> Value {
-    do throws(FileError) { return try body() } catch { throw .machine(error) }
-}
-
-func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, FileRefusal> {
-    do throws(FileRefusal) { return .success(try body()) } catch { return .failure(error) }
 }

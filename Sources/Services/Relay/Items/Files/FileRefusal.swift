@@ -67,3 +67,24 @@ package enum FileRefusal: Error, Sendable, Equatable {
         }
     }
 }
+
+extension FileShelf {
+    /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
+    func checkSpace(for bytes: Int64, reserve: Int64) throws(FileRefusal) {
+        let available = try translating { () throws(FileError) in try availableSpace() }
+        let (needed, overflow) = bytes.addingReportingOverflow(reserve)
+        guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
+    }
+}
+
+func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusal) -> Value {
+    do throws(FileError) { return try body() } catch { throw .machine(error) }
+}
+
+func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, FileRefusal> {
+    do throws(FileRefusal) { return .success(try body()) } catch { return .failure(error) }
+}
+
+extension Result where Failure == FileError {
+    var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,38 @@
+// One file that comes over a link: the item that announced it, what is written of it, and the rules of its pulling.
+
+import TandemDelivery
+import TandemFiles
+import TandemIdentity
+import TandemWire
+
+/// A file that comes; confined to its loop.
+final class FileArrival {
+    let key: FileKey
+    let sequence: UInt64
+    let manifest: FileManifest
+    /// The item as it came first.
+    let item: Envelope
+    let began: MonotonicTime
+    var receiver: FileReceiver?
+    var file: GrowingFile?
+    var pace: ProgressPace
+    private(set) var isOver = false
+
+    init(
+        _ key: FileKey, _ item: Envelope, sequence: UInt64, _ manifest: FileManifest, limits: FileLimits,
+        at now: MonotonicTime
+    ) {
+        self.key = key
+        self.sequence = sequence
+        self.manifest = manifest
+        self.item = item
+        began = now
+        pace = ProgressPace(size: manifest.file.size, limits: limits)
+    }
+
+    func end() {
+        isOver = true
+        file = nil
+        receiver = nil
+    }
+}
