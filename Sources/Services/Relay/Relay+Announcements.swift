@@ -36,29 +36,10 @@ extension Relay {
         return nil
     }
 
-    /// What the other device announced of an app; nil if nothing.
-    package func announcement(
-        of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
-    ) -> ApplicationAnnouncement? {
-        sides[role].pairings[pairing]?.announcement(of: app)
-    }
-
-    /// Level, reason and since of an app's counterpart; nil if there is no such pairing or app.
-    package func reachability(
-        of app: ApplicationIdentifier, pairing: UniqueIdentifier, role: DeviceRole
-    ) -> Reachability? {
-        reachability(of: app, pairing: pairing, on: sides[role])
-    }
-
-    /// The same on any side of this relay.
+    /// Level, reason and since of an app's counterpart, on any side; nil if there is no such pairing or app.
     package func reachability(
         of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: Side
     ) -> Reachability? {
         side.applications[app]?.routes[pairing]?.reachability
-    }
-
-    /// Whether a link of this pairing is up.
-    package func isLinked(_ pairing: UniqueIdentifier, role: DeviceRole) -> Bool {
-        sides[role].pairings[pairing]?.link != nil
     }
 }

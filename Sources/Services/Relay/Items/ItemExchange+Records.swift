@@ -1,5 +1,5 @@
-// What is there: for applications that come back, for operators, for hello and for status. Nothing here changes anything but
-// dead letters.
+// What is there: for applications that come back, for operators, for hello and for status. Nothing here changes
+// anything but dead letters.
 
 package import TandemDelivery
 package import TandemIdentity
@@ -124,7 +124,7 @@ extension ItemExchange {
 
     // MARK: status and hello
 
-    /// The outbound queues with their machine, for status.
+    /// What waits in each outbound queue: items, their bytes, and the age of the oldest in ms; for status.
     package var queues: [(key: QueueKey, count: Int, bytes: Int, oldest: Int64?)] {
         let reading = reading
         return outbound.map {

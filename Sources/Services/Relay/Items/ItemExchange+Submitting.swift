@@ -1,5 +1,5 @@
-// What submitters do: give an item, take it back, and say that they have heard how it ended. Each gets one answer, after the
-// commit that it rests on.
+// What submitters do: give an item, take it back, and say that they have heard how it ended. Each gets one answer,
+// after the commit that it rests on.
 
 import TandemCrypto
 package import TandemDelivery
@@ -11,8 +11,8 @@ import TandemWire
 extension ItemExchange {
     package typealias SubmitCompletion = (Result<Acceptance, SubmitFailure>) -> Void
 
-    /// Accepts an item for the peer; `completion` is called once, later, when it is durable here or refused. A context supersedes
-    /// the one before; an urgent item over budget goes to the end of the user info.
+    /// Accepts an item for the peer; `completion` is called once, later, when it is durable here or refused. A context
+    /// supersedes the one before; an urgent item over budget goes to the end of the user info.
     package func submit(_ item: OutboundItem, to key: QueueKey, then completion: @escaping SubmitCompletion) {
         guard epoch(of: key.pairing) != nil else { return later { completion(.failure(.unpaired)) } }
         var item = item
@@ -114,11 +114,10 @@ extension ItemExchange {
         lane.perform { $0.untag(kind, at: reading).answer }
     }
 
-    /// Takes an item back; what came of it is told after the commit. An urgent item is found where it was demoted to, too.
+    /// Takes an item back; what came of it is told after the commit. An urgent item is found where it was demoted to,
+    /// too.
     package func cancel(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
-        let userInfo = QueueKey(pairing: key.pairing, app: key.app, channel: .userInfo)
-        let isDemoted = key.channel == .urgent && outbound[userInfo]?.machine.record(of: id) != nil
-        guard let lane = outbound[isDemoted ? userInfo : key] else { return later { completion(.unknown) } }
+        guard let lane = outbound[whereabouts(of: id, in: key)] else { return later { completion(.unknown) } }
         let reading = reading
         var cancellation = Cancellation.unknown
         lane.perform(
@@ -134,10 +133,15 @@ extension ItemExchange {
 
     /// The submitter has heard how an item ended: it may be forgotten, save a dead letter.
     package func forget(_ id: UniqueIdentifier, in key: QueueKey) {
-        let userInfo = QueueKey(pairing: key.pairing, app: key.app, channel: .userInfo)
-        let isDemoted = key.channel == .urgent && outbound[userInfo]?.machine.record(of: id) != nil
         let reading = reading
-        outbound[isDemoted ? userInfo : key]?.perform { $0.forget(id, at: reading).answer }
+        outbound[whereabouts(of: id, in: key)]?.perform { $0.forget(id, at: reading).answer }
+    }
+
+    /// The queue that the item is in: an urgent one may have been demoted.
+    private func whereabouts(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
+        guard key.channel == .urgent else { return key }
+        let userInfo = QueueKey(pairing: key.pairing, app: key.app, channel: .userInfo)
+        return outbound[userInfo]?.machine.record(of: id) == nil ? key : userInfo
     }
 }
 
