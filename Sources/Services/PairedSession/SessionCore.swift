@@ -39,13 +39,14 @@ package final class SessionCore {
     var items = ItemInbox()
     var handling = HandlingMemory<HandlingVerdict>()
     var contexts: [UniqueIdentifier: ContextPair] = [:]
+    /// Of the last context that the daemon told.
+    var contextSerial: UInt64 = 0
     /// Files that are opened, handed over to the daemon, and followed after it has accepted them.
     var opening: Set<UniqueIdentifier> = []
     var feeds: [UniqueIdentifier: FileFeed] = [:]
     var fileTransfers: [UniqueIdentifier: FileTransfer] = [:]
     var fileWorker: FileWorker?
     var onIncomingFile: [(IncomingFileProgress) -> Void] = []
-    var contextSerial: UInt64 = 0
     var outbox: [Outgoing] = []
     /// The daemon carries topics (SES-3).
     var takesTopics = false

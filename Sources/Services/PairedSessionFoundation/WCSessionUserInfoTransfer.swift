@@ -4,6 +4,7 @@ public import Foundation
 import PairedSession
 import Synchronization
 import TandemIdentity
+import TandemWire
 
 /// A user info that was queued by ``WCSession/transferUserInfo(_:)`` or
 /// ``WCSession/transferCurrentComplicationUserInfo(_:)``.
@@ -44,7 +45,7 @@ public final class WCSessionUserInfoTransfer: NSObject, @unchecked Sendable {
         guard isTransferring, let session = session() else { return }
         let id = id
         session.handle.run { core in
-            for channel in ["userInfo", "urgent"] { core.cancelTransfer(id, onChannel: channel) }
+            for channel in [Channel.userInfo, .urgent] { core.cancelTransfer(id, on: channel) }
         }
     }
 

@@ -24,7 +24,7 @@ extension SessionCore {
             isSupported: machine.isSupported)
         guard let pairing = machine.situation?.pairing(submission.pairing)?.pairing, refusal == nil else {
             let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
-            return accepted(.failure(addressed(error, submission.pairing)))
+            return accepted(.failure(error.about(message: nil, peer: peer(of: submission.pairing))))
         }
         let envelope = submission.envelope(settings.application, to: pairing)
         let token = TransferToken(accepted: accepted, envelope: envelope)
@@ -32,13 +32,6 @@ extension SessionCore {
             return accepted(.failure(.tooManySubmissions(submission.id)))
         }
         give(envelope)
-    }
-
-    /// The error with the device that it is about.
-    func addressed(_ error: SessionError, _ pairing: UniqueIdentifier?) -> SessionError {
-        var error = error
-        error.peer = error.peer ?? machine.situation?.pairing(pairing)?.peer
-        return error
     }
 
     private func give(_ envelope: Envelope) {
@@ -66,7 +59,7 @@ extension SessionCore {
     /// The daemon did not take the item.
     func submissionFailed(_ id: UniqueIdentifier, _ error: SessionError) {
         guard let entry = transfers.ended(id) else { return }
-        entry.token.accepted(.failure(addressed(error, entry.pairing)))
+        entry.token.accepted(.failure(error.about(message: nil, peer: peer(of: entry.pairing))))
     }
 
     func itemProgressed(_ envelope: Envelope) {
