@@ -70,7 +70,7 @@ package final class OwnedDirectory: Sendable {
     package func directory(
         named name: String, mode: UInt32 = 0o700, owner: UInt32? = nil
     ) throws(FileError) -> OwnedDirectory {
-        try OwnedDirectory(try place(name), mode: mode, owner: owner, makes: true)
+        try OwnedDirectory(try safePlace(name), mode: mode, owner: owner, makes: true)
     }
 
     /// Takes the directory for this process alone.
@@ -81,7 +81,7 @@ package final class OwnedDirectory: Sendable {
 
     /// The bytes of the file; nil if there is none.
     package func read(_ name: String, limit: Int, trust: FileTrust = .any) throws(FileError) -> [UInt8]? {
-        let place = try place(name)
+        let place = try safePlace(name)
         do throws(FileError) {
             return try FileReading.read(place, limit: limit, trust: trust)
         } catch {
@@ -99,14 +99,14 @@ package final class OwnedDirectory: Sendable {
     }
 
     func replacement(_ name: String) throws(FileError) -> AtomicReplacement {
-        _ = try place(name)
+        _ = try safePlace(name)
         return AtomicReplacement(name: name, directory: descriptor.raw, path: path)
     }
 
     /// Removes the file, durably; false if there was none.
     @discardableResult
     package func remove(_ name: String) throws(FileError) -> Bool {
-        let place = try place(name)
+        let place = try safePlace(name)
         guard try place.remove() else { return false }
         try place.check(tandem_file_synchronise(descriptor.raw), "fsync")
         return true
@@ -132,11 +132,6 @@ package final class OwnedDirectory: Sendable {
     /// Lends the descriptor to the watch.
     func withDescriptor<T, Failure: Error>(_ body: (CInt) throws(Failure) -> T) throws(Failure) -> T {
         try body(descriptor.raw)
-    }
-
-    private func place(_ name: String) throws(FileError) -> FilePlace {
-        guard FileName.isSafe(name) else { throw .unsafeName(name) }
-        return FilePlace(directory: descriptor.raw, name: name, in: path)
     }
 }
 

@@ -25,6 +25,7 @@ extension OwnedDirectory {
         return withDescriptor { FilePlace(directory: $0, name: name, in: path, holder: self) }
     }
 
+    /// A place whose name is of the small alphabet.
     func safePlace(_ name: String) throws(FileError) -> FilePlace {
         guard FileName.isSafe(name) else { throw .unsafeName(name) }
         return try namedPlace(name)
@@ -55,7 +56,8 @@ extension OwnedDirectory {
         try FilePlace(path: path).check(result, "fsync")
     }
 
-    /// Removes the directory of this name and what is in it, so many directories deep at most; nothing if it is missing.
+    /// Removes the directory of this name and what is in it, so many directories deep at most; nothing if it is
+    /// missing.
     package func removeDirectory(_ name: String, depth: Int) throws(FileError) {
         let place = try namedPlace(name)
         if depth > 0 { try empty(place, depth: depth) }
