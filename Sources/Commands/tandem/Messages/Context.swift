@@ -4,8 +4,6 @@ import PairedSession
 import TandemPropertyList
 
 extension Subcommand {
-    private static let patience = Duration.seconds(10)
-
     static let contextSet = Subcommand(
         path: ["context", "set"], summary: "replace an app's context for its counterpart",
         operands: [.required("JSON")],
@@ -17,7 +15,7 @@ extension Subcommand {
     ) { arguments, console in
         let context = try MessageText.dictionary(arguments.operands[0])
         let session = try arguments.session(receives: false)
-        try await session.activate(timeout: patience)
+        try await session.activate(timeout: HostSession.patience)
         let update = try await session.updateApplicationContext(
             context, policy: arguments.has("always") ? .always : .ifChanged)
         console.print(json: ["revision": PropertyListValue(update.revision), "new": .boolean(update.isNew)])
@@ -31,7 +29,7 @@ extension Subcommand {
         examples: ["context show --app org.example.lamp"]
     ) { arguments, console in
         let session = try arguments.session(receives: false)
-        try await session.activate(timeout: patience)
+        try await session.activate(timeout: HostSession.patience)
         // The daemon tells contexts right after the registration: an answer to a later question comes behind them.
         _ = try? await session.urgentBudget()
         var line: PropertyListDictionary = [:]

@@ -1,7 +1,14 @@
-// `send` and `receive` are host apps in one line: the same library, socket and rules as any other app.
+// `send`, `receive`, `context` and `transfers` are host apps in one line: the same library, socket and rules as any
+// other app.
 
 import PairedSession
 import TandemIdentity
+
+/// What the commands that are host apps have in common.
+enum HostSession {
+    /// For the daemon to take the app; the counterpart has a time of its own (`--timeout`).
+    static let patience = Duration.seconds(10)
+}
 
 extension Arguments {
     /// The session of the app that `--app` names, with the daemon that `--device` names; not activated yet.

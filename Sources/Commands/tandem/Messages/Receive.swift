@@ -44,7 +44,7 @@ extension Subcommand {
         let answering = Task {  // ends with this command
             for await message in messages { try MessageAnswer.take(message, reply, places, console) }
         }
-        try await session.activate(timeout: .seconds(10))
+        try await session.activate(timeout: HostSession.patience)
         await places.allTaken()
         // The last answer and the last verdict are on their way.
         try await Task.sleep(for: .milliseconds(100))

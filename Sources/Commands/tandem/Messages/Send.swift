@@ -7,9 +7,6 @@ import TandemPropertyList
 import TandemPropertyListText
 
 extension Subcommand {
-    /// For the daemon to answer; the counterpart has `--timeout`.
-    private static let patience = Duration.seconds(10)
-
     static let send = Subcommand(
         path: ["send"], summary: "send a message, a queued item or a file to an app's counterpart",
         operands: [.optional("JSON")],
@@ -20,8 +17,9 @@ extension Subcommand {
         ] + QueuedSend.options + SendFile.options,
         notes: """
             A message is answered, or fails, at once: its reply is printed. With --queue the item is durable when its
-            identifier is printed, and is delivered once, in order, when the counterpart is there. JSON is one object. Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be
-            registered on both devices: 'tandem receive' is one.
+            identifier is printed, and is delivered once, in order, when the counterpart is there. JSON is one object.
+            Data is {"$data": base64url}, a date {"$date": milliseconds since 1970}. The app must be registered on both
+            devices: 'tandem receive' is one.
             """,
         examples: [
             "send --app org.example.lamp '{\"on\":true}'",
@@ -36,7 +34,7 @@ extension Subcommand {
         let timeout = try arguments.duration("timeout") ?? PairedSession.standardTimeout
         let queued = file == nil ? try QueuedSend(message, arguments) : nil
         let session = try arguments.session(receives: false)
-        try await session.activate(timeout: patience)
+        try await session.activate(timeout: HostSession.patience)
         if let file {
             try await file.run(session, console)
         } else if let queued {

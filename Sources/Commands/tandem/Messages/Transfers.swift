@@ -5,7 +5,6 @@ import TandemIdentity
 import TandemPropertyList
 
 extension Subcommand {
-    private static let patience = Duration.seconds(10)
     private static let kinds: [Transfer.Kind] = [.urgent, .userInfo, .file]
 
     static let transfersList = Subcommand(
@@ -14,7 +13,7 @@ extension Subcommand {
         examples: ["transfers list --app org.example.lamp"]
     ) { arguments, console in
         let session = try arguments.session(receives: false)
-        try await session.activate(timeout: patience)
+        try await session.activate(timeout: HostSession.patience)
         let transfers = try await outstanding(session)
         if arguments.has("json") {
             for transfer in transfers { console.print(json: .dictionary(transfer.line)) }
@@ -40,7 +39,7 @@ extension Subcommand {
             throw CommandFailure.usage("'\(arguments.operands[0])' is no UUID; 'tandem transfers list' shows them")
         }
         let session = try arguments.session(receives: false)
-        try await session.activate(timeout: patience)
+        try await session.activate(timeout: HostSession.patience)
         guard let transfer = try await outstanding(session).first(where: { $0.id == id }) else {
             throw CommandFailure.refused("no item with this identifier is outstanding")
         }

@@ -1,5 +1,5 @@
-// How far a file is, as one line of a terminal: a bar, the share, what has passed, and how fast. It is never wider than the
-// terminal, because a line that wraps cannot be written over.
+// How far a file is, as one line of a terminal: a bar, the share, what has passed, and how fast. It is never wider than
+// the terminal, because a line that wraps cannot be written over.
 
 import TandemIdentity
 

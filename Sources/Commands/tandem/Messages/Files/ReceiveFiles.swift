@@ -20,7 +20,7 @@ struct ReceiveFiles: Sendable {
         }
         let (taken, continuation) = AsyncStream.makeStream(of: String.self)
         begin(session, console) { continuation.yield($0) }
-        try await session.activate(timeout: .seconds(10))
+        try await session.activate(timeout: HostSession.patience)
         var left = count
         for await path in taken {
             left -= 1
