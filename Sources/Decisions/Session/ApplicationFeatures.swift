@@ -1,5 +1,6 @@
-// What an app says that it can do, so that its counterparts may choose whom to ask (SES-36): names that mean something to
-// the apps alone, and whether it shows what comes urgently. It travels in `register`, `application` and `state` alike.
+// What an app says that it can do, so that its counterparts may choose whom to ask (SES-36): names that mean something
+// to the apps alone, and whether it shows what comes urgently. It travels in `register`, `application` and `state`
+// alike.
 
 import TandemPropertyList
 import TandemWire

@@ -1,5 +1,6 @@
 // Another program that this process has started, until it ends. There is no shell in between and nothing to inherit: no
-// descriptor, no variable that is not named here, no blocked signal; and it has a session and a process group of its own.
+// descriptor, no variable that is not named here, no blocked signal; and it has a session and a process group of its
+// own.
 
 internal import CTandemLinux
 internal import Glibc

@@ -13,7 +13,8 @@ package protocol LinkForwarder: AnyObject {
 }
 
 extension Link {
-    /// Whether the frame goes to the forwarder. A failure may be about an item, so it is read. Another pairing's does not: the full reading refuses it (FRM-13).
+    /// Whether the frame goes to the forwarder. A failure may be about an item, so it is read. Another pairing's does
+    /// not: the full reading refuses it (FRM-13).
     func isForwarded(_ head: EnvelopeHead) -> Bool {
         switch head.kind {
         case .message, .messageData, .reply: head.pairing == pairing

@@ -1,5 +1,5 @@
-// The control command `health` (CTL-11 to CTL-13): what keeps this daemon from being healthy, one line each, and whether
-// it is ready for work. What counts is the ledger's rule; here is only what is so.
+// The control command `health` (CTL-11 to CTL-13): what keeps this daemon from being healthy, one line each, and
+// whether it is ready for work. What counts is the ledger's rule; here is only what is so.
 
 import TandemDelivery
 import TandemIdentity

@@ -1,5 +1,5 @@
-// The wake-up hook's eyes (CTL-22): for which apps durable items wait here. Looked at when items come, when an app leaves
-// and at the start; configuration does not count, because the daemon itself takes it.
+// The wake-up hook's eyes (CTL-22): for which apps durable items wait here. Looked at when items come, when an app
+// leaves and at the start; configuration does not count, because the daemon itself takes it.
 
 import TandemIdentity
 import TandemReactor

@@ -1,5 +1,5 @@
-// A directory for each app and pairing (SES-32): `pairings/<UUID>` below the app's own, so that what an app keeps of one
-// device never mixes with another's, and goes when the pairing goes.
+// A directory for each app and pairing (SES-32): `pairings/<UUID>` below the app's own, so that what an app keeps of
+// one device never mixes with another's, and goes when the pairing goes.
 
 import TandemFiles
 import TandemIdentity

@@ -1,6 +1,6 @@
 // The operator's file that says how to start the host apps for which items wait (CTL-22): each line an application
-// identifier and a command. There is no shell: words are split at blanks, nothing is quoted or expanded, and the program
-// is named by its absolute path, so that no variable decides what runs.
+// identifier and a command. There is no shell: words are split at blanks, nothing is quoted or expanded, and the
+// program is named by its absolute path, so that no variable decides what runs.
 
 import TandemFiles
 import TandemIdentity

@@ -1,6 +1,6 @@
-// Who gets a message that arrived (SES-34). Receivers may come late, one after the other: what nobody takes yet waits, in
-// order and bounded, as long as the app is still starting; after that its sender learns at once that nobody handles it
-// (SES-12).
+// Who gets a message that arrived (SES-34). Receivers may come late, one after the other: what nobody takes yet waits,
+// in order and bounded, as long as the app is still starting; after that its sender learns at once that nobody handles
+// it (SES-12).
 
 import TandemIdentity
 import TandemWire

@@ -1,6 +1,6 @@
 // The numbers of reachability changes as a host app sees them (SES-35). The daemon counts its own; after another daemon
-// start its count begins again, and a switch makes the default session follow another count: here they become one number
-// that only grows.
+// start its count begins again, and a switch makes the default session follow another count: here they become one
+// number that only grows.
 
 import TandemIdentity
 import TandemSession

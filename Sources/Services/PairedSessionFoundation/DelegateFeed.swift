@@ -1,6 +1,6 @@
-// From the session's steps to the delegate's callbacks, each once and in order. A switch goes on only after the delegate
-// has been given what had arrived before (SES-31); what the new counterpart sends meanwhile waits until the app has
-// activated the session for it.
+// From the session's steps to the delegate's callbacks, each once and in order. A switch goes on only after the
+// delegate has been given what had arrived before (SES-31); what the new counterpart sends meanwhile waits until the
+// app has activated the session for it.
 
 import Foundation
 import PairedSession

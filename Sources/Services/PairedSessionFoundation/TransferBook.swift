@@ -1,6 +1,6 @@
 // The transfers that a session knows: those of this process, and those that a former process left in the daemon. Each
-// finishes once, with its storage on the other device or with an error. What a former process sent may have ended before
-// anybody here asked for it: that is told, too.
+// finishes once, with its storage on the other device or with an error. What a former process sent may have ended
+// before anybody here asked for it: that is told, too.
 
 import Foundation
 import PairedSession

@@ -1,5 +1,5 @@
-// Apple's short way to a code: `catch WCError.notReachable`. It has to be a property of WCError: a case of the enum in a
-// pattern is looked for in the matched type itself, so that `WCError.Code.notReachable` matches no error.
+// Apple's short way to a code: `catch WCError.notReachable`. It has to be a property of WCError: a case of the enum in
+// a pattern is looked for in the matched type itself, so that `WCError.Code.notReachable` matches no error.
 
 import TandemWire
 

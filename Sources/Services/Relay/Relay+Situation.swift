@@ -132,8 +132,8 @@ extension Relay {
         tellSeen(application, route)
     }
 
-    /// The other side is told how this one sees it (`seen`), by an announcement of its own, so that of many devices only
-    /// one hears of it.
+    /// The other side is told how this one sees it (`seen`), by an announcement of its own, so that of many devices
+    /// only one hears of it.
     private func tellSeen(_ application: LocalApplication, _ route: Route) {
         switch route.pairing.way {
         case .link:

@@ -1,4 +1,5 @@
-// Chooses which paired device the apps' default sessions talk to. Nothing that waits for either device is lost or moved.
+// Chooses which paired device the apps' default sessions talk to. Nothing that waits for either device is lost or
+// moved.
 
 import TandemIdentity
 import TandemPropertyList

@@ -1,6 +1,6 @@
-// Where an app finds the files that arrived for it: a directory in its own one, and there one for each item, so that two
-// files of the same name never meet. The app owns what it gets. It could put anything in the daemon's way, and could be
-// of another user: every step goes through open directories of known owner, and no symbolic link is followed.
+// Where an app finds the files that arrived for it: a directory in its own one, and there one for each item, so that
+// two files of the same name never meet. The app owns what it gets. It could put anything in the daemon's way, and
+// could be of another user: every step goes through open directories of known owner, and no symbolic link is followed.
 
 internal import CTandemLinux
 internal import Glibc

@@ -1,5 +1,5 @@
-// Moving a file that a program was given: by its name where both places are on one file system, else by copying it whole
-// before the old one goes. Nothing is overwritten and no symbolic link is followed in the last place.
+// Moving a file that a program was given: by its name where both places are on one file system, else by copying it
+// whole before the old one goes. Nothing is overwritten and no symbolic link is followed in the last place.
 
 internal import CTandemLinux
 internal import Glibc

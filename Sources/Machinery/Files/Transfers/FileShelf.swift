@@ -1,5 +1,5 @@
-// Where a daemon keeps files that are not an app's yet: one directory for each pairing, in it one for each app, in it one
-// file for each item. The names are identifiers that this program wrote; nothing from a peer or an app becomes one.
+// Where a daemon keeps files that are not an app's yet: one directory for each pairing, in it one for each app, in it
+// one file for each item. The names are identifiers that this program wrote; nothing from a peer or an app becomes one.
 // Everything here blocks, and runs on a file worker's thread.
 
 internal import CTandemLinux

@@ -1,6 +1,6 @@
-// The thread that reads, writes, hashes and synchronises files, so that no loop ever waits for a disk. Jobs run one after
-// another, in the order in which they were given; their results come back on the loop. What waits is bounded by those who
-// give jobs: the windows of the files under way.
+// The thread that reads, writes, hashes and synchronises files, so that no loop ever waits for a disk. Jobs run one
+// after another, in the order in which they were given; their results come back on the loop. What waits is bounded by
+// those who give jobs: the windows of the files under way.
 
 import Synchronization
 package import TandemReactor

@@ -1,5 +1,5 @@
-// The channel `file` of a side's host apps (FIL): what an app hands over goes to the exchange of files, and becomes an item
-// when it is durable there; what arrives is put into the app's directory before the app hears of it.
+// The channel `file` of a side's host apps (FIL): what an app hands over goes to the exchange of files, and becomes an
+// item when it is durable there; what arrives is put into the app's directory before the app hears of it.
 
 import TandemDelivery
 import TandemFiles

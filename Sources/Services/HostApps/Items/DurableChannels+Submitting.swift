@@ -1,5 +1,5 @@
-// What apps submit (SES-48, SES-49): checked in the order of SES-13, given to the exchange, and answered when it is durable or
-// when it cannot be.
+// What apps submit (SES-48, SES-49): checked in the order of SES-13, given to the exchange, and answered when it is
+// durable or when it cannot be.
 
 import TandemDelivery
 import TandemIdentity

@@ -1,6 +1,6 @@
 // The durable channels of a side's host apps (SES-48 to SES-54): what an app submits goes to the exchange, what the
-// exchange has for an app goes to its receiving connection, one item of a queue at a time. Nothing is decided here: whether
-// an item may be taken is SendCheck's, what becomes of it the exchange's.
+// exchange has for an app goes to its receiving connection, one item of a queue at a time. What becomes of an item is
+// the exchange's to decide.
 
 package import TandemDelivery
 package import TandemIdentity

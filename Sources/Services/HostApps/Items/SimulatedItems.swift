@@ -1,5 +1,5 @@
-// The durable channels of simulated devices: an exchange for each, kept in memory, and joined by calls where real devices
-// have a link. The rules and the machines are those of a daemon; only what a restart would need is missing.
+// The durable channels of simulated devices: an exchange for each, kept in memory, and joined by calls where real
+// devices have a link. The rules and the machines are those of a daemon; only what a restart would need is missing.
 
 import TandemDelivery
 import TandemFiles

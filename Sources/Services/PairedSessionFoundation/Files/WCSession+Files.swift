@@ -1,5 +1,5 @@
-// Files, by Apple's names. The call returns at once; the file is read from then on, and may change once it was accepted:
-// `session(_:didFinish:error:)` tells when the other device has it, or why it never will.
+// Files, by Apple's names. The call returns at once; the file is read from then on, and may change once it was
+// accepted: `session(_:didFinish:error:)` tells when the other device has it, or why it never will.
 
 public import Foundation
 import PairedSession

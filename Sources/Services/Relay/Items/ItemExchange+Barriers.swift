@@ -1,5 +1,6 @@
-// Items that wait for the end of another one (DEL-22). Whether that one has ended is asked when the item is accepted, when the
-// other ends, and whenever queues were read back from their rows: then it may be unknown, and nobody waits for it any more.
+// Items that wait for the end of another one (DEL-22). Whether that one has ended is asked when the item is accepted,
+// when the other ends, and whenever queues were read back from their rows: then it may be unknown, and nobody waits for
+// it any more.
 
 import TandemDelivery
 import TandemIdentity

@@ -21,8 +21,8 @@ package struct ContextStanding: Sendable, Equatable {
 }
 
 extension ItemExchange {
-    /// The contexts of an application in all pairings, in their order; one that was never set is not there. `completion` is
-    /// called later.
+    /// The contexts of an application in all pairings, in their order; one that was never set is not there.
+    /// `completion` is called later.
     package func contexts(
         of app: ApplicationIdentifier, then completion: @escaping ([ContextStanding]) -> Void
     ) {

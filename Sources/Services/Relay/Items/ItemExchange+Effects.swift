@@ -1,5 +1,5 @@
-// What the machines want done, after the commit that it rests on: frames for the peer, items for their handlers, word for
-// submitters.
+// What the machines want done, after the commit that it rests on: frames for the peer, items for their handlers, word
+// for submitters.
 
 import TandemDelivery
 import TandemIdentity

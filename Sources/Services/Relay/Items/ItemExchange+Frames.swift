@@ -6,8 +6,8 @@ package import TandemIdentity
 package import TandemWire
 
 extension ItemExchange {
-    /// The link of a pairing is ready; `received` is what the peer's hello said it has stored, `channels` what both ends know.
-    /// Items of other channels wait here.
+    /// The link of a pairing is ready; `received` is what the peer's hello said it has stored, `channels` what both
+    /// ends know. Items of other channels wait here.
     package func linkOpened(
         _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
         channels agreed: Set<Channel> = Set(Channel.allCases)
@@ -19,7 +19,8 @@ extension ItemExchange {
         ) {
             max($0, $1)
         }
-        // No queue is made by a peer's word: one that has stored what this device never sent knows an older store of it.
+        // No queue is made by a peer's word: one that has stored what this device never sent knows an older store of
+        // it.
         if positions.contains(where: { outbound[$0.key] == nil && $0.value > 0 }) {
             delegate?.exchange(self, needsEpochOf: pairing)
         }

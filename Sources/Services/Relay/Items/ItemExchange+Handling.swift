@@ -1,5 +1,5 @@
-// Who takes received items: an application's connection comes and goes; configurations are always taken. An item is answered
-// with what its handler made of it.
+// Who takes received items: an application's connection comes and goes; configurations are always taken. An item is
+// answered with what its handler made of it.
 
 package import TandemDelivery
 package import TandemIdentity

@@ -1,5 +1,5 @@
-// Reading a queue or ledger back after a commit that failed, and bodies that are not at hand. All reads go through the store's
-// own order, after every commit submitted before.
+// Reading a queue or ledger back after a commit that failed, and bodies that are not at hand. All reads go through the
+// store's own order, after every commit submitted before.
 
 import TandemDelivery
 import TandemStore

@@ -1,4 +1,5 @@
-// For which apps received items wait: of the application's channels only, since the daemon itself handles configuration.
+// For which apps received items wait: of the application's channels only, since the daemon itself handles
+// configuration.
 
 import TandemDelivery
 package import TandemIdentity

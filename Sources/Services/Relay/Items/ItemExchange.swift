@@ -1,5 +1,6 @@
-// The durable channels of all pairings: it gives events to the Delivery room's machines, commits what they answer, and turns
-// their effects into frames. The rules are theirs, the bytes in the store are theirs; who handles an item is the delegate's.
+// The durable channels of all pairings: it gives events to the Delivery room's machines, commits what they answer, and
+// turns their effects into frames. The rules are theirs, the bytes in the store are theirs; who handles an item is the
+// delegate's.
 
 package import TandemDelivery
 package import TandemIdentity

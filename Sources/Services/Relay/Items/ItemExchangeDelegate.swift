@@ -34,8 +34,8 @@ package protocol ItemExchangeDelegate: AnyObject {
     /// An item that this device submitted is durable at the peer.
     func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey)
 
-    /// An item that this device submitted has ended, with a code if one explains it. Of an application's channels it is kept until
-    /// ``ItemExchange/forget(_:in:)``.
+    /// An item that this device submitted has ended, with a code if one explains it. Of an application's channels it is
+    /// kept until ``ItemExchange/forget(_:in:)``.
     func exchange(
         _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?)
 

@@ -1,6 +1,7 @@
-// One delivery machine in front of the store. Events change it at once; what they changed in one turn of the loop, or while a
-// commit was under way, goes into the next one, so that no commit ever rests on one that failed. What an event leads to happens only after its commit, in
-// order. If a commit fails, memory is ahead of the disk: then the machine is read back from its rows before another event.
+// One delivery machine in front of the store. Events change it at once; what they changed in one turn of the loop, or
+// while a commit was under way, goes into the next one, so that no commit ever rests on one that failed. What an event
+// leads to happens only after its commit, in order. If a commit fails, memory is ahead of the disk: then the machine is
+// read back from its rows before another event.
 
 import TandemDelivery
 import TandemIdentity

@@ -1,5 +1,5 @@
-// A file on its way to the daemon (FIL-2, FIL-3): read in parts on the worker's thread, given a few parts ahead of what the
-// daemon has written. The last part is only given if the file is still the one that was opened (FIL-16).
+// A file on its way to the daemon (FIL-2, FIL-3): read in parts on the worker's thread, given a few parts ahead of what
+// the daemon has written. The last part is only given if the file is still the one that was opened (FIL-16).
 
 import TandemFiles
 import TandemIdentity
@@ -8,6 +8,7 @@ import TandemWire
 
 /// One file that is handed over; confined to the session's scheduler.
 final class FileFeed {
+    /// The bytes of one part, and of all that the daemon has not written (LIM-28).
     static let chunk = 65_536
     static let ahead: Int64 = 8 * 65_536
 

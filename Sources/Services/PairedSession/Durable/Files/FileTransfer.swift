@@ -1,5 +1,6 @@
-// One file as its sender sees it: first it is handed over to this device's daemon, then the other device's pulls it. Both
-// parts have a progress; from the acceptance on the file is a durable item like any other, and this object can be let go.
+// One file as its sender sees it: first it is handed over to this device's daemon, then the other device's pulls it.
+// Both parts have a progress; from the acceptance on the file is a durable item like any other, and this object can be
+// let go.
 
 import Synchronization
 public import TandemIdentity

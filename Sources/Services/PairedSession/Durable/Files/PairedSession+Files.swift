@@ -25,7 +25,8 @@ extension PairedSession {
         return transfer
     }
 
-    /// Begins as ``transferFile(_:metadata:options:until:)`` does and returns at once; the transfer tells what becomes of it.
+    /// Begins as ``transferFile(_:metadata:options:until:)`` does and returns at once; the transfer tells what becomes
+    /// of it.
     public func beginFileTransfer(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions()
     ) -> FileTransfer {

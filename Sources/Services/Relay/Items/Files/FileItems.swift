@@ -19,8 +19,8 @@ package protocol FileItems: AnyObject {
     /// The file of an item that was sent cannot be read.
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey)
 
-    /// Tells the received items whose files must stay, once everything that has happened so far is durable; nil if it could
-    /// not be made so.
+    /// Tells the received items whose files must stay, once everything that has happened so far is durable; nil if it
+    /// could not be made so.
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void)
 
     /// Whether an item of this device failed too often and waits for an operator: then its file stays.
