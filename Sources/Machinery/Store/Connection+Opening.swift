@@ -39,6 +39,7 @@ extension Connection {
             let mode = try text("PRAGMA journal_mode = WAL")
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA wal_autocheckpoint = 0")
+            log.watch()
             try execute("PRAGMA temp_store = MEMORY")
             return (mode, try text("PRAGMA quick_check(1)"))
         }

@@ -7,6 +7,8 @@ import Glibc
 /// A connection confined to the thread that made it.
 final class Connection {
     let path: String
+    /// Where its commits go first.
+    let log: WriteAheadLog
     private let handle: OpaquePointer
     private let thread = pthread_self()
     private var statements: [String: Statement] = [:]
@@ -26,6 +28,7 @@ final class Connection {
         }
         self.path = path
         handle = opened
+        log = WriteAheadLog(of: opened)
     }
 
     deinit { if !isClosed { sqlite3_close_v2(handle) } }
@@ -84,6 +87,7 @@ final class Connection {
         confine()
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
+        log.isMoved()
     }
 
     /// The watchdog: a connection used off its thread is our bug.
