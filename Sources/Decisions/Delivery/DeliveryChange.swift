@@ -55,4 +55,11 @@ package enum DeliveryValue: Sendable, Equatable {
 package enum DeliveryChange: Sendable, Equatable {
     case put(DeliveryRowKey, DeliveryValue)
     case remove(DeliveryRowKey)
+
+    /// The row that is changed.
+    package var key: DeliveryRowKey {
+        switch self {
+        case .put(let key, _), .remove(let key): key
+        }
+    }
 }

@@ -20,6 +20,16 @@ extension DeliveryChange {
     }
 }
 
+extension [DeliveryChange] {
+    /// Without changes that later ones undo: an item that was accepted and sent in one turn is written once.
+    var lastOfEachRow: [DeliveryChange] {
+        guard count > 1 else { return self }
+        var seen = Set<DeliveryRowKey>(minimumCapacity: count)
+        let last = reversed().filter { seen.insert($0.key).inserted }
+        return last.count == count ? self : last.reversed()
+    }
+}
+
 /// The rows of all queues, as they were committed.
 struct DeliveryRows {
     private(set) var outboundHeaders: [QueueKey: OutboundHeader] = [:]

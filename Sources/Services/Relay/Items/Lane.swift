@@ -96,7 +96,7 @@ final class Lane<Machine, Effect> {
         pending = Pending()
         if group.changes.isEmpty, group.effects.isEmpty, group.completions.isEmpty { return }
         isCommitting = true
-        store.commit(group.changes.map(\.rowChange)) { [self] result in finish(group, result) }
+        store.commit(group.changes.lastOfEachRow.map(\.rowChange)) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
