@@ -67,11 +67,11 @@ extension SessionError {
     /// No handler takes the message (SES-12).
     package static var unhandled: SessionError { unhandled(nil) }
 
-    /// No handler takes a message of this topic.
+    /// No handler takes a message or an item of this topic.
     package static func unhandled(_ topic: String?) -> SessionError {
         let reason = topic.map { "the counterpart has no handler for the topic '\($0)'" }
         return SessionError(
-            .deliveryFailed, name: "unhandled", reason: reason ?? "the counterpart has no handler for this message",
+            .deliveryFailed, name: "unhandled", reason: reason ?? "the counterpart has no handler for this",
             keyPath: topic)
     }
 }

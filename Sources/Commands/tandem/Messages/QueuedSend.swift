@@ -12,9 +12,9 @@ struct QueuedSend {
         .valued("urgent", "KIND", "queue it ahead of user infos, within the day's budget; of a kind the newest counts"),
         .valued("wait", "accepted|stored|handled", "how far to wait for it (default accepted, of a file stored)"),
         .valued("topic", "TOPIC", "which handler is meant"),
-        .valued("key", "KEY", "with --queue: it takes the place of a waiting item with this key"),
+        .valued("key", "KEY", "with --queue or --file: it takes the place of a waiting item with this key"),
         .valued("ttl", "TIME", "with --queue: how long it may wait (default 30d)"),
-        .valued("after", "UUID", "with --queue: the item that must have ended before"),
+        .valued("after", "UUID", "with --queue or --file: the item that must have ended before"),
     ]
 
     static let levels: [String: AcknowledgementLevel] = [
@@ -42,9 +42,14 @@ struct QueuedSend {
         self.level = level
         urgentKind = arguments.value("urgent")
         timeout = try arguments.duration("timeout")
-        options = TransferOptions(
+        options = try Self.options(arguments)
+    }
+
+    /// What the command line says of any durable item, files too.
+    static func options(_ arguments: Arguments) throws(CommandFailure) -> TransferOptions {
+        TransferOptions(
             topic: arguments.value("topic"), supersedeKey: arguments.value("key"),
-            timeToLive: try arguments.duration("ttl"), after: try Self.identifier(arguments.value("after")))
+            timeToLive: try arguments.duration("ttl"), after: try identifier(arguments.value("after")))
     }
 
     private static func identifier(_ text: String?) throws(CommandFailure) -> UniqueIdentifier? {

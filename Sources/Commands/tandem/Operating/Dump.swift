@@ -82,6 +82,11 @@ struct FrameDump {
         add("code", envelope.code)
         add("name", envelope.name)
         add("command", envelope.command)
+        add("topic", envelope.topic)
+        add("key", envelope.key)
+        add("after", envelope.after)
+        add("revision", envelope.revision)
+        add("offset", envelope.offset)
         add("body", envelope.body.map { redacted(Array($0)) })
         return words.joined(separator: " ")
     }

@@ -36,7 +36,7 @@ struct ItemInbox {
             return waiting.append((item, give))
         }
         let takers = takers(of: item)
-        guard !takers.isEmpty else { return give(.rejected(.unhandledTopic(item.facts.topic))) }
+        guard !takers.isEmpty else { return give(.rejected(.unhandled(item.facts.topic))) }
         let token = HandlingToken(handlers: takers.count, give: give)
         for handler in takers { handler.take(item, token) }
     }
@@ -64,15 +64,5 @@ struct ItemInbox {
         let candidates = bound.isEmpty ? all.filter { $0.interest.pairing == nil } : bound
         let named = candidates.filter { $0.interest.topic != nil && $0.interest.topic == item.facts.topic }
         return named.isEmpty ? candidates.filter { $0.interest.topic == nil } : named
-    }
-}
-
-extension SessionError {
-    /// No handler takes an item of this topic (SES-51).
-    static func unhandledTopic(_ topic: String?) -> SessionError {
-        SessionError(
-            .deliveryFailed, name: "unhandled",
-            reason: topic.map { "the counterpart has no handler for the topic '\($0)'" }
-                ?? "the counterpart has no handler for items without a topic")
     }
 }

@@ -35,7 +35,7 @@ struct SendFile {
         }
         self.path = path
         self.level = level
-        options = TransferOptions(topic: arguments.value("topic"), timeToLive: try arguments.duration("ttl"))
+        options = try QueuedSend.options(arguments)
         metadata = try arguments.value("metadata").map { (text) throws(CommandFailure) in
             try MessageText.dictionary(text)
         }
