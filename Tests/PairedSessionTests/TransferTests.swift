@@ -207,4 +207,65 @@ struct TransferTests {
         fixture.scheduler.run()
         #expect(answers.all.count == 2 && answers.all.last?.error?.name == "daemon-lost")
     }
+
+    @Test(
+        "SES-49: what is told of an item that was accepted on a connection that is gone completes its submission",
+        arguments: [(FrameKind.progress, "stored"), (.finished, "handled")])
+    func acceptedUnheard(kind: FrameKind, name: String) throws {
+        let (id, results) = submit()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        #expect(results.all.isEmpty)
+        say(kind, id, name)
+        #expect(results.all.count == 1)
+        say(.accepted, id)
+        say(.finished, id, "handled")
+        #expect(results.all.count == 1)
+        #expect(try results.all.first?.get().state == .finished(.handled))
+    }
+
+    @Test("SES-50: nobody waits for the end of a context, so it is confirmed at once")
+    func contextEnds() throws {
+        let (id, _) = submit(on: .context)
+        for (kind, name) in [(FrameKind.accepted, nil), (.finished, "superseded")] {
+            fixture.daemon.send(
+                Envelope(
+                    kind, app: fixture.daemon.app, pairing: pairing, id: id, channel: .context, name: name))
+            fixture.scheduler.run()
+        }
+        let other = UniqueIdentifier.random()
+        fixture.daemon.send(
+            Envelope(
+                .finished, app: fixture.daemon.app, pairing: pairing, id: other, channel: .context, name: "handled"))
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.filter { $0.kind == .heard }.map(\.id) == [id, other])
+    }
+
+    @Test("SES-23, SES-50: an accepted item ends with its pairing, and nobody waits for it beyond the session")
+    func pairingEnds() async throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        guard case .finished(.failed(let error)) = transfer.state else {
+            Issue.record("it waits for a device that is no more")
+            return
+        }
+        #expect(error.code == .deviceNotPaired)
+    }
+
+    @Test("SES-50: whoever waits for an item's end hears when the session ends")
+    func sessionEnds() async throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        fixture.handle.run { core in core.end() }
+        fixture.scheduler.run()
+        #expect(transfer.state == .accepted)
+        await #expect(throws: SessionError.self) { try await transfer.outcome() }
+    }
 }

@@ -86,7 +86,9 @@ extension SessionCore {
         transfer?.finished(outcome)
         fileEnded(id, isStored: outcome == .handled)
         let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
-        if let onTransfer { onTransfer(event) } else if transfer == nil, !isOurs { return unheard.append(event) }
+        // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
+        let isAnothers = transfer == nil && !isOurs && channel != .context
+        if let onTransfer { onTransfer(event) } else if isAnothers { return unheard.append(event) }
         heard(event)
     }
 
@@ -120,6 +122,15 @@ extension SessionCore {
     /// The session ends, or a pairing is gone: what was not accepted never will be.
     func failTransfers(to pairing: UniqueIdentifier?, _ error: SessionError) {
         for token in transfers.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
+        for (id, transfer) in followed where pairing == nil || transfer.pairing == pairing {
+            followed[id] = nil
+            _ = transfers.ended(id)
+            var error = error
+            error.messageID = id
+            // What the daemon has accepted goes on without this session, but not without its pairing.
+            if pairing == nil { transfer.unfollowed(error) } else { transfer.finished(.failed(error)) }
+            fileEnded(id, isStored: false)
+        }
     }
 }
 

@@ -37,6 +37,8 @@ public final class Transfer: Sendable {
         var wasStored = false
         var waiting: [UInt64: Waiter] = [:]
         var nextWaiter: UInt64 = 0
+        /// Why nothing more is heard of the item, though it has not ended.
+        var silence: SessionError?
     }
 
     /// The item's identifier, the same on both devices and in every log.
@@ -66,22 +68,23 @@ public final class Transfer: Sendable {
 
     /// Waits until the item has reached a level.
     /// - Throws: why it never will: the error of its outcome; 7001 `cancelled` if the caller's task is cancelled, which
-    ///   changes nothing for the item.
+    ///   changes nothing for the item; 7004 if the session ends first.
     public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
         await wait(for: level)
         let (state, wasStored) = contents.withLock { ($0.state, $0.wasStored) }
         switch state {
         case .finished(let outcome):
             if let error = outcome.error, level == .handled || !wasStored && level == .stored { throw error }
-        case .accepted, .stored: if !Self.has(state, wasStored, level) { throw .cancelled(id) }
+        case .accepted, .stored: if !Self.has(state, wasStored, level) { throw silence }
         }
     }
 
     /// Waits for the end.
-    /// - Throws: 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the item.
+    /// - Throws: 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the item; 7004 if the
+    ///   session ends first.
     public func outcome() async throws(SessionError) -> TransferOutcome {
         await wait(for: .handled)
-        guard case .finished(let outcome) = state else { throw .cancelled(id) }
+        guard case .finished(let outcome) = state else { throw silence }
         return outcome
     }
 
@@ -92,7 +95,19 @@ public final class Transfer: Sendable {
         return try await handle.cancelTransfer(id, pairing, Channel(rawValue: kind.rawValue) ?? .userInfo)
     }
 
+    private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }
+
     // MARK: what the session tells
+
+    /// The session ends before the item does: nobody will tell how.
+    func unfollowed(_ error: SessionError) {
+        let waiters = contents.withLock { contents in
+            contents.silence = error
+            defer { contents.waiting = [:] }
+            return Array(contents.waiting.values)
+        }
+        for waiter in waiters { waiter.wake() }
+    }
 
     func stored() {
         advance { contents in
@@ -135,7 +150,7 @@ public final class Transfer: Sendable {
     /// Calls back once, when the item has reached a level or ended; nil, and no call, if it has already.
     func whenReached(_ level: AcknowledgementLevel, _ wake: @escaping @Sendable () -> Void) -> UInt64? {
         contents.withLock { contents in
-            if Self.has(contents.state, contents.wasStored, level) { return nil }
+            if Self.has(contents.state, contents.wasStored, level) || contents.silence != nil { return nil }
             contents.nextWaiter += 1
             contents.waiting[contents.nextWaiter] = Waiter(level: level, wake: wake)
             return contents.nextWaiter
