@@ -63,7 +63,10 @@ package struct FileReceiver: Sendable, Equatable {
             return restart(at: now)
         }
         // More than was asked for is dropped unread: memory is bounded by this side, not by the sender's manners.
-        guard expected - lastWanted + Int64(count) <= Int64(limits.window) else { return .nothing }
+        guard expected - lastWanted + Int64(count) <= Int64(limits.window),
+            // Each hole makes it ask from where the last chunk ended, whether that is written or not.
+            expected - written + Int64(count) <= 2 * Int64(limits.window)
+        else { return .nothing }
         lastHeard = now
         hasAsked = false
         expected += Int64(count)
