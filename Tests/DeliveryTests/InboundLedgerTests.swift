@@ -179,4 +179,20 @@ import Testing
         let old = ledger.handled(1, at: reading(1))
         #expect(old.reported.isEmpty && old.handed.map(\.ordinal) == [3])
     }
+
+    @Test("DEL-3, LIM-24: a sender that settles nothing finds no room any more")
+    func unsettled() throws {
+        var limits = DeliveryLimits()
+        (limits.items, limits.unheard) = (2, 3)
+        var ledger = try inbound(limits)
+        for sequence in UInt64(1)...5 {
+            #expect(!ledger.gapArrived(sequence, .cancelled, at: reading(0)).changes.isEmpty)
+        }
+        #expect(ledger.gapArrived(6, .cancelled, at: reading(0)).effects == [.droppedFull])
+        #expect(ledger.arrived(arrived(6), at: reading(0)).effects == [.droppedFull])
+        #expect(!ledger.wouldStore(6, size: 1) && ledger.received == 5)
+        _ = ledger.settled(1, at: reading(0))
+        #expect(ledger.wouldStore(6, size: 1))
+        #expect(!ledger.arrived(arrived(6), at: reading(0)).changes.isEmpty)
+    }
 }

@@ -8,7 +8,7 @@ extension InboundLedger {
     package mutating func arrived(_ item: ArrivedItem, at reading: Reading) -> InboundTransition {
         guard item.sequence > header.watermark else { return repeated(item.sequence) }
         guard item.sequence == header.watermark + 1 else { return InboundTransition(effects: [.droppedAhead]) }
-        guard count < limits.items, item.payload.count <= limits.bytes - bytes else {
+        guard hasRoomForRecord, count < limits.items, item.payload.count <= limits.bytes - bytes else {
             return InboundTransition(effects: [.droppedFull])
         }
         return transition(at: reading) { ledger, transition in
@@ -20,6 +20,9 @@ extension InboundLedger {
             ledger.handNext(at: reading, payload: item.payload, of: item.id, &transition)
         }
     }
+
+    /// Outcomes are kept until the sender settles them; one that never does must not fill the store with them.
+    var hasRoomForRecord: Bool { records.count < limits.items + limits.unheard }
 
     /// A sequence that is known: the sender has not heard, so it is told again.
     private func repeated(_ sequence: UInt64) -> InboundTransition {
@@ -61,6 +64,7 @@ extension InboundLedger {
         _ sequence: UInt64, _ reason: GapReason, at reading: Reading
     ) -> InboundTransition {
         if sequence == header.watermark + 1 {
+            guard hasRoomForRecord else { return InboundTransition(effects: [.droppedFull]) }
             return transition(at: reading) { ledger, transition in ledger.close(sequence, reason, &transition) }
         }
         guard sequence <= header.watermark else { return InboundTransition(effects: [.droppedAhead]) }
