@@ -203,4 +203,18 @@ import Testing
         sender.exchange.removePairing(sender.pairing)
         #expect(sender.submit(payloadItem(1), to: .userInfo) == .failure(.unpaired))
     }
+
+    @Test("DEL-1: what is submitted while a queue is read back hears that its pairing has ended")
+    func endedWhileReadingBack() {
+        // After a second failure in a row it waits for a second.
+        sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
+        for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
+        var answers: [Result<Acceptance, SubmitFailure>] = []
+        sender.exchange.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
+        pair.scheduler.run()
+        #expect(answers.isEmpty)
+        sender.exchange.removePairing(sender.pairing)
+        pair.advance(5)
+        #expect(answers.count == 1)
+    }
 }

@@ -37,7 +37,9 @@ final class Lane<Machine, Effect> {
     private var pending = Pending()
     private var isCommitting = false
     private var isDue = false
+    /// What is to be done, and how much of it was: taking from the front would move all the rest each time.
     private var effects: [Effect] = []
+    private var doneEffects = 0
     private var isRunning = false
     private var isReloading = false
     private var isEnded = false
@@ -57,9 +59,12 @@ final class Lane<Machine, Effect> {
     func end() {
         isEnded = true
         if let timer { scheduler.cancel(timer.token) }
-        effects = []
-        delayed = []
+        dropEffects()
         refusePending(.closed(path: ""))
+        // Each hears that it came too late.
+        let events = delayed
+        delayed = []
+        for event in events { event() }
     }
 
     /// Whether everything that the machine knows is durable.
@@ -133,10 +138,10 @@ final class Lane<Machine, Effect> {
     /// Runs effects one after another; one that finishes later goes on from there.
     private func runAll() {
         isRunning = true
-        while !effects.isEmpty {
+        while doneEffects < effects.count {
             var isDone = false
             var isWaiting = false
-            surroundings.run(effects.removeFirst()) { [weak self] in
+            surroundings.run(nextEffect()) { [weak self] in
                 isDone = true
                 if isWaiting { self?.runAll() }
             }
@@ -145,7 +150,23 @@ final class Lane<Machine, Effect> {
                 return
             }
         }
+        dropEffects()
         isRunning = false
+    }
+
+    /// Those that are done are let go when they are the greater part.
+    private func nextEffect() -> Effect {
+        if doneEffects > 64, doneEffects > effects.count / 2 {
+            effects.removeFirst(doneEffects)
+            doneEffects = 0
+        }
+        defer { doneEffects += 1 }
+        return effects[doneEffects]
+    }
+
+    private func dropEffects() {
+        effects = []
+        doneEffects = 0
     }
 
     // MARK: failure
