@@ -1,5 +1,7 @@
 // The limits of files, each with its reason; tests make them small.
 
+import TandemWire
+
 /// How much of a file is under way at once, and how large it may be. Sizes are in bytes.
 package struct FileLimits: Sendable, Equatable {
     /// The bytes of one `chunk` (LIM-28): large enough to be cheap, small enough to let a message pass between two.
@@ -22,6 +24,9 @@ package struct FileLimits: Sendable, Equatable {
     package var takings = 16
     /// A receiver that heard nothing for this long asks again (LIM-31): twice a dead link's time.
     package var silence = Duration.seconds(30)
+    /// Files of one queue that wait for their turn, and the bytes that describe them (LIM-14).
+    package var waiting = Limits.queuedItems
+    package var waitingBytes = Limits.queuedItemBytes
     /// The shortest time between two words of progress: what an eye follows.
     package var progressInterval = Duration.milliseconds(100)
 

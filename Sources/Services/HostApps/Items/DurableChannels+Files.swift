@@ -79,7 +79,7 @@ extension DurableChannels {
             handing[item.queue] = nil
             switch result {
             case .success(let body): give(item, body)
-            case .failure(.later): exchange.failed(item.ordinal, in: item.queue)
+            case .failure(.later), .failure(.noInbox): exchange.failed(item.ordinal, in: item.queue)
             case .failure(.missing):
                 let code = Int64(SessionError.Code.fileAccessDenied.rawValue)
                 exchange.rejected(item.ordinal, code: code, in: item.queue)

@@ -20,6 +20,7 @@ final class FileDevice {
     /// Frames on their way to the other device, and those for apps.
     var sent: [Envelope] = []
     var told: [Envelope] = []
+    var hasInbox = true
 
     init(_ name: String, in temporary: TemporaryDirectory, _ scheduler: any Scheduler, _ limits: FileLimits) throws {
         path = temporary.path(name)
@@ -47,7 +48,7 @@ extension FileDevice: FileExchangeDelegate {
     func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) { told.append(envelope) }
     func files(_ files: FileExchange, completed app: ApplicationIdentifier) {}
     func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
-        FileInbox(of: self.app, owner: nil)
+        hasInbox ? FileInbox(of: self.app, owner: nil) : nil
     }
 }
 
@@ -61,6 +62,16 @@ final class StandInItems: FileItems {
     var gaps: [UInt64] = []
     var kept: Set<UniqueIdentifier> = []
     var unreadable: [UniqueIdentifier] = []
+    /// A commit takes its time: what waits for it is held.
+    var isCommitting = false
+    private var held: [() -> Void] = []
+
+    func endCommit() {
+        isCommitting = false
+        for done in held { done() }
+        held = []
+    }
+
     private var next: UInt64 { UInt64(stored.count + gaps.count) + 1 }
 
     func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool { item.sequence == next }
@@ -78,7 +89,10 @@ final class StandInItems: FileItems {
 
     func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
-    func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) { done(kept) }
+    func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
+        let kept = kept
+        if isCommitting { held.append { done(kept) } } else { done(kept) }
+    }
     func isDeadLetter(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
 }
 

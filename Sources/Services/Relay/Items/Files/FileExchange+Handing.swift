@@ -10,6 +10,8 @@ import TandemWire
 package enum FileHandFailure: Error, Sendable, Equatable {
     /// It is not there any more: somebody has moved it who did not say so.
     case missing
+    /// Its app has no directory now.
+    case noInbox
     /// The machine cannot move it now.
     case later(FileError)
 }
@@ -21,9 +23,13 @@ extension FileExchange {
         _ id: UniqueIdentifier, in queue: QueueKey, manifest body: [UInt8],
         then completion: @escaping (Result<[UInt8], FileHandFailure>) -> Void
     ) {
-        guard let inbox = delegate?.files(self, inboxOf: queue.app)?.inbox,
-            let manifest = try? FileManifest(reading: body[...], limits: limits)
-        else { return completion(.failure(.missing)) }
+        guard let manifest = try? FileManifest(reading: body[...], limits: limits) else {
+            return completion(.failure(.missing))
+        }
+        // The directory cannot be opened at this moment, perhaps for want of descriptors: that says nothing of the file.
+        guard let inbox = delegate?.files(self, inboxOf: queue.app)?.inbox else {
+            return completion(.failure(.noInbox))
+        }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
         let (partials, place) = (partials, key.place)
@@ -59,10 +65,12 @@ extension FileExchange {
 
     /// Removes every file of a queue that belongs to no item: after some have ended that nobody told of by name.
     package func sweep(_ queue: QueueKey) {
+        // One that comes now may be complete, and an item, before the answer is there.
+        let coming = arrivals[queue]?.key.id
         items?.keptFiles(of: queue) { [weak self] kept in
             guard let self, let kept else { return }
             let partials = partials
-            let all = kept.union(arrivals[queue].map { [$0.key.id] } ?? [])
+            let all = kept.union([coming, arrivals[queue]?.key.id].compactMap(\.self))
             run("removing orphans") { () throws(FileError) in
                 try partials.removeAll(of: queue.app, in: queue.pairing, but: all)
             }

@@ -112,9 +112,9 @@ extension FileExchange {
             take(step, arrival)
             return true
         }
-        worker.attempt({ () throws(FileError) in try file.append(body) }) { [self] result in
+        append(body, to: file, on: partials) { [self] result in
             guard !arrival.isOver else { return }
-            if case .failure(let error) = result { return refuse(arrival, .machine(error)) }
+            if case .failure(let refusal) = result { return refuse(arrival, refusal) }
             wrote(body.count, arrival)
         }
         return true

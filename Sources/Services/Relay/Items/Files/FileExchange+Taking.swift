@@ -16,16 +16,30 @@ extension FileExchange {
         then completion: @escaping FileSubmission.Completion
     ) {
         do throws(FileRefusal) {
-            let description = try described(body)
+            let (description, size) = try described(body)
             drop(key)
-            let submission = FileSubmission(key, description, from: source, limits: limits, completion: completion)
-            if takings.count < limits.takings { begin(submission) } else { waiting.append(submission) }
+            let submission = FileSubmission(
+                key, description, size: size, from: source, limits: limits, completion: completion)
+            if mayBegin(submission) { return begin(submission) }
+            try checkRoom(for: submission)
+            waiting.append(submission)
         } catch {
             completion(.failure(error))
         }
     }
 
-    private func described(_ body: PropertyListDictionary) throws(FileRefusal) -> FileDescription {
+    /// What waits for its turn is bounded as what waits for the peer (LIM-14).
+    private func checkRoom(for submission: FileSubmission) throws(FileRefusal) {
+        let others = waiting.lazy.filter { $0.key.queue == submission.key.queue }
+        let (count, bytes) = others.reduce((0, submission.size)) { ($0.0 + 1, $0.1 + $1.size) }
+        guard count < limits.waiting, bytes <= limits.waitingBytes else {
+            throw .queueFull(actual: count, limit: limits.waiting)
+        }
+    }
+
+    private func described(
+        _ body: PropertyListDictionary
+    ) throws(FileRefusal) -> (description: FileDescription, size: Int) {
         let description: FileDescription
         let size: Int
         do throws(WireError) {
@@ -36,7 +50,7 @@ extension FileExchange {
             throw .unreadable(error)
         }
         guard size <= limits.manifest else { throw .tooLarge(actual: size, limit: limits.manifest) }
-        return description
+        return (description, size)
     }
 
     private func begin(_ submission: FileSubmission) {
@@ -70,9 +84,9 @@ extension FileExchange {
             let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body
         else { return !waiting.contains { $0.key == key } }
         guard case .write = submission.taking.chunk(at: offset, count: body.count) else { return false }
-        worker.attempt({ () throws(FileError) in try file.append(body) }) { [self] result in
+        append(body, to: file, on: spool) { [self] result in
             guard !submission.isOver else { return }
-            if case .failure(let error) = result { return refuse(submission, .machine(error)) }
+            if case .failure(let refusal) = result { return refuse(submission, refusal) }
             submission.taking.wrote(body.count)
             wrote(submission)
         }
@@ -120,8 +134,16 @@ extension FileExchange {
         submission.file = nil
         if takings[submission.key] === submission { takings[submission.key] = nil }
         waiting.removeAll { $0 === submission }
-        guard takings.count < limits.takings, !waiting.isEmpty else { return }
-        begin(waiting.removeFirst())
+        let apps = Set(takings.keys.map(\.queue.app))
+        guard
+            let next = waiting.firstIndex(where: { takings.count < limits.takings || !apps.contains($0.key.queue.app) })
+        else { return }
+        begin(waiting.remove(at: next))
+    }
+
+    /// One file of each app at any time: an app that begins many and goes on with none holds up only itself.
+    private func mayBegin(_ submission: FileSubmission) -> Bool {
+        takings.count < limits.takings || !takings.keys.contains { $0.queue.app == submission.key.queue.app }
     }
 
     /// Ends a submission without a word: it was cancelled, or begins anew.

@@ -25,7 +25,7 @@ package final class FileExchange {
     let spool: FileShelf
     let partials: FileShelf
     let scheduler: any Scheduler
-    let limits: FileLimits
+    package var limits: FileLimits
     let log: LogHandler
     /// Files that apps hand over, and those that wait for their turn.
     var takings: [FileKey: FileSubmission] = [:]
@@ -116,6 +116,22 @@ package final class FileExchange {
             guard case .failure(let error) = result else { return }
             log(LogEvent(.warning, "files: a job failed", .text("job", "\(what)"), .text("error", "\(error)")))
         }
+    }
+
+    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at again
+    /// before each part: none of them may take the reserve.
+    func append(
+        _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on shelf: FileShelf,
+        then completion: @escaping (Result<Void, FileRefusal>) -> Void
+    ) {
+        let reserve = limits.reserve
+        worker.perform(
+            {
+                refusing { () throws(FileRefusal) in
+                    try shelf.checkSpace(for: Int64(bytes.count), reserve: reserve)
+                    try translating { () throws(FileError) in try file.append(bytes) }
+                }
+            }, then: completion)
     }
 
     func envelope(_ kind: FrameKind, _ file: FileKey) -> Envelope {

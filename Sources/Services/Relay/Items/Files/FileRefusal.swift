@@ -9,6 +9,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
     /// The body of `submit` or the manifest does not read.
     case unreadable(WireError)
     case tooLarge(actual: Int, limit: Int)
+    /// So many files of this app wait for their turn.
+    case queueFull(actual: Int, limit: Int)
     /// The file system has not so much room.
     case noSpace(needed: Int64, available: Int64)
     /// The bytes that arrived are not those that were sent.
@@ -19,6 +21,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable: .invalidParameter
         case .tooLarge: .payloadTooLarge
+        case .queueFull: .genericError
         case .noSpace, .machine(.full): .insufficientSpace
         case .digestMismatch, .machine: .deliveryFailed
         }
@@ -28,6 +31,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable: "malformed"
         case .tooLarge: "too-large"
+        case .queueFull: "queue-full"
         case .noSpace, .machine(.full): "insufficient-space"
         case .digestMismatch: "digest-mismatch"
         case .machine: "file-error"
@@ -41,7 +45,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .noSpace(let needed, let available):
             body["actual"] = .integer(needed)
             body["limit"] = .integer(available)
-        case .tooLarge(let actual, let limit):
+        case .tooLarge(let actual, let limit), .queueFull(let actual, let limit):
             body["actual"] = .integer(Int64(actual))
             body["limit"] = .integer(Int64(limit))
         default: break
@@ -51,7 +55,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
 
     private var isRetryable: Bool {
         switch self {
-        case .noSpace, .machine, .digestMismatch: true
+        case .noSpace, .machine, .digestMismatch, .queueFull: true
         case .unreadable, .tooLarge: false
         }
     }
@@ -60,6 +64,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable(let error): "the description of the file: \(error)"
         case .tooLarge(let actual, let limit): "name and metadata take \(actual) bytes of \(limit)"
+        case .queueFull(let actual, let limit): "\(actual) files of \(limit) wait for their turn"
         case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
         case .machine(.full): "no space is left for the file"
         case .digestMismatch: "the bytes that arrived are not those that were sent"

@@ -10,6 +10,8 @@ package final class FileSubmission {
 
     let key: FileKey
     let description: FileDescription
+    /// Bytes of the manifest that it will have.
+    let size: Int
     weak var source: (any FileSource)?
     let completion: Completion
     var taking: FileTaking
@@ -18,11 +20,12 @@ package final class FileSubmission {
     var isOver = false
 
     init(
-        _ key: FileKey, _ description: FileDescription, from source: any FileSource, limits: FileLimits,
+        _ key: FileKey, _ description: FileDescription, size: Int, from source: any FileSource, limits: FileLimits,
         completion: @escaping Completion
     ) {
         self.key = key
         self.description = description
+        self.size = size
         self.source = source
         self.completion = completion
         taking = FileTaking(size: description.size, limits: limits)
