@@ -217,4 +217,22 @@ import Testing
         pair.advance(5)
         #expect(answers.count == 1)
     }
+
+    @Test("DEL-1: an item that is submitted again is accepted when it is durable, not when it is known")
+    func confirmed() {
+        let (kept, lost) = (payloadItem(1), payloadItem(2))
+        sender.submit(kept, to: .userInfo)
+        sender.memory.failNext([.full(path: "disk")])
+        sender.exchange.submit(lost, to: sender.key(.userInfo)) { _ in }
+        #expect(sender.exchange.hasAccepted(lost.id, in: sender.key(.userInfo)))
+        var answers: [Bool] = []
+        for id in [lost.id, kept.id] {
+            sender.exchange.confirm(id, in: sender.key(.userInfo)) { answers.append((try? $0.get()) != nil) }
+        }
+        #expect(answers.isEmpty)
+        pair.advance(5)
+        sender.exchange.confirm(kept.id, in: sender.key(.userInfo)) { answers.append((try? $0.get()) != nil) }
+        pair.advance(5)
+        #expect(answers == [false, false, true])
+    }
 }

@@ -234,4 +234,35 @@ struct DurableChannelTests {
         try submit(envelope, from: primary)
         #expect(primary.refusal == "not-yours")
     }
+
+    @Test("SES-54: what an operator sends to an app's counterpart is not the app's to list or to take back")
+    func configurationIsNoApps() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        for command in ["outstanding", "cancel"] {
+            try submit(
+                Envelope(
+                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .configuration,
+                    command: command
+                ).with(body: ["item": .data(UniqueIdentifier.random().bytes)]), from: primary)
+        }
+        #expect(primary.received(.answer).map(\.code) == [7008, 7008])
+        #expect(primary.received(.answer).map(\.name) == ["channel", "channel"])
+    }
+
+    @Test("SES-54: lists of outstanding items are made for one connection a few at a time")
+    func manyLists() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        try submit(item(), from: primary)
+        for _ in 0..<9 {
+            try primary.send(
+                Envelope(
+                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo,
+                    command: "outstanding"))
+        }
+        simulation.scheduler.run()
+        #expect(primary.received(.answer).count == 9)
+        #expect(primary.received(.answer).filter { $0.name == "too-many-requests" }.count == 1)
+    }
 }

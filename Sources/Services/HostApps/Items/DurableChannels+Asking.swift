@@ -6,18 +6,27 @@ import TandemPropertyList
 import TandemReactor
 package import TandemRelay
 import TandemSession
+import TandemTransport
 import TandemWire
 
 extension DurableChannels {
     /// Bytes of bodies in one answer: with the rest it stays below the largest frame (LIM-1).
     private static var pageBytes: Int { 256 * 1024 }
     private static var pageItems: Int { 512 }
+    /// Pages of one connection under way at once: all of them fit what may wait for it (LIM-6).
+    private static var pages: Int { 8 }
+    /// Bytes that wait for a connection while contexts are told to it.
+    private static var contextBytes: Int { 512 * 1024 }
 
     func ask(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
         guard let id = envelope.id, let command = envelope.command else { return }
         guard let pairing = envelope.pairing,
             endpoint.relay.reachability(of: app, pairing: pairing, on: endpoint.side) != nil
         else { return answer(id, app, command, connection, code: .deviceNotPaired, name: "not-paired") }
+        // What an operator sends is no app's to read or to take back, not even when it is for its counterpart.
+        if let channel = envelope.channel, !Self.channels.contains(channel) {
+            return answer(id, app, command, connection, code: .invalidParameter, name: "channel")
+        }
         let body = (try? envelope.dictionaryBody()) ?? [:]
         let queue = envelope.channel.map { QueueKey(pairing: pairing, app: app, channel: $0) }
         switch (command, queue) {
@@ -42,6 +51,10 @@ extension DurableChannels {
     private func outstanding(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
     ) {
+        guard pages[connection.number, default: 0] < Self.pages else {
+            return answer(id, queue.app, "outstanding", connection, code: .genericError, name: "too-many-requests")
+        }
+        pages[connection.number, default: 0] += 1
         let after = body["after"]?.unsignedValue ?? 0
         let records = exchange.outstanding(in: queue, after: after, limit: Self.pageItems)
         page(Page(id: id, queue: queue, number: connection.number, rest: records[...], after: after))
@@ -71,6 +84,8 @@ extension DurableChannels {
     }
 
     private func finish(_ page: Page) {
+        let others = (pages[page.number] ?? 1) - 1
+        pages[page.number] = others > 0 ? others : nil
         guard let connection = endpoint.connection(page.number) else { return }
         var body: PropertyListDictionary = ["items": .array(page.items)]
         // A page that was not filled may be the last one; an empty one is.
@@ -89,7 +104,7 @@ extension DurableChannels {
         let number = connection.number
         // What the daemon has not accepted is known to nobody else.
         if queue.channel == .file, files?.drop(FileKey(queue, item)) == true {
-            submitters[item] = nil
+            submitters[Submitted(item, in: queue)] = nil
             return answer(id, queue.app, "cancel", connection, name: "cancelled")
         }
         exchange.cancel(item, in: queue) { [weak self] cancellation in
@@ -118,13 +133,21 @@ extension DurableChannels {
 
     // MARK: contexts
 
-    /// Tells what was last sent and received through each pairing.
+    /// Tells what was last sent and received through each pairing. A thousand pairings have more than may wait for one
+    /// connection (LIM-6): the next one is read when it has taken most of those before.
     func tellContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        exchange.contexts(of: app) { [weak self] contexts in
+        exchange.contexts(of: app) { [weak self] context, next in
             guard let self, let connection = endpoint.connection(number) else { return }
-            for context in contexts { tell(context, to: connection) }
+            tell(context, to: connection)
+            whenRead(by: number, next)
         }
+    }
+
+    private func whenRead(by number: ConnectionNumber, _ next: @escaping () -> Void) {
+        guard let connection = endpoint.connection(number) else { return }
+        guard connection.channel.queuedBytes > Self.contextBytes else { return next() }
+        endpoint.scheduler.schedule(after: .milliseconds(10)) { [weak self] in self?.whenRead(by: number, next) }
     }
 
     /// A context was sent or has arrived: all connections of its app know.

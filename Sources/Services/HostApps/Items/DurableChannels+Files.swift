@@ -21,9 +21,9 @@ extension DurableChannels {
             return refuse(id, queue, error, connection)
         }
         let number = connection.number
-        submitters[id] = number
+        submitters[Submitted(id, in: queue)] = number
         if exchange.hasAccepted(id, in: queue) {
-            return submitted(id, queue, .success(Acceptance()), number)
+            return exchange.confirm(id, in: queue) { [weak self] in self?.submitted(id, queue, $0, number) }
         }
         files.take(FileKey(queue, id), body: body, from: connection) { [weak self] result in
             guard let self else { return }
@@ -47,7 +47,7 @@ extension DurableChannels {
     private func notTaken(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ refusal: FileRefusal, _ number: ConnectionNumber
     ) {
-        submitters[id] = nil
+        submitters[Submitted(id, in: queue)] = nil
         guard let connection = endpoint.connection(number),
             let failure = try? Envelope(
                 .failure, app: queue.app, pairing: queue.pairing, id: id, code: refusal.code.rawValue,

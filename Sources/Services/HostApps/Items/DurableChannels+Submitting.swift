@@ -17,7 +17,7 @@ extension DurableChannels {
         let queue = QueueKey(pairing: pairing, app: app, channel: channel)
         if let error = obstacle(to: envelope, body.count, queue) { return refuse(id, queue, error, connection) }
         if channel == .file { return submitFile(envelope, id, queue, connection) }
-        submitters[id] = connection.number
+        submitters[Submitted(id, in: queue)] = connection.number
         exchange.submit(item(envelope, id, Array(body)), to: queue) { [weak self] result in
             self?.submitted(id, queue, result, connection.number)
         }
@@ -43,12 +43,14 @@ extension DurableChannels {
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let acceptance):
+            // Nothing was submitted, so nothing will end.
+            if acceptance.note == .unchanged { submitters[Submitted(id, in: queue)] = nil }
             connection.send(
                 Envelope(
                     .accepted, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel,
                     name: acceptance.note?.rawValue, revision: acceptance.revision))
         case .failure(let failure):
-            submitters[id] = nil
+            submitters[Submitted(id, in: queue)] = nil
             refuse(id, queue, SessionError(failure), connection)
         }
     }

@@ -18,12 +18,27 @@ package final class DurableChannels {
         let connection: ConnectionNumber
     }
 
+    /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings; the channel is not
+    /// among it, because an urgent item that is demoted changes it.
+    struct Submitted: Hashable {
+        let pairing: UniqueIdentifier
+        let app: ApplicationIdentifier
+        let id: UniqueIdentifier
+
+        init(_ id: UniqueIdentifier, in queue: QueueKey) {
+            (pairing, app) = (queue.pairing, queue.app)
+            self.id = id
+        }
+    }
+
     let exchange: ItemExchange
     /// The bytes of the channel `file`; nil where no files are taken.
     package var files: FileExchange?
     unowned let endpoint: LocalEndpoint
-    /// Who submitted an item and is still there; the app's receiving connection hears of all others.
-    var submitters: [UniqueIdentifier: ConnectionNumber] = [:]
+    /// Who submitted an item that has not ended, and is still there; the app's receiving connection hears of all others.
+    var submitters: [Submitted: ConnectionNumber] = [:]
+    /// Lists of outstanding items in the making.
+    var pages: [ConnectionNumber: Int] = [:]
     var given: [QueueKey: Given] = [:]
     /// Files that are being put into their app's directory.
     var handing: [QueueKey: ReceivedItem] = [:]
@@ -77,7 +92,7 @@ package final class DurableChannels {
 
     /// A receiving connection is gone: what its app had comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
-        for (id, number) in submitters where number == connection.number { submitters[id] = nil }
+        for (item, number) in submitters where number == connection.number { submitters[item] = nil }
         files?.sourceLeft(connection)
         guard receives else { return }
         given = given.filter { $0.value.connection != connection.number }
@@ -117,7 +132,7 @@ package final class DurableChannels {
     package func stored(_ id: UniqueIdentifier, in queue: QueueKey) {
         guard queue.channel != .context else { return }
         if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
-        teller(of: id, queue.app)?.send(
+        teller(of: id, in: queue)?.send(
             Envelope(
                 .progress, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel, name: "stored"))
     }
@@ -127,18 +142,21 @@ package final class DurableChannels {
         if queue.channel == .file { files?.sentItemEnded(id, in: queue) }
         // A context has no end that its app waits for: the next one takes its place (SES-50).
         if queue.channel == .context { return forgetContext(id, in: queue) }
-        guard let connection = teller(of: id, queue.app) else { return }
+        let connection = teller(of: id, in: queue)
+        submitters[Submitted(id, in: queue)] = nil
+        guard let connection else { return }
         tell(id, queue, outcome, code, to: connection)
     }
 
     private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
-        submitters[id] = nil
+        submitters[Submitted(id, in: queue)] = nil
         exchange.forget(id, in: queue)
     }
 
-    func teller(of id: UniqueIdentifier, _ app: ApplicationIdentifier) -> HostAppConnection? {
-        if let number = submitters[id], let connection = endpoint.connection(number) { return connection }
-        guard let receiver = endpoint.receivers[app], receiver.port != nil else { return nil }
+    func teller(of id: UniqueIdentifier, in queue: QueueKey) -> HostAppConnection? {
+        let submitter = submitters[Submitted(id, in: queue)]
+        if let submitter, let connection = endpoint.connection(submitter) { return connection }
+        guard let receiver = endpoint.receivers[queue.app], receiver.port != nil else { return nil }
         return receiver
     }
 
@@ -164,8 +182,9 @@ package final class DurableChannels {
     }
 
     private func heard(_ envelope: Envelope, _ app: ApplicationIdentifier) {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return }
-        submitters[id] = nil
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
+            Self.channels.contains(channel)
+        else { return }
         exchange.forget(id, in: QueueKey(pairing: pairing, app: app, channel: channel))
         guard toldEnds[app]?.remove(id) != nil, toldEnds[app]?.isEmpty ?? true else { return }
         tellEnds(of: app)

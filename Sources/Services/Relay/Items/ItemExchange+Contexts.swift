@@ -21,27 +21,27 @@ package struct ContextStanding: Sendable, Equatable {
 }
 
 extension ItemExchange {
-    /// The contexts of an application in all pairings, in their order; one that was never set is not there.
-    /// `completion` is called later.
+    /// The contexts of an application in all pairings, one after the other; one that was never set is not there.
+    /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
     package func contexts(
-        of app: ApplicationIdentifier, then completion: @escaping ([ContextStanding]) -> Void
+        of app: ApplicationIdentifier,
+        each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
     ) {
         let sent = outbound.filter { $0.key.app == app && $0.value.machine.context != nil }.keys
         let received = inbound.filter { $0.key.app == app && $0.value.machine.context != nil }.keys
         let places =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
-        read(places.sorted { $0.queue.pairing < $1.queue.pairing }, [], then: completion)
+        read(places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each)
     }
 
     private func read(
-        _ places: [DeliveryRowKey], _ found: [ContextStanding], then completion: @escaping ([ContextStanding]) -> Void
+        _ places: ArraySlice<DeliveryRowKey>,
+        _ each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
     ) {
-        guard let place = places.first else {
-            scheduler.schedule(after: .zero) { completion(found) }
-            return
-        }
+        guard let place = places.first else { return }
         context(at: place) { [weak self] standing in
-            self?.read(Array(places.dropFirst()), found + (standing.map { [$0] } ?? []), then: completion)
+            let next = { [weak self] in self?.read(places.dropFirst(), each) ?? () }
+            if let standing { each(standing, next) } else { next() }
         }
     }
 

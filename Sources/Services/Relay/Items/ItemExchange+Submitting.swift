@@ -24,6 +24,23 @@ extension ItemExchange {
         }
     }
 
+    /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, or when it was lost
+    /// with its commit.
+    package func confirm(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping SubmitCompletion) {
+        guard let lane = outbound[key] else { return later { completion(.failure(.unpaired)) } }
+        var isKnown = false
+        lane.perform(
+            { queue in
+                isKnown = queue.record(of: id) != nil
+                return ([], [])
+            },
+            then: { result in
+                let answer = result.mapError { SubmitFailure.store($0) }
+                completion(
+                    answer.flatMap { isKnown ? .success(Acceptance()) : .failure(.store(.closed(path: ""))) })
+            })
+    }
+
     private func later(_ action: @escaping () -> Void) { scheduler.schedule(after: .zero, action) }
 
     /// Gives the queue an event that may be refused, and the submitter its one answer.
