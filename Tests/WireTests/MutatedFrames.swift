@@ -63,7 +63,9 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         case "name", "command": return text(pick(["status", "kind", "a\u{0}b", "", "no-link"]))
         case "pairing", "id", "nonce", "after":
             return one(in: 40) ? data(.random(in: 14...18, using: &generator)) : data(16)
-        case "topic", "key": return text(pick(["alarms", "a", "", "a\u{0}b", String(repeating: "x", count: 129)]))
+        case "topic", "key":
+            let wrong = ["", "a\u{0}b", String(repeating: "x", count: 129)]
+            return text(one(in: 12) ? pick(wrong) : pick(["alarms", "a"]))
         case "body": return data(pick([0, 1, 14, 15, 16, 17, 200, 300]))
         case "reply": return pick([[8], [9]])
         case "sealing": return one(in: 20) ? integer() : [0x10, 0]
