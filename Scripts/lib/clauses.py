@@ -1,11 +1,19 @@
-"""The protocol's text against the code: a clause is defined once, whatever is cited exists, and the words that travel
-(kinds, keys, names, numbers) are the same on both sides. Words only; what they do is proved by the tests.
+"""The protocol's text against the code: a clause is defined once, whatever is cited exists, every clause is cited by a
+test, and the words that travel (kinds, keys, names, numbers) are the same on both sides. Words only; what they do is
+proved by the tests.
 """
+import functools
 import re
 
 SERIES = "FRM|SES|PAR|DEL|FIL|CFG|CTL|LIM|THR"
 DEFINED = re.compile(rf"\*\*((?:{SERIES})-\d+)\*\*")
 CITED = re.compile(rf"\b((?:{SERIES})-\d+)\b")
+# "SES-48 to SES-51" cites what is between, too.
+RANGE = re.compile(rf"\b({SERIES})-(\d+) to \1-(\d+)\b")
+# Series of which not every clause is cited by a test, and why.
+UNTESTED = {
+    "THR": "a threat names the clauses that answer it, and those have tests",
+}
 LIMIT = re.compile(r"^\| (LIM-\d+) \|", re.M)
 RECORD = re.compile(r"\bDecisions/(\d{4})\b")
 WORD = re.compile(r"`([A-Za-z][A-Za-z-]*)`")
@@ -32,9 +40,26 @@ def clause_problems(root):
     known = {*definitions, *LIMIT.findall(protocol["Limits.md"])}
     records = {file.name[:4] for file in (root / "Protocol/Decisions").glob("*.md")}
     yield from citation_problems(root, known, records)
+    yield from untested_problems(root, known)
     for name, file, document, start, end in WORDS:
         yield from word_problems(root, name, file, document, between(protocol[document], start, end))
     yield from number_problems(root, between(protocol["Session.md"], "**SES-20**", "`name`"))
+
+
+def cited_by(file):
+    """The clauses and the decision records that a file cites, and the clauses with those between them in ranges."""
+    status = file.stat()
+    return read_citations(file, status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def read_citations(file, *_):
+    """Once for each state of a file: the self-test looks at all of them for each violation that it plants."""
+    text = file.read_text()
+    clauses = frozenset(CITED.findall(text))
+    between_them = {f"{series}-{number}" for series, first, last in RANGE.findall(text)
+                    for number in range(int(first), int(last) + 1)}
+    return clauses, frozenset(RECORD.findall(text)), clauses | between_them
 
 
 def citation_problems(root, known, records):
@@ -43,11 +68,23 @@ def citation_problems(root, known, records):
     for file in sorted(files):
         if file.suffix not in (".swift", ".md", ".json", ".py") or ".build" in file.parts:
             continue
-        text = file.read_text()
-        for pattern, prefix, there in ((CITED, "", known), (RECORD, "Decisions/", records)):
-            for cited in sorted({*pattern.findall(text)} - there):
+        clauses, cited_records, _ = cited_by(file)
+        for found, prefix, there in ((clauses, "", known), (cited_records, "Decisions/", records)):
+            for cited in sorted(found - there):
+                text = file.read_text()
                 line = text.count("\n", 0, text.index(prefix + cited)) + 1
                 yield f"{file.relative_to(root)}:{line}: {prefix}{cited} does not exist in Protocol"
+
+
+def untested_problems(root, known):
+    """Clauses that nobody proves."""
+    proved = set()
+    for file in (root / "Tests").rglob("*"):
+        if file.suffix in (".swift", ".py") and ".build" not in file.parts:
+            proved |= cited_by(file)[2]
+    for clause in sorted(known - proved):
+        if clause.partition("-")[0] not in UNTESTED:
+            yield f"Protocol: {clause} is cited by no test: name it in the title of the one that proves it"
 
 
 def word_problems(root, name, file, document, text):

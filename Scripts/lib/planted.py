@@ -54,6 +54,8 @@ EDITS = [
     ("name not in code", "Protocol/Session.md", "`slow-consumer`, `join-refused`", "`planted`, `join-refused`",
      "'planted' is listed"),
     ("error number", "Protocol/Session.md", "7007 notReachable", "7007 planted", "7007 planted"),
+    ("clause untested", "Protocol/Frames.md", "**FRM-2**", "**FRM-98** A planted clause.\n\n**FRM-2**",
+     "FRM-98 is cited by no test"),
     ("clause twice", "Protocol/Frames.md", "**FRM-2**", "**FRM-1**", "FRM-1 is defined 2 times"),
 ]
 

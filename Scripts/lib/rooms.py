@@ -4,6 +4,7 @@ Everything is proved twice, from the manifest (what a room may import) and from 
 because SwiftPM lets a target see modules that it never named. A rule yields texts that say where and what;
 no text means that it holds.
 """
+import functools
 import json
 import re
 import subprocess
@@ -56,10 +57,16 @@ def read(root):
 
 def imports(source):
     """(line number, module, the line and those above it) of each import in a file."""
+    status = source.stat()
+    return read_imports(source, status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def read_imports(source, *_):
+    """Once for each state of a file: the self-test looks at all of them for each violation that it plants."""
     lines = source.read_text().splitlines()
-    for number, line in enumerate(lines):
-        if found := IMPORT.match(line):
-            yield number + 1, found.group(1), lines[max(0, number - 2):number + 1]
+    return [(number + 1, found.group(1), lines[max(0, number - 2):number + 1])
+            for number, line in enumerate(lines) if (found := IMPORT.match(line))]
 
 
 def manifest_problems(rooms):

@@ -2,6 +2,7 @@
 reason beside them. Comments and string contents are removed before words are looked for, except where a rule is about
 the comment itself.
 """
+import functools
 import re
 
 LONGEST_FILE = 300
@@ -42,24 +43,32 @@ def stripped(text):
 
 def text_problems(room, root):
     """What is wrong with the text of this room's files."""
-    product = room.floor != "Tests"
     for source in room.sources():
-        where = source.relative_to(root)
-        text = source.read_text()
-        lines = text.splitlines()
-        if len(lines) > LONGEST_FILE:
-            yield f"{where}: {len(lines)} lines; a file has one idea and at most {LONGEST_FILE}"
-        if not lines or not lines[0].startswith("//"):
-            yield f"{where}:1: a file opens with a comment: what it is for, what it refuses, why this way"
-        yield from word_problems(where, text, COMMENT_WORDS)
-        if product:
-            yield from word_problems(where, stripped(text), NEVER)
-            yield from unchecked_problems(where, lines)
-            yield from function_problems(where, stripped(text))
-        if room.floor == "Decisions":
-            yield from word_problems(where, stripped(text), DECISION)
-        if room.floor in ("Values", "Machinery"):
-            yield from word_problems(where, stripped(text), TASKS)
+        status = source.stat()
+        yield from file_problems(source, source.relative_to(root), room.floor, status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def file_problems(source, where, floor, *_):
+    """Once for each state of a file: the self-test looks at all of them for each violation that it plants."""
+    return list(problems_of(where, floor, source.read_text()))
+
+
+def problems_of(where, floor, text):
+    lines = text.splitlines()
+    if len(lines) > LONGEST_FILE:
+        yield f"{where}: {len(lines)} lines; a file has one idea and at most {LONGEST_FILE}"
+    if not lines or not lines[0].startswith("//"):
+        yield f"{where}:1: a file opens with a comment: what it is for, what it refuses, why this way"
+    yield from word_problems(where, text, COMMENT_WORDS)
+    if floor != "Tests":
+        yield from word_problems(where, stripped(text), NEVER)
+        yield from unchecked_problems(where, lines)
+        yield from function_problems(where, stripped(text))
+    if floor == "Decisions":
+        yield from word_problems(where, stripped(text), DECISION)
+    if floor in ("Values", "Machinery"):
+        yield from word_problems(where, stripped(text), TASKS)
 
 
 def word_problems(where, text, rules):

@@ -26,7 +26,7 @@ import Testing
         } catch { return error }
     }
 
-    @Test(arguments: [512, 1024, 2047])
+    @Test("CFG-16: an RSA key under 2048 bits is refused", arguments: [512, 1024, 2047])
     func anRSAKeyUnder2048BitsIsRefused(bits: Int) {
         let found = errors(making: "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:\(bits)")
         #expect(found == (.rsaTooShort(bits: bits), .rsaTooShort(bits: bits)))
@@ -36,14 +36,15 @@ import Testing
         #expect(errors(making: "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048") == (nil, nil))
     }
 
-    @Test(arguments: ["3", "17", "65535"])
+    @Test("CFG-16: an RSA exponent under 65,537 is refused", arguments: ["3", "17", "65535"])
     func anRSAExponentUnder65537IsRefused(exponent: String) {
         let found = errors(
             making: "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -pkeyopt rsa_keygen_pubexp:\(exponent)")
         #expect(found == (.rsaExponent, .rsaExponent))
     }
 
-    @Test func anEvenOrHugeRSAExponentIsRefused() {
+    @Test("CFG-16: an even or huge RSA exponent is refused")
+    func anEvenOrHugeRSAExponentIsRefused() {
         #expect(error(loadingRSAWithExponent: [0x01, 0x00, 0x02]) == .rsaExponent)
         #expect(error(loadingRSAWithExponent: [0x01] + [UInt8](repeating: 0, count: 8) + [0x01]) == .rsaExponent)
         #expect(error(loadingRSAWithExponent: [0x01, 0x00, 0x01]) == nil)
@@ -66,7 +67,9 @@ import Testing
         } catch { return error }
     }
 
-    @Test(arguments: ["P-384", "P-521", "P-224", "secp256k1", "brainpoolP256r1"])
+    @Test(
+        "CFG-16: a curve other than P-256 is refused",
+        arguments: ["P-384", "P-521", "P-224", "secp256k1", "brainpoolP256r1"])
     func aCurveOtherThanP256IsRefused(curve: String) {
         let found = errors(making: "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:\(curve)")
         guard case .unsupportedCurve = found.privateHalf, case .unsupportedCurve = found.publicHalf else {
@@ -75,13 +78,14 @@ import Testing
         }
     }
 
-    @Test func explicitCurveParametersAreRefusedEvenOfP256() {
+    @Test("CFG-16: explicit curve parameters are refused even of P-256")
+    func explicitCurveParametersAreRefusedEvenOfP256() {
         let found = errors(
             making: "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit")
         #expect(found == (.explicitCurveParameters, .explicitCurveParameters))
     }
 
-    @Test(arguments: ["ED448", "X25519", "RSA-PSS"])
+    @Test("CFG-16: a key of another kind is refused", arguments: ["ED448", "X25519", "RSA-PSS"])
     func aKeyOfAnotherKindIsRefused(kind: String) {
         let found = errors(making: "genpkey -algorithm \(kind)")
         #expect(found == (.unsupportedAlgorithm(kind), .unsupportedAlgorithm(kind)))

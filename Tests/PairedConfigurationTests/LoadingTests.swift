@@ -12,7 +12,8 @@ import Testing
         ActiveConfiguration(try fixture.record(envelope), applied: Fixture.now, isWaived: false).dictionary
     }
 
-    @Test func theActiveOneIsAppliedAtStart() throws {
+    @Test("CFG-37: the active one is applied at start")
+    func theActiveOneIsAppliedAtStart() throws {
         let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.expires = Fixture.now.seconds + 1 }
@@ -24,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func theStagedOneIsTriedFirst() throws {
+    @Test("CFG-37: the staged one is tried first")
+    func theStagedOneIsTriedFirst() throws {
         let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             try directory.write("configuration.plist", try Self.active(fixture, try fixture.envelope(version: 6)))
@@ -36,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func aStagedOneThatFailsLeavesTheActiveOneAndIsToldByName() throws {
+    @Test("CFG-37: a staged one that fails leaves the active one and is told by name")
+    func aStagedOneThatFailsLeavesTheActiveOneAndIsToldByName() throws {
         let fixture = try Fixture()
         let foreign = ConfigurationPrivateKey.generate()
         let bad: [(String, [UInt8], UInt64?)] = [
@@ -61,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func damagedAndForeignFilesLeaveTheDefaults() throws {
+    @Test("CFG-36: damaged and foreign files leave the defaults")
+    func damagedAndForeignFilesLeaveTheDefaults() throws {
         let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let good = try Self.active(fixture, try fixture.envelope())
@@ -86,7 +90,8 @@ import Testing
         #expect(nowhere.applied == nil && nowhere.failures.count == 1)
     }
 
-    @Test func aLifetimeThatIsOverIsNotLoadedAndARemovedFileDeactivates() throws {
+    @Test("CFG-34, CFG-42: a lifetime that is over is not loaded and a removed file deactivates")
+    func aLifetimeThatIsOverIsNotLoadedAndARemovedFileDeactivates() throws {
         let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.lifetime = 604_800 }
@@ -101,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
+    @Test("CFG-22: a waived one is dropped by a load that does not allow it")
+    func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
         let fixture = try Fixture()
         try Fixture.withDirectory { directory in
             let foreign = try fixture.envelope(version: 9, key: ConfigurationPrivateKey.generate())

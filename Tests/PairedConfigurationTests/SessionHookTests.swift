@@ -8,6 +8,7 @@ import Testing
 
 @Suite struct SessionHookTests {
     @Test(
+        "CFG-41: a message without our mark is the app's own",
         arguments: [
             [:], ["text": "hello"], ["configuration": .data([1])], ["tandem.other": 1],
             ["Tandem.configuration": .data([1])],
@@ -18,7 +19,8 @@ import Testing
         #expect(app.volume == 75)
     }
 
-    @Test func aConfigurationIsAppliedAndAnswered() throws {
+    @Test("CFG-41: a configuration is applied and answered")
+    func aConfigurationIsAppliedAndAnswered() throws {
         let fixture = try Fixture()
         let app = fixture.app()
         let seen = Mutex<[SettingChanges]>([])
@@ -39,7 +41,8 @@ import Testing
         observation.cancel()
     }
 
-    @Test func thePayloadAppliesWholeOrNotAtAll() throws {
+    @Test("CFG-12: the payload applies whole or not at all")
+    func thePayloadAppliesWholeOrNotAtAll() throws {
         let fixture = try Fixture()
         let app = fixture.app()
         let bad = try fixture.envelope(values: ["logging": true, "volume": 101, "rating": 10])
@@ -89,7 +92,8 @@ import Testing
         observation.cancel()
     }
 
-    @Test func anInvalidSignatureIsTakenOnlyIfAppAndDaemonAllowItAndIsMarked() throws {
+    @Test("CFG-22: an invalid signature is taken only if app and daemon allow it and is marked")
+    func anInvalidSignatureIsTakenOnlyIfAppAndDaemonAllowItAndIsMarked() throws {
         let fixture = try Fixture()
         let app = LenientConfiguration()
         fixture.load(app, in: nil)
@@ -119,7 +123,8 @@ import Testing
         #expect(fixture.verdict(unloaded, try fixture.message(try fixture.envelope())) == "wrong-app")
     }
 
-    @Test func aMessageOfAnotherFormIsAnsweredAndNeverShownToTheApp() throws {
+    @Test("CFG-41: a message of another form is answered and never shown to the app")
+    func aMessageOfAnotherFormIsAnsweredAndNeverShownToTheApp() throws {
         let fixture = try Fixture()
         let app = fixture.app()
         let good = try fixture.message(try fixture.envelope())
@@ -136,7 +141,8 @@ import Testing
         #expect(app.applied == nil)
     }
 
-    @Test func withoutAnAnchorNothingIsTaken() throws {
+    @Test("CFG-15: without an anchor nothing is taken")
+    func withoutAnAnchorNothingIsTaken() throws {
         let fixture = try Fixture()
         let app = BareConfiguration()
         fixture.load(app, in: nil)

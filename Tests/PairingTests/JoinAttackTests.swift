@@ -48,14 +48,14 @@ struct JoinAttackTests {
         #expect(event.logEvent.level == .error)
     }
 
-    @Test("PAR-8a: an expired token is refused at its very second, and works just before")
+    @Test("PAR-8a, LIM-10: an expired token is refused at its very second, and works just before")
     func expired() throws {
         var fixture = try JoinFixture()
         #expect(fixture.join(try fixture.request(), after: .seconds(900)).cause == .expired)
         #expect(fixture.join(try fixture.request(), after: .milliseconds(899_999)).cause == nil)
     }
 
-    @Test("PAR-8a: five wrong proofs use the token up; the right proof is then refused as the sixth attempt")
+    @Test("PAR-8a, LIM-10: five wrong proofs use the token up; the right proof is then refused as the sixth attempt")
     func sixthAttempt() throws {
         var fixture = try JoinFixture()
         let wrong = try fixture.request(exporter: [1])

@@ -169,7 +169,7 @@ struct RegistryTests {
         #expect(fixture.registry.unpair(pairings[0]).last == .removeChoice(.primary))
     }
 
-    @Test("PAR-9: what is committed is read back as the same registry")
+    @Test("PAR-3, PAR-9: what is committed is read back as the same registry")
     func restore() throws {
         var fixture = try JoinFixture()
         var rows: [[UInt8]: PropertyListDictionary] = [:]
@@ -192,7 +192,7 @@ struct RegistryTests {
         #expect(try PairingRegistry(rows: rows.map { PairingRow(key: $0.key, value: $0.value) }) == fixture.registry)
     }
 
-    @Test("A stored row with a missing, wrong or unknown key is an error, never an empty registry")
+    @Test("PAR-3: a stored row with a missing, wrong or unknown key is an error, never an empty registry")
     func badRows() throws {
         var fixture = try JoinFixture()
         let pairing = try fixture.joinWell().pairing

@@ -5,12 +5,14 @@ import TandemSignedConfiguration
 import Testing
 
 @Suite struct FreshnessTests {
-    @Test func aLowerVersionIsRollback() throws {
+    @Test("CFG-30: a lower version is rollback")
+    func aLowerVersionIsRollback() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 5), .rollback)
         try Fixture.expectRejected(try Fixture.envelope(version: 1), .rollback)
     }
 
-    @Test func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
+    @Test("CFG-30: an exact replay is answered as applied and changes nothing")
+    func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try #require(slot.active?.record.envelope)
         let before = slot
@@ -23,11 +25,13 @@ import Testing
         #expect(slot == before)
     }
 
-    @Test func theSameVersionWithOtherBytesIsEquivocation() throws {
+    @Test("CFG-30: the same version with other bytes is equivocation")
+    func theSameVersionWithOtherBytesIsEquivocation() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)
     }
 
-    @Test func theFloorOfAnAppliedConfigurationHolds() throws {
+    @Test("CFG-30: the floor of an applied configuration holds")
+    func theFloorOfAnAppliedConfigurationHolds() throws {
         var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope(version: 7) { $0.floor = 20 }, to: &slot)
         for version: UInt64 in [8, 19] {
@@ -38,7 +42,8 @@ import Testing
         try Fixture.apply(try Fixture.envelope(version: 20), to: &slot)
     }
 
-    @Test func expiryStopsNewAppliesAndNeverRemovesWhatIsActive() throws {
+    @Test("CFG-33: expiry stops new applies and never removes what is active")
+    func expiryStopsNewAppliesAndNeverRemovesWhatIsActive() throws {
         let seconds = Fixture.now.seconds
         try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds }, .expired)
         try Fixture.expectRejected(try Fixture.envelope { $0.expires = seconds - 1 }, .expired)
@@ -49,14 +54,16 @@ import Testing
         #expect(slot.active?.record.version == 7)
     }
 
-    @Test func whatLiesInTheFutureIsRefused() throws {
+    @Test("CFG-20: what lies in the future is refused")
+    func whatLiesInTheFutureIsRefused() throws {
         let seconds = Fixture.now.seconds
         try Fixture.expectRejected(try Fixture.envelope { $0.issued = seconds + 301 }, .future)
         try Fixture.expectRejected(try Fixture.envelope { $0.notBefore = seconds + 301 }, .future)
         try Fixture.expectRejected(try Fixture.envelope { $0.issued = .max }, .future)
     }
 
-    @Test func anUnsetClockKeepsTheConfigurationUntilTheClockIsRight() throws {
+    @Test("CFG-33: an unset clock keeps the configuration until the clock is right")
+    func anUnsetClockKeepsTheConfigurationUntilTheClockIsRight() throws {
         var slot = try Fixture.usedSlot()
         let active = slot.active
         var context = try Fixture.context(.staging)
@@ -76,7 +83,8 @@ import Testing
         #expect(slot.phase == .handed)
     }
 
-    @Test func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
+    @Test("CFG-33: what expired while it waited for the clock is dropped")
+    func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
         var slot = try Fixture.usedSlot()
         var context = try Fixture.context(.staging)
         context.now = WallTime(seconds: 0)
@@ -90,7 +98,8 @@ import Testing
         #expect(slot.phase == .idle)
     }
 
-    @Test func theClockFloorRisesWithWhatIsAppliedButNeverAboveTheClock() throws {
+    @Test("CFG-33: the clock floor rises with what is applied but never above the clock")
+    func theClockFloorRisesWithWhatIsAppliedButNeverAboveTheClock() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope { $0.issued = Fixture.now.seconds + 200 }
         let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
@@ -103,7 +112,8 @@ import Testing
         #expect(answer.changes.contains(.clockFloor(Fixture.now)))
     }
 
-    @Test func oneNowDecidesAllSteps() throws {
+    @Test("CFG-20: one now decides all steps")
+    func oneNowDecidesAllSteps() throws {
         let seconds = Fixture.now.seconds
         let bytes = try Fixture.envelope {
             $0.issued = seconds + 300
@@ -113,7 +123,8 @@ import Testing
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
     }
 
-    @Test func afterUnpairingNothingUpToTheMarkComesBack() throws {
+    @Test("CFG-31: after unpairing nothing up to the mark comes back")
+    func afterUnpairingNothingUpToTheMarkComesBack() throws {
         var slot = try Fixture.usedSlot()
         let old = try #require(slot.active?.record.envelope)
         let transition = slot.closed()
@@ -129,7 +140,8 @@ import Testing
         #expect(slot.mark?.isClosed == false)
     }
 
-    @Test func aLifetimeRevertsWhatIsAppliedAndNoClockExtendsIt() throws {
+    @Test("CFG-34: a lifetime reverts what is applied and no clock extends it")
+    func aLifetimeRevertsWhatIsAppliedAndNoClockExtendsIt() throws {
         var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
         let old = try #require(slot.active?.record.envelope)
@@ -145,7 +157,8 @@ import Testing
         try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
     }
 
-    @Test func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
+    @Test("CFG-34: a lifetime is over when the wall clock says so too")
+    func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
         var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
         let early = slot.timePassed(running: .zero, now: Fixture.now + .seconds(604_799))

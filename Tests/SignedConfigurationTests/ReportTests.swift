@@ -25,7 +25,8 @@ import Testing
             open: [Fixture.delivery.nonce])
     }
 
-    @Test func aReportReadsBackAsItWasSigned() throws {
+    @Test("CFG-50: a report reads back as it was signed")
+    func aReportReadsBackAsItWasSigned() throws {
         var verifier = try Self.verifier()
         let report = try Self.report()
         #expect(try verifier.accept(report.signed(with: Self.key)) == report)
@@ -33,7 +34,8 @@ import Testing
         #expect(verifier.open.isEmpty)
     }
 
-    @Test func aReplayedReportIsRefused() throws {
+    @Test("CFG-51: a replayed report is refused")
+    func aReplayedReportIsRefused() throws {
         var verifier = try Self.verifier()
         let waiting = try Self.report(counter: 5, verdict: .waitingForApplication).signed(with: Self.key)
         _ = try verifier.accept(waiting)
@@ -45,7 +47,8 @@ import Testing
         #expect(throws: ReportFailure.wrongNonce) { try verifier.accept(afterwards) }
     }
 
-    @Test func anothersReportIsRefusedAndChangesNothing() throws {
+    @Test("CFG-51: another's report is refused and changes nothing")
+    func anothersReportIsRefusedAndChangesNothing() throws {
         var verifier = try Self.verifier()
         let foreign = try Self.report(counter: 9).signed(with: ReportPrivateKey.generate())
         #expect(throws: ReportFailure.threshold) { try verifier.accept(foreign) }
@@ -58,7 +61,8 @@ import Testing
         #expect(throws: Never.self) { try verifier.accept(own) }
     }
 
-    @Test func everyBitOfASignedReportMatters() throws {
+    @Test("CFG-51: every bit of a signed report matters")
+    func everyBitOfASignedReportMatters() throws {
         let bytes = try Self.report().signed(with: Self.key)
         for index in bytes.indices {
             var verifier = try Self.verifier()
@@ -69,7 +73,8 @@ import Testing
         }
     }
 
-    @Test func aConfigurationIsNoReport() throws {
+    @Test("CFG-51: a configuration is no report")
+    func aConfigurationIsNoReport() throws {
         var verifier = try Self.verifier()
         let payload = try PropertyListWriter.write(try Self.report().dictionary)
         let asConfiguration = try SignedEnvelope.bytes(payload, type: .configuration, signedWith: [Self.key.key])
@@ -80,6 +85,7 @@ import Testing
     }
 
     @Test(
+        "CFG-50: a report of another form is refused",
         arguments: [
             ("typ", "config"), ("device", .data([1])), ("counter", 0), ("verdict", "fine"), ("text", 7),
             ("goodVer", nil), ("extra", 1), ("nonce", nil), ("role", "both"),
@@ -94,7 +100,8 @@ import Testing
         #expect(throws: ReportFailure.payloadMalformed) { try verifier.accept(bytes) }
     }
 
-    @Test func textIsCutAtTheLimitOnAWholeCharacter() throws {
+    @Test("CFG-50: text is cut at the limit on a whole character")
+    func textIsCutAtTheLimitOnAWholeCharacter() throws {
         let text = String(repeating: "\u{20ac}", count: 200)
         let facts = ReportFacts(
             delivery: Fixture.delivery,
@@ -105,7 +112,8 @@ import Testing
         #expect(facts.text?.utf8.count == 255)
     }
 
-    @Test func everyVerdictHasOneName() {
+    @Test("CFG-25: every verdict has one name")
+    func everyVerdictHasOneName() {
         let verdicts =
             [Verdict.applied, .waitingForApplication, .superseded] + Rejection.allCases.map { .rejected($0) }
         #expect(Set(verdicts.map(\.name)).count == verdicts.count)

@@ -30,7 +30,8 @@ import Testing
         return context
     }
 
-    @Test func everyBitFlippedInPayloadTypeAndSignatureIsRefused() throws {
+    @Test("CFG-2: every bit flipped in payload type and signature is refused")
+    func everyBitFlippedInPayloadTypeAndSignatureIsRefused() throws {
         let bytes = try Fixture.envelope()
         let context = try Fixture.context()
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: context) }
@@ -79,7 +80,8 @@ import Testing
         return changed
     }
 
-    @Test func aKeyIdentifierIsAnIndexAndNoEvidence() throws {
+    @Test("CFG-4: a key identifier is an index and no evidence")
+    func aKeyIdentifierIsAnIndexAndNoEvidence() throws {
         let own = Fixture.key.publicKey.identifier.bytes
         let wrongKey = try Self.envelope { [Self.signature(Fixture.stranger, over: $0, as: own)] }
         try Fixture.expectRejected(wrongKey, .threshold)
@@ -89,13 +91,15 @@ import Testing
         }
     }
 
-    @Test func unsignedAndForeignEnvelopesAreRefused() throws {
+    @Test("CFG-20: unsigned and foreign envelopes are refused")
+    func unsignedAndForeignEnvelopesAreRefused() throws {
         try Fixture.expectRejected(try Self.envelope { _ in [] }, .threshold)
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(), with: [Fixture.stranger])
         try Fixture.expectRejected(foreign, .threshold)
     }
 
-    @Test func aGoodSignatureForAnotherTypeIsNone() throws {
+    @Test("CFG-2, CFG-3: a good signature for another type is none")
+    func aGoodSignatureForAnotherTypeIsNone() throws {
         let body = try PropertyListWriter.write(try Fixture.payload().dictionary)
         let asReport = try SignedEnvelope.bytes(body, type: .report, signedWith: [Fixture.key.key])
         try Fixture.expectRejected(asReport, .wrongType)
@@ -103,7 +107,8 @@ import Testing
             try Self.envelope { [Self.signature(Fixture.key, over: $0, type: .report)] }, .threshold)
     }
 
-    @Test func oneKeyTwiceIsRefusedAndNeverCountsTwice() throws {
+    @Test("CFG-20: one key twice is refused and never counts twice")
+    func oneKeyTwiceIsRefusedAndNeverCountsTwice() throws {
         let twice = try Self.envelope { body in
             [Self.signature(Fixture.key, over: body), Self.signature(Fixture.key, over: body)]
         }
@@ -123,7 +128,8 @@ import Testing
         }
     }
 
-    @Test func thresholdsCountDistinctGoodSignatures() throws {
+    @Test("CFG-15, CFG-20: thresholds count distinct good signatures")
+    func thresholdsCountDistinctGoodSignatures() throws {
         let keys = (0..<3).map { _ in ConfigurationPrivateKey.generate() }
         let set = try TrustedKeySet(version: 1, keys: keys.map(\.publicKey), threshold: 2)
         let context = try Self.context(set)
@@ -149,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func aRevokedKeyCountsForNothingNewAndMarksWhatIsActive() throws {
+    @Test("CFG-23: a revoked key counts for nothing new and marks what is active")
+    func aRevokedKeyCountsForNothingNewAndMarksWhatIsActive() throws {
         let revoked = try TrustedKeySet(
             version: 1, keys: [Fixture.key.publicKey], threshold: 1, revoked: [Fixture.key.publicKey.identifier])
         let bytes = try Fixture.envelope()
@@ -163,7 +170,8 @@ import Testing
         #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
     }
 
-    @Test func waivingCoversSignaturesAndNothingElse() throws {
+    @Test("CFG-22: waiving covers signatures and nothing else")
+    func waivingCoversSignaturesAndNothingElse() throws {
         var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(), with: [Fixture.stranger])

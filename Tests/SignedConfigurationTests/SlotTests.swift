@@ -17,7 +17,8 @@ import Testing
         return try #require(HandOverReply(message))
     }
 
-    @Test func withoutItsAppAConfigurationIsStagedAndWaits() throws {
+    @Test("CFG-35: without its app a configuration is staged and waits")
+    func withoutItsAppAConfigurationIsStagedAndWaits() throws {
         var slot = try Fixture.slot()
         let transition = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         #expect(transition.verdict == .waitingForApplication)
@@ -31,7 +32,8 @@ import Testing
         #expect(slot.phase == .handed)
     }
 
-    @Test func theAppsVerdictCommitsFileMarkFloorAndReportTogether() throws {
+    @Test("CFG-35: the app's verdict commits file mark floor and report together")
+    func theAppsVerdictCommitsFileMarkFloorAndReportTogether() throws {
         var slot = try Fixture.slot()
         _ = slot.applicationConnected()
         let bytes = try Fixture.envelope()
@@ -52,7 +54,8 @@ import Testing
         #expect(facts.verdict == .applied && facts.good?.version == 7 && facts.delivery == Fixture.delivery)
     }
 
-    @Test func aRejectionByTheAppKeepsTheLastGoodOne() throws {
+    @Test("CFG-35: a rejection by the app keeps the last good one")
+    func aRejectionByTheAppKeepsTheLastGoodOne() throws {
         var slot = try Fixture.usedSlot()
         let before = slot
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
@@ -63,7 +66,8 @@ import Testing
         try Fixture.apply(try Fixture.envelope(version: 7), to: &slot)
     }
 
-    @Test func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
+    @Test("CFG-43: an answer about other bytes or without a question is none")
+    func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let digest = PropertyListValue.data(SHA256.digest([1]))
@@ -77,6 +81,7 @@ import Testing
     }
 
     @Test(
+        "CFG-41, CFG-43: a malformed reply is none",
         arguments: [
             [:], ["tandem.verdict": "applied"], ["tandem.verdict": "superseded", "tandem.digest": "x"],
             ["tandem.verdict": 1, "tandem.digest": .data(Array(repeating: 0, count: 32))],
@@ -88,7 +93,8 @@ import Testing
         #expect(HandOverReply(message) == nil)
     }
 
-    @Test func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
+    @Test("CFG-43: what was handed over is handed over again after a crash or a disconnect")
+    func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let staged = try #require(slot.staged)
@@ -102,7 +108,8 @@ import Testing
         #expect(restarted.applicationConnected().effects == [.handOver(HandOver(staged))])
     }
 
-    @Test func aCrashBetweenFileAndCommitEndsInOneApply() throws {
+    @Test("CFG-35: a crash between file and commit ends in one apply")
+    func aCrashBetweenFileAndCommitEndsInOneApply() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(
             try Fixture.envelope { $0.lifetime = 1000 }, by: Fixture.delivery, in: try Fixture.context(.staging))
@@ -118,7 +125,8 @@ import Testing
         #expect(restarted.active?.applied == Fixture.now)
     }
 
-    @Test func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
+    @Test("CFG-32: a newer version takes the place of one that waits")
+    func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
         var slot = try Fixture.slot()
         let context = try Fixture.context(.staging)
         _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
@@ -139,7 +147,8 @@ import Testing
         #expect(slot.staged?.record.version == 9)
     }
 
-    @Test func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
+    @Test("CFG-32: the same bytes while handed over are not handed over twice")
+    func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
@@ -149,7 +158,8 @@ import Testing
         #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
     }
 
-    @Test func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
+    @Test("CFG-22: a waived signature moves no mark and yields to good ones")
+    func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
         var slot = try Fixture.usedSlot()
         let mark = slot.mark
         var context = try Fixture.context(.staging)
@@ -167,7 +177,8 @@ import Testing
         #expect(slot.mark?.version == 7)
     }
 
-    @Test func aWaivedSignatureNeverPushesOutAGoodOneThatWaits() throws {
+    @Test("CFG-22: a waived signature never pushes out a good one that waits")
+    func aWaivedSignatureNeverPushesOutAGoodOneThatWaits() throws {
         var slot = try Fixture.slot()
         var context = try Fixture.context(.staging)
         context.allowsInvalidSignatures = true
@@ -182,7 +193,8 @@ import Testing
         #expect(other.staged?.record.version == 7)
     }
 
-    @Test func recordsReadBackAsTheyWereWritten() throws {
+    @Test("CFG-36: records read back as they were written")
+    func recordsReadBackAsTheyWereWritten() throws {
         var slot = try Fixture.usedSlot()
         let active = try #require(slot.active)
         #expect(try ActiveConfiguration(try Self.written(active.dictionary)) == active)
@@ -197,7 +209,8 @@ import Testing
         try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
     }
 
-    @Test func aRecordWhoseFactsAreNotItsBytesIsDamaged() throws {
+    @Test("CFG-36: a record whose facts are not its bytes is damaged")
+    func aRecordWhoseFactsAreNotItsBytesIsDamaged() throws {
         let slot = try Fixture.usedSlot()
         let good = try #require(slot.active).dictionary
         let changes: [(String, PropertyListValue?)] = [
@@ -211,7 +224,8 @@ import Testing
         }
     }
 
-    @Test func aHandOverReadsBackAndEveryOtherFormIsMalformed() throws {
+    @Test("CFG-40: a hand-over reads back and every other form is malformed")
+    func aHandOverReadsBackAndEveryOtherFormIsMalformed() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let handOver = HandOver(try #require(slot.staged))

@@ -7,7 +7,8 @@ import TandemSignedConfiguration
 import Testing
 
 @Suite struct StructureTests {
-    @Test func anEnvelopeCutAtAnyByteIsMalformed() throws {
+    @Test("CFG-1: an envelope cut at any byte is malformed")
+    func anEnvelopeCutAtAnyByteIsMalformed() throws {
         let bytes = try Fixture.envelope()
         for count in bytes.indices {
             #expect(throws: VerificationFailure(.malformed, ""), "cut at \(count)") {
@@ -18,7 +19,8 @@ import Testing
         try Fixture.expectRejected(bytes + [0], .malformed)
     }
 
-    @Test func sizeIsCheckedAtTheLimit() throws {
+    @Test("CFG-1: size is checked at the limit")
+    func sizeIsCheckedAtTheLimit() throws {
         let limit = ConfigurationLimits.envelope
         try Fixture.expectRejected(Array(repeating: 0, count: limit + 1), .oversize)
         try Fixture.expectRejected(Array(repeating: 0, count: limit), .malformed)
@@ -33,7 +35,8 @@ import Testing
     }
 
     /// An envelope with two pairs of one key, written by hand: no writer of ours makes it.
-    @Test func duplicateAndTwinKeysAreMalformed() throws {
+    @Test("CFG-1: duplicate and twin keys are malformed")
+    func duplicateAndTwinKeysAreMalformed() throws {
         let good = try Fixture.envelope()
         let doubled = try #require(Self.replacing("payloadType", by: "payload\0\0\0\0", in: good))
         try Fixture.expectRejected(doubled, .malformed)
@@ -59,10 +62,13 @@ import Testing
         .date(PropertyListDate(millisecondsSinceReferenceDate: 0)), [], ["x"], [:], ["x": 1],
     ]
 
-    @Test(arguments: [
-        "typ", "spec", "app", "role", "target", "only", "ver", "keyset", "txid", "iat", "nbf", "expires", "lifetime",
-        "floor", "crit", "optional", "values",
-    ])
+    @Test(
+        "CFG-10: every field refuses every other type",
+        arguments: [
+            "typ", "spec", "app", "role", "target", "only", "ver", "keyset", "txid", "iat", "nbf", "expires",
+            "lifetime",
+            "floor", "crit", "optional", "values",
+        ])
     func everyFieldRefusesEveryOtherType(field: String) throws {
         let good = try #require(Self.goodValues()[field])
         for value in Self.everyType where !Self.isAllowed(value, for: field) {
@@ -101,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func aMissingFieldIsRefusedAndAnUnknownOneIsNot() throws {
+    @Test("CFG-10, CFG-11: a missing field is refused and an unknown one is not")
+    func aMissingFieldIsRefusedAndAnUnknownOneIsNot() throws {
         for field in ["typ", "spec", "app", "role", "target", "ver", "keyset", "txid", "iat", "values"] {
             let bytes = try Fixture.envelope(fields: [field: nil as PropertyListValue?])
             try Fixture.expectRejected(bytes, .payloadMalformed)
@@ -111,7 +118,8 @@ import Testing
         try Fixture.expectRejected(try Fixture.envelope(fields: ["colour": 1, "crit": ["colour"]]), .critical)
     }
 
-    @Test func aHostileCriticalNameIsShownHarmlessly() throws {
+    @Test("CFG-11: a hostile critical name is shown harmlessly")
+    func aHostileCriticalNameIsShownHarmlessly() throws {
         let bytes = try Fixture.envelope(fields: [
             "crit": [.string("a\n\u{1b}[2J" + String(repeating: "x", count: 500))]
         ])
@@ -124,7 +132,8 @@ import Testing
         }
     }
 
-    @Test func deepAndWidePayloadsAreMalformedQuickly() throws {
+    @Test("CFG-10: deep and wide payloads are malformed quickly")
+    func deepAndWidePayloadsAreMalformedQuickly() throws {
         var deep: PropertyListValue = 1
         for _ in 0..<60 { deep = [deep] }
         try Fixture.expectRejected(try Fixture.envelope(fields: ["values": ["x": deep]]), .payloadMalformed)
@@ -152,7 +161,8 @@ import Testing
         return bytes
     }
 
-    @Test func whatIsAppliedWasParsedFromTheVerifiedBytes() throws {
+    @Test("CFG-5: what is applied was parsed from the verified bytes")
+    func whatIsAppliedWasParsedFromTheVerifiedBytes() throws {
         var bytes = try Fixture.envelope()
         let envelope = try UnverifiedEnvelope(bytes)
         for index in bytes.indices { bytes[index] = 0 }
@@ -161,7 +171,8 @@ import Testing
         #expect(verified.bytes != bytes)
     }
 
-    @Test func aSignerRefusesWhatNoVerifierWouldTake() throws {
+    @Test("CFG-10: a signer refuses what no verifier would take")
+    func aSignerRefusesWhatNoVerifierWouldTake() throws {
         var payload = try Fixture.payload()
         payload.only = []
         #expect(throws: SigningError.self) { try ConfigurationSigner.sign(payload, with: [Fixture.key]) }
@@ -172,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func applyLinksCarryTheEnvelopeAndNothingElse() throws {
+    @Test("CFG-60: apply links carry the envelope and nothing else")
+    func applyLinksCarryTheEnvelopeAndNothingElse() throws {
         let bytes = try Fixture.envelope()
         let text = ApplyLink.text(of: bytes)
         #expect(text.hasPrefix("tandem:apply/1?e="))

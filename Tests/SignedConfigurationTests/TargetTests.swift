@@ -6,13 +6,16 @@ import TandemSignedConfiguration
 import Testing
 
 @Suite struct TargetTests {
-    @Test(arguments: ["custom:hw-2", "custom:HW-1", "custom:hw-1 ", "vendor:0123ABCD-0000-8000-8000-0123456789AB"])
+    @Test(
+        "CFG-20: any other target is refused",
+        arguments: ["custom:hw-2", "custom:HW-1", "custom:hw-1 ", "vendor:0123ABCD-0000-8000-8000-0123456789AB"])
     func anyOtherTargetIsRefused(target: String) throws {
         let bytes = try Fixture.envelope { $0.target = try PairedIdentifier(text: target) }
         try Fixture.expectRejected(bytes, .wrongTarget)
     }
 
-    @Test func aSecondaryIsTargetedByItsPrimaryAndNotByItself() throws {
+    @Test("CFG-20: a secondary is targeted by its primary and not by itself")
+    func aSecondaryIsTargetedByItsPrimaryAndNotByItself() throws {
         let primary = UniqueIdentifier.random()
         let own = try Fixture.device()
         var context = try Fixture.context()
@@ -29,21 +32,24 @@ import Testing
         }
     }
 
-    @Test func whatIsForOneSecondaryIsRefusedByAnother() throws {
+    @Test("CFG-20: what is for one secondary is refused by another")
+    func whatIsForOneSecondaryIsRefusedByAnother() throws {
         let other = UniqueIdentifier.random()
         try Fixture.expectRejected(try Fixture.envelope { $0.only = [other] }, .wrongTarget)
         let both = try Fixture.envelope { $0.only = [other, try Fixture.device()] }
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: both, in: try Fixture.context()) }
     }
 
-    @Test func theOtherSidesConfigurationIsRefused() throws {
+    @Test("CFG-20: the other side's configuration is refused")
+    func theOtherSidesConfigurationIsRefused() throws {
         try Fixture.expectRejected(try Fixture.envelope { $0.role = .primary }, .wrongRole)
         let other = try ApplicationIdentifier("org.example.other")
         try Fixture.expectRejected(try Fixture.envelope { $0.application = other }, .wrongApplication)
         try Fixture.expectRejected(try Fixture.envelope { $0.keySetVersion = 2 }, .oldKeySet)
     }
 
-    @Test func thePrimaryNeverChecksTargetVersionOrSchema() throws {
+    @Test("CFG-21: the primary never checks target version or schema")
+    func thePrimaryNeverChecksTargetVersionOrSchema() throws {
         var context = try Fixture.context(.forwarding)
         context.target = nil
         context.mark = VersionMark(version: 100, digest: nil)
@@ -56,7 +62,8 @@ import Testing
         }
     }
 
-    @Test func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
+    @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
+    func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
         var context = try Fixture.context()
         context.schema = { values, optional in
             values["volume"] == 80 && optional == ["later"] ? "volume: 80 is over the maximum 50" : nil

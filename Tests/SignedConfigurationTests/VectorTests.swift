@@ -53,7 +53,8 @@ private struct VectorFile: Decodable {
         }
     }
 
-    @Test func everyRejectionOfTheVerificationStepsHasAVector() throws {
+    @Test("CFG-20, CFG-24: every rejection of the verification steps has a vector")
+    func everyRejectionOfTheVerificationStepsHasAVector() throws {
         let outcomes = Set(try Self.file().cases.map(\.outcome))
         let elsewhere: Set<Rejection> = [
             .schema, .signerRevoked, .anchorConflict, .identifierChanged, .keySetIllegal,
