@@ -1,6 +1,8 @@
 // Why a value was refused: which property, which value, which rule. One error for every way in (code, page, file,
 // signed configuration), so that the same mistake reads the same everywhere.
 
+import TandemLog
+
 /// A value that a property does not take.
 public struct SettingError: Error, Sendable, Equatable {
     /// The rule that the value breaks.
@@ -57,14 +59,14 @@ extension SettingError.Rule {
 extension SettingError: CustomStringConvertible {
     public var description: String {
         switch rule {
-        case .unknownProperty: "there is no property \(ShownText.quoted(property))"
+        case .unknownProperty: "there is no property \(OutsideText.quoted(property))"
         case .type(let type): "\(property): \(value) is not of type \(type.rawValue)"
         case .finite: "\(property): \(value) is not a finite number"
         case .minimum(let bound): "\(property): \(value) is under the minimum \(bound)"
         case .maximum(let bound): "\(property): \(value) is over the maximum \(bound)"
-        case .pattern(let pattern): "\(property): \(value) does not match \(ShownText.quoted(pattern))"
+        case .pattern(let pattern): "\(property): \(value) does not match \(OutsideText.quoted(pattern))"
         case .patternTooCostly(let pattern):
-            "\(property): searching \(value) for \(ShownText.quoted(pattern)) costs too much"
+            "\(property): searching \(value) for \(OutsideText.quoted(pattern)) costs too much"
         case .choice: "\(property): \(value) is none of the choices"
         }
     }

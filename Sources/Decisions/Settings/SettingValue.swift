@@ -1,6 +1,8 @@
 // A property's value in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double 120.41
 // are different numbers, and a rule that compared them as one would refuse its own upper bound.
 
+import TandemLog
+
 /// A value of a property.
 public enum SettingValue: Sendable, Equatable {
     /// Of a `Bool`.
@@ -55,7 +57,7 @@ extension SettingValue: CustomStringConvertible {
     /// ``text``, with strings quoted, escaped and cut at 128 bytes, so that it may stand in a log line.
     public var description: String {
         switch self {
-        case .string(let value): ShownText.quoted(value)
+        case .string(let value): OutsideText.quoted(value)
         case .nothing: "nil"
         default: text
         }

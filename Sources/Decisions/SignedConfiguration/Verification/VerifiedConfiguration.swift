@@ -3,6 +3,7 @@
 
 package import TandemCrypto
 import TandemIdentity
+import TandemLog
 import TandemPropertyList
 
 /// A configuration with good signatures, for this application and role.
@@ -71,7 +72,8 @@ extension ConfigurationPayload {
         }
         if let field = critical?.first(where: { !Self.knownFields.contains($0) }) {
             throw VerificationFailure(
-                .critical, "'crit' names \(ShownField.quoted(field)), which this verifier does not know", payload: self)
+                .critical, "'crit' names \(OutsideText.quoted(field)), which this verifier does not know", payload: self
+            )
         }
     }
 
