@@ -38,7 +38,7 @@ import Testing
         return (envelope, pairs)
     }
 
-    @Test(arguments: UInt64(0)..<300)
+    @Test(arguments: Repetition.seeds(100, long: 300))
     func aFrameHoldsTheCanonicalBytesOfItsPairs(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let (envelope, pairs) = try Self.item(&generator)

@@ -7,7 +7,13 @@ import TandemPropertyList
 extension Envelope {
     /// Reads the envelope of a frame.
     /// - Throws: ``WireError`` naming the first fault.
-    package init(reading frame: Frame) throws(WireError) { try self.init(payload: frame.payload.copied()[...]) }
+    package init(reading frame: Frame) throws(WireError) {
+        if let plain = frame.withPayload({ Envelope(plain: $0) }) {
+            self = plain
+        } else {
+            try self.init(payload: frame.payload.copied()[...])
+        }
+    }
 
     /// Reads an envelope from a frame's payload.
     package init(payload: ArraySlice<UInt8>) throws(WireError) {
@@ -28,7 +34,7 @@ extension Envelope {
             }
         }
         // That they are unique was proved before.
-        extensions = PropertyListDictionary(uniqueKeysWithValues: extras)
+        if !extras.isEmpty { extensions = PropertyListDictionary(uniqueKeysWithValues: extras) }
         if let key = present.firstMissing(of: kind.requiredKeys) { throw .missingKey(key, kind) }
     }
 

@@ -74,6 +74,22 @@ package enum Limits {
     package static let queuedItems = 10_000
     /// Bytes of the items waiting on one channel of one application (LIM-14).
     package static let queuedItemBytes = 64 * 1024 * 1024
+    /// What the queues of one pairing keep together, in each direction (LIM-38): ten full queues.
+    package static let pairingRecords = 100_000
+    /// Bytes of their bodies (LIM-38): eight full queues.
+    package static let pairingBytes = 512 * 1024 * 1024
+    /// What the queues of one user's apps keep together, of all pairings (LIM-38): some 100 MiB of memory.
+    package static let userRecords = 250_000
+    /// Bytes of their bodies (LIM-38).
+    package static let userBytes = 1024 * 1024 * 1024
+    /// Items of one page of outstanding ones, and of one question to follow some (LIM-40).
+    package static let pageItems = 512
+    /// Ends of one queue that a daemon keeps until the app has heard (LIM-24).
+    package static let unheardEnds = 10_000
+    /// Ends that are told ahead of `heard` (LIM-41).
+    package static let endsAhead = 256
+    /// Time from the beginning of a link in which the other device tells its apps (LIM-44).
+    package static let introduction = Duration.seconds(1)
     /// Attempts at delivering a durable item before it is a dead letter (LIM-15).
     package static let deliveryAttempts = 5
 }

@@ -1,5 +1,5 @@
 // The skeleton of a plain payload: trailer, offset table and the root's references (FRM-6 a, b). Plain is what the
-// canonical writing of a frame that is forwarded looks like (FRM-7): a root of five to eight pairs as the first object,
+// canonical writing of most frames looks like (FRM-7): a root of five to fourteen pairs as the first object,
 // then its keys, then its values, each its own object, with references of one byte. Anything else is left to who reads
 // every shape, so a difference here means "not plain", never "wrong".
 
@@ -24,7 +24,7 @@ struct PlainFrame {
         guard trailer > 40, payload.byteCount <= UInt32.max, payload.innerWord(at: 0) == Self.magic else { return nil }
         let marker = payload.innerByte(at: Self.root)
         pairs = Int(marker & 0x0F)
-        guard marker >> 4 == 0xD, 5...8 ~= pairs, Self.hasOrder(payload, pairs) else { return nil }
+        guard marker >> 4 == 0xD, 5...14 ~= pairs, Self.hasOrder(payload, pairs) else { return nil }
         let sizes = payload.word(at: trailer)
         offsetSize = Int(truncatingIfNeeded: sizes >> 8 & 0xFF)
         offsetShift = UInt64(truncatingIfNeeded: 64 &- 8 &* offsetSize)
@@ -41,9 +41,17 @@ struct PlainFrame {
     /// The root refers to the objects 1, 2, 3 and so on: as many keys and then as many values, none twice.
     @inline(__always)
     private static func hasOrder(_ payload: RawSpan, _ pairs: Int) -> Bool {
+        // Frames that are forwarded have up to eight.
+        guard pairs <= 8 else { return hasLongOrder(payload, pairs) }
         let rest = UInt64(truncatingIfNeeded: 128 - 16 * pairs)
         return payload.innerWord(at: root + 1) == 0x0102_0304_0506_0708
             && payload.innerWord(at: root + 9) >> rest == 0x090A_0B0C_0D0E_0F10 >> rest
+    }
+
+    /// The payload has room for it: each reference has an offset of at least one byte, too.
+    private static func hasLongOrder(_ payload: RawSpan, _ pairs: Int) -> Bool {
+        guard payload.byteCount > root + 1 + 2 * pairs + trailerCount else { return false }
+        return (1...2 * pairs).allSatisfy { payload.innerByte(at: root + $0) == UInt8($0) }
     }
 
     /// Where the keys begin, right behind the references.

@@ -27,6 +27,24 @@ extension RawSpan {
     }
 }
 
+// MARK: Copies
+
+extension RawSpan {
+    /// The bytes of a range, which is checked.
+    @inline(__always)
+    func copy(_ range: Range<Int>) -> [UInt8] {
+        unsafe extracting(range).withUnsafeBytes { unsafe Array($0) }
+    }
+
+    /// The text of a range that is known to be ASCII; the range is checked.
+    @inline(__always)
+    func asciiText(_ range: Range<Int>) -> String {
+        unsafe String(copying: UTF8Span(unchecked: extracting(range)._unsafeView(as: UInt8.self), isKnownASCII: true))
+    }
+}
+
+// MARK: Comparisons
+
 extension RawSpan {
     /// Whether the bytes are the same.
     package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && firstDifference(other) == nil }
