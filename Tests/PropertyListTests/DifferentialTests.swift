@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct DifferentialTests {
     /// How many values each test makes; `Scripts/differential` asks for more.
-    static let count = getenv("TANDEM_DIFFERENTIAL").flatMap { Int(String(cString: $0)) } ?? 250
+    static let count = getenv("TANDEM_DIFFERENTIAL").flatMap { Int(String(cString: $0)) } ?? 100
     static let seed = UInt64(20_261_121)
 
     static func vector(_ name: String, _ bytes: [UInt8], _ value: PropertyListValue) -> String {

@@ -117,7 +117,8 @@ ACCEPTED = {
 }
 # Read otherwise than here, or not to be tried at all.
 BY_NAME = {
-    ("libplist", "NUL in ASCII text"): "nul",
+    **{("libplist", name): "nul" for name in (
+        "NUL in ASCII text", "register: an identifier of a NUL", "register: a name with a NUL")},
     **{("libplist", name): "expands" for name in (
         "10^6 values in 117 bytes", "10^7 values in 129 bytes", "10^8 values in 141 bytes", "10^60 values in 765 bytes",
         "10^8 values, numbered backwards", "2^63 values by doubling", "60,000 times 384 KiB of text")},
