@@ -6,8 +6,19 @@ import TandemWire
 
 extension QueueKey {
     /// What the keys of all rows of this queue start with, in each table.
-    package var bytes: [UInt8] {
-        pairing.bytes + Array(app.description.utf8) + [0] + Array(channel.rawValue.utf8) + [0]
+    package var bytes: [UInt8] { bytes(andMore: 0) }
+
+    /// The bytes, with room for more behind them.
+    fileprivate func bytes(andMore more: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 + app.description.utf8.count + 16 + more)
+        bytes.append(bigEndian: pairing.high)
+        bytes.append(bigEndian: pairing.low)
+        bytes.append(contentsOf: app.description.utf8)
+        bytes.append(0)
+        bytes.append(contentsOf: channel.rawValue.utf8)
+        bytes.append(0)
+        return bytes
     }
 
     /// What the keys of all rows of a pairing start with, in each table: for unpairing.
@@ -17,8 +28,10 @@ extension QueueKey {
 extension DeliveryRowKey {
     /// The key's bytes in its table.
     package var bytes: [UInt8] {
-        queue.bytes
-            + (ordinal.map { ordinal in (0..<8).map { UInt8(truncatingIfNeeded: ordinal >> (56 - 8 * $0)) } } ?? [])
+        guard let ordinal else { return queue.bytes }
+        var bytes = queue.bytes(andMore: 8)
+        bytes.append(bigEndian: ordinal)
+        return bytes
     }
 
     /// Reads a key of this table.

@@ -1,15 +1,8 @@
-// A row's value as bytes: records as binary property lists in the strict profile, bodies as they are.
-
-import TandemPropertyList
+// A row's value as bytes: records as their numbered fields, bodies as they are.
 
 extension DeliveryValue {
     /// The value's bytes.
     package var bytes: [UInt8] {
-        guard case .payload(let bytes) = self else { return Self.written(dictionary) }
-        return bytes
-    }
-
-    private var dictionary: PropertyListDictionary {
         switch self {
         case .outboundHeader(let header): header.stored
         case .outboundRecord(let record): record.stored
@@ -18,45 +11,23 @@ extension DeliveryValue {
         case .urgentBudget(let budget): budget.stored
         case .sentContext(let context, let body): context.stored(body)
         case .receivedContext(let context, let body): context.stored(body)
-        case .payload(let body): ["body": .data(body)]
-        }
-    }
-
-    private static func written(_ dictionary: PropertyListDictionary) -> [UInt8] {
-        do {
-            return try PropertyListWriter.write(dictionary)
-        } catch {
-            preconditionFailure("a record is flat and small, and can always be written: \(error)")
+        case .payload(let body): body
         }
     }
 
     /// Reads the value of a row.
     package init(_ key: DeliveryRowKey, bytes: [UInt8]) throws(DeliveryRecordError) {
-        switch key.table {
-        case .outboundPayload, .inboundPayload: self = .payload(bytes)
-        default: self = try Self.read(key, Self.dictionary(bytes, key.table))
-        }
-    }
-
-    private static func read(
-        _ key: DeliveryRowKey, _ stored: PropertyListDictionary
-    ) throws(DeliveryRecordError) -> DeliveryValue {
         switch (key.table, key.ordinal) {
-        case (.outboundHeader, _): .outboundHeader(try OutboundHeader(stored: stored))
-        case (.inboundHeader, _): .inboundHeader(try InboundHeader(stored: stored))
-        case (.outboundRecord, let ordinal?): .outboundRecord(try OutboundRecord(stored: stored, ordinal: ordinal))
-        case (.inboundRecord, let ordinal?): .inboundRecord(try InboundRecord(stored: stored, ordinal: ordinal))
-        case (.urgentBudget, _): .urgentBudget(try UrgentBudget(stored: stored))
-        case (.sentContext, _): try SentContext.read(stored)
-        case (.receivedContext, _): try ReceivedContext.read(stored)
-        case (.outboundRecord, nil), (.inboundRecord, nil), (.outboundPayload, _), (.inboundPayload, _):
-            throw .key(key.table)
+        case (.outboundPayload, _), (.inboundPayload, _): self = .payload(bytes)
+        case (.outboundHeader, _): self = .outboundHeader(try OutboundHeader(stored: bytes))
+        case (.inboundHeader, _): self = .inboundHeader(try InboundHeader(stored: bytes))
+        case (.outboundRecord, let ordinal?):
+            self = .outboundRecord(try OutboundRecord(stored: bytes, ordinal: ordinal))
+        case (.inboundRecord, let ordinal?): self = .inboundRecord(try InboundRecord(stored: bytes, ordinal: ordinal))
+        case (.urgentBudget, _): self = .urgentBudget(try UrgentBudget(stored: bytes))
+        case (.sentContext, _): self = try SentContext.read(bytes)
+        case (.receivedContext, _): self = try ReceivedContext.read(bytes)
+        case (.outboundRecord, nil), (.inboundRecord, nil): throw .key(key.table)
         }
-    }
-
-    private static func dictionary(
-        _ bytes: [UInt8], _ table: DeliveryTable
-    ) throws(DeliveryRecordError) -> PropertyListDictionary {
-        do { return try PropertyListReader.readDictionary(bytes) } catch { throw .unreadable(table, error) }
     }
 }

@@ -1,67 +1,64 @@
-// The stored form of a receiver's header and records: one flat dictionary each, absent fields for what is not there.
+// The stored form of a receiver's header and records: absent fields for what is not there.
 
 import TandemIdentity
-package import TandemPropertyList
 
 extension InboundHeader {
     /// The header's stored form.
-    package var stored: PropertyListDictionary {
-        [
-            "epoch": PropertyListValue(epoch), "nextOrdinal": PropertyListValue(nextOrdinal),
-            "watermark": PropertyListValue(watermark), "clock": .integer(clock.milliseconds),
-            "wall": .integer(clock.wall),
-        ]
+    var stored: [UInt8] {
+        var record = RecordBytes()
+        record.add(.epoch, epoch)
+        record.add(.nextOrdinal, nextOrdinal)
+        record.add(.watermark, watermark)
+        record.add(clock)
+        return record.bytes
     }
 
     /// Reads the stored form, refusing any other.
-    package init(stored: PropertyListDictionary) throws(DeliveryRecordError) {
-        var fields = RecordFields(stored, of: .inboundHeader)
+    init(stored: [UInt8]) throws(DeliveryRecordError) {
+        var fields = try RecordFields(stored, of: .inboundHeader)
         self.init(
-            epoch: try fields.number("epoch", from: 1), nextOrdinal: try fields.number("nextOrdinal", from: 1),
-            watermark: try fields.number("watermark", from: 0), clock: try fields.clock())
+            epoch: try fields.number(.epoch, from: 1), nextOrdinal: try fields.number(.nextOrdinal, from: 1),
+            watermark: try fields.number(.watermark, from: 0), clock: try fields.clock())
         try fields.finish()
     }
 }
 
 extension InboundRecord {
     /// The record's stored form; its ordinal is in the row's key.
-    package var stored: PropertyListDictionary {
-        var fields: PropertyListDictionary = ["size": .integer(Int64(size)), "attempts": .integer(Int64(attempts))]
-        fields["id"] = id.map { .data($0.bytes) }
-        fields["sequence"] = sequence.map { PropertyListValue($0) }
-        fields["expires"] = expiresAt.map { .integer($0) }
-        fields["topic"] = topic.map { .string($0) }
-        fields["revision"] = revision.map { PropertyListValue($0) }
-        fields["accepted"] = acceptedAt.map { .integer($0) }
+    var stored: [UInt8] {
+        var record = RecordBytes()
+        record.add(.id, id)
+        record.add(.sequence, sequence)
+        record.add(.size, Int64(size))
+        record.add(.accepted, acceptedAt)
+        record.add(.expires, expiresAt)
+        record.add(.attempts, attempts, unless: 0)
+        record.add(.topic, topic)
+        record.add(.revision, revision)
         switch phase {
         case .waiting: break
-        case .handing: fields["handing"] = .boolean(true)
-        case .finished(let outcome):
-            fields["outcome"] = .string(outcome.name)
-            fields["code"] = outcome.code.map { .integer($0) }
+        case .handing: record.add(.handing, if: true)
+        case .finished(let outcome): record.add(outcome)
         }
-        return fields
+        return record.bytes
     }
 
     /// Reads the stored form, refusing any other.
-    package init(stored: PropertyListDictionary, ordinal: UInt64) throws(DeliveryRecordError) {
-        var fields = RecordFields(stored, of: .inboundRecord)
-        self.init(
-            ordinal: ordinal, id: try fields.identifier("id"),
-            sequence: try fields.optional("sequence", RecordFields.place),
-            size: try fields.count("size"), expiresAt: try fields.optional("expires") { $0.integerValue })
-        topic = try fields.optional("topic") { $0.stringValue }
-        revision = try fields.optional("revision", RecordFields.place)
-        acceptedAt = try fields.optional("accepted") { $0.integerValue }
-        attempts = try fields.count("attempts")
-        if let outcome = try fields.outcome() {
-            phase = .finished(outcome)
-        } else if try fields.optional("handing", { $0.booleanValue == true ? true : nil }) != nil {
+    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
+        var fields = try RecordFields(stored, of: .inboundRecord)
+        let (id, sequence) = (try fields.identifier(.id), try fields.optionalNumber(.sequence))
+        let (size, acceptedAt) = (try fields.count(.size), try fields.integer(.accepted))
+        self.init(ordinal: ordinal, id: id, sequence: sequence, size: size, expiresAt: try fields.integer(.expires))
+        self.acceptedAt = acceptedAt
+        attempts = try fields.count(.attempts, usually: 0)
+        topic = try fields.text(.topic)
+        revision = try fields.optionalNumber(.revision)
+        if fields.flag(.handing) {
             phase = .handing
+        } else if let outcome = try fields.outcome() {
+            phase = .finished(outcome)
         }
-        guard id != nil || phase != .waiting && phase != .handing else {
-            throw .missing(.inboundRecord, field: "id")
-        }
+        guard id != nil || phase != .waiting && phase != .handing else { throw .missing(.inboundRecord, .id) }
         try fields.finish()
     }
 }

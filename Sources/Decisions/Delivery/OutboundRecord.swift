@@ -50,9 +50,9 @@ package struct OutboundRecord: Sendable, Equatable {
     package internal(set) var isCurrent = false
     /// The item that has to end before this one is sent, while it has not.
     package internal(set) var after: UniqueIdentifier?
-    /// Attempts that the peer refused, and the code of its last refusal.
+    /// Attempts that the peer refused, and its last refusal.
     package internal(set) var attempts = 0
-    package internal(set) var failure: Int64?
+    package internal(set) var refusal: ItemRefusal?
     package internal(set) var phase = OutboundPhase.waiting
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
@@ -91,11 +91,8 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
 
-    /// The code that goes with the item's end: of the rejection, or of the last refusal before it was given up.
-    package var endingCode: Int64? {
-        guard case .finished(let outcome) = phase else { return nil }
-        return outcome.code ?? failure
-    }
+    /// What explains the item's end, if its sender gave it up: the peer's last refusal.
+    package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
 }
 
 /// What a sender keeps of a queue as a whole.
