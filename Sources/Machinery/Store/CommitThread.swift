@@ -12,11 +12,17 @@ struct CommitThread {
     private let connection: Connection
     private let statistics: StatisticsBox
     private var poison: StoreError?
+    private var bytesSinceCheckpoint = 0
 
     init(connection: Connection, statistics: StatisticsBox) {
         self.connection = connection
         self.statistics = statistics
     }
+
+    /// The log is moved into the file after about this many bytes; SQLite's own default is a thousand pages too.
+    private static var checkpointInterval: Int { 4 << 20 }
+    /// A change, however small, writes its whole page to the log.
+    private static var pageSize: Int { 4096 }
 
     mutating func run(_ batch: [Work]) {
         var commits: [Commit] = []
@@ -71,10 +77,12 @@ struct CommitThread {
     }
 
     private mutating func write(_ group: [Commit]) throws(ResultCode) {
-        connection.log.makeRoom(for: group.reduce(0) { $0 + $1.changes.reduce(0) { $0 + $1.weight } })
         try connection.statement("BEGIN IMMEDIATE").run()
         for commit in group {
-            for change in commit.changes { try connection.apply(change) }
+            for change in commit.changes {
+                try connection.apply(change)
+                bytesSinceCheckpoint += Self.pageSize + change.weight
+            }
         }
         try connection.statement("COMMIT").run()
     }
@@ -102,9 +110,10 @@ struct CommitThread {
     }
 
     private mutating func checkpointIfDue() {
-        guard poison == nil, connection.log.isLong else { return }
+        guard poison == nil, bytesSinceCheckpoint >= Self.checkpointInterval else { return }
         do throws(ResultCode) {
             try connection.checkpoint()
+            bytesSinceCheckpoint = 0
         } catch {
             // No room to move the log is not fatal: nothing is lost, and the next commit tries again.
             if error.primary != SQLITE_FULL { _ = poisoned(by: error) }

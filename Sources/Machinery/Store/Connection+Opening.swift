@@ -14,9 +14,12 @@ extension Connection {
         let connection = try translating(path) { () throws(ResultCode) in
             try Connection(path: path, fileSystem: fileSystem)
         }
+        // Whatever is wrong, the files are to be left as they are: closing would move the log and delete it.
+        connection.keepsLogWhenClosed(true)
         try connection.checkMarks()
         try connection.checkStructure()
         try connection.verifyRows()
+        connection.keepsLogWhenClosed(false)
         return connection
     }
 
@@ -39,12 +42,15 @@ extension Connection {
             let mode = try text("PRAGMA journal_mode = WAL")
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA wal_autocheckpoint = 0")
-            log.watch()
             try execute("PRAGMA temp_store = MEMORY")
             return (mode, try text("PRAGMA quick_check(1)"))
         }
         guard mode == "wal" else { throw .unavailable(path: path, detail: "its file system allows no write-ahead log") }
         guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
+        logEnd = LogEnd.ofLog(of: path)
+        if case .damaged(let place) = logEnd {
+            throw .corrupt(path: path + "-wal", detail: "its commits from byte \(place) on")
+        }
         try Self.translating(path) { () throws(ResultCode) in try prepareStatements() }
     }
 

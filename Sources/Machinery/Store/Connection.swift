@@ -7,12 +7,12 @@ import Glibc
 /// A connection confined to the thread that made it.
 final class Connection {
     let path: String
-    /// Where its commits go first.
-    let log: WriteAheadLog
     private let handle: OpaquePointer
     private let thread = pthread_self()
     private var statements: [String: Statement] = [:]
     private var isClosed = false
+    /// How the log ended when the file was opened.
+    var logEnd = LogEnd.whole
 
     /// Opens the existing file.
     /// - Parameter fileSystem: the name of the SQLite VFS; nil for the system's.
@@ -28,7 +28,6 @@ final class Connection {
         }
         self.path = path
         handle = opened
-        log = WriteAheadLog(of: opened)
     }
 
     deinit { if !isClosed { sqlite3_close_v2(handle) } }
@@ -44,6 +43,13 @@ final class Connection {
         guard moved == SQLITE_OK, closed == SQLITE_OK else {
             throw ResultCode(raw: moved == SQLITE_OK ? closed : moved)
         }
+    }
+
+    /// Whether closing without ``close()`` leaves the log beside the file.
+    func keepsLogWhenClosed(_ keeps: Bool) {
+        confine()
+        let code = CTandemSQLite_keep_log(handle, keeps ? 1 : 0)
+        precondition(code == SQLITE_OK, "a setting that SQLite knows")
     }
 
     /// The prepared statement for the text, made once.
@@ -87,7 +93,6 @@ final class Connection {
         confine()
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
-        log.isMoved()
     }
 
     /// The watchdog: a connection used off its thread is our bug.

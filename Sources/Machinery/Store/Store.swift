@@ -35,6 +35,7 @@ package final class Store: Sendable {
             var commits: CommitThread
             do throws(StoreError) {
                 let connection = try Self.connect(path: path, opening: opening, fileSystem: fileSystem)
+                statistics.count { $0.beganCutOff = connection.logEnd == .cutOff }
                 commits = CommitThread(connection: connection, statistics: statistics)
             } catch {
                 return report(.failure(error))

@@ -8,10 +8,13 @@ package struct StoreStatistics: Sendable, Equatable {
     package var transactions = 0
     /// Commits that failed.
     package var failures = 0
+    /// Whether it ended with a commit that a crash had cut off, which was dropped; nobody had been told that it was durable.
+    package var beganCutOff = false
 
-    package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0) {
+    package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0, beganCutOff: Bool = false) {
         self.commits = commits
         self.transactions = transactions
         self.failures = failures
+        self.beganCutOff = beganCutOff
     }
 }

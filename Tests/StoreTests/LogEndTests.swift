@@ -1,0 +1,90 @@
+// A log that a crash left behind is read whole or refused: SQLite alone would drop acknowledged commits at a flipped bit in
+// silence. Only what may be a commit that was cut off is dropped, and that is told.
+
+import Glibc
+import TandemStore
+import TandemTestSupport
+import Testing
+
+@Suite struct LogEndTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path("store") }
+
+    private static let commits: UInt8 = 20
+
+    /// The files of a store as a crash leaves them after commits of one row each, and the log's size before the last of them.
+    private func crashed() async throws -> (file: [UInt8], log: [UInt8], last: Int) {
+        let store = try Store(path: path)
+        defer { store.close() }
+        var last = 0
+        for number in 0..<Self.commits {
+            last = contents(of: path + "-wal").count
+            let value = [UInt8](repeating: number, count: Int(number) * 200)
+            try await store.commitAndWait([.put(space, key: [number], value: value)]).get()
+        }
+        return (contents(of: path), contents(of: path + "-wal"), last)
+    }
+
+    /// Lays the files out and opens them.
+    private func open(_ file: [UInt8], _ log: [UInt8]) throws -> (rows: Int, isCutOff: Bool) {
+        let copy = directory.path("copy")
+        for end in ["", "-wal", "-shm"] { unlink(copy + end) }
+        write(file, to: copy)
+        write(log, to: copy + "-wal")
+        do {
+            let store = try Store(path: copy, opening: .mustExist)
+            defer { store.close() }
+            return (try store.read(RowRange(space: space)).count, store.statistics.beganCutOff)
+        } catch {
+            #expect(
+                contents(of: copy) == file && contents(of: copy + "-wal") == log, "a refused store is left as it is")
+            throw error
+        }
+    }
+
+    @Test func aLogThatACrashLeftIsReadWhole() async throws {
+        let (file, log, _) = try await crashed()
+        let (rows, isCutOff) = try open(file, log)
+        #expect(rows == Int(Self.commits) && !isCutOff)
+    }
+
+    @Test func aFlippedBitBeforeTheLastCommitIsAlwaysRefused() async throws {
+        let (file, log, last) = try await crashed()
+        var generator = SeededGenerator(seed: 7)
+        let places = Array(0..<56) + (0..<300).map { _ in Int.random(in: 56..<last, using: &generator) }
+        for place in places {
+            var damaged = log
+            damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            do {
+                let (rows, isCutOff) = try open(file, damaged)
+                Issue.record("byte \(place): opened with \(rows) rows, cut off: \(isCutOff)")
+            } catch let error as StoreError {
+                guard case .corrupt(let path, _) = error else { throw error }
+                #expect(path.hasSuffix("copy-wal"), "the file that is damaged is named")
+            }
+        }
+    }
+
+    @Test func aLastCommitThatWasCutOffIsDroppedAndTold() async throws {
+        let (file, log, last) = try await crashed()
+        var generator = SeededGenerator(seed: 8)
+        for _ in 0..<40 {
+            let cut = last + 24 + Int.random(in: 0..<4_096, using: &generator)
+            let torn = log[..<cut] + [UInt8](repeating: 0xA5, count: log.count - cut)
+            let (rows, isCutOff) = try open(file, Array(torn))
+            #expect(rows == Int(Self.commits) - 1 && isCutOff, "cut at \(cut) of \(log.count)")
+        }
+    }
+
+    @Test func whatAnEarlierTurnOfTheLogLeftIsNeitherDamageNorCutOff() async throws {
+        let fresh = directory.path("fresh")
+        let store = try Store(path: fresh)
+        for number: UInt8 in 0..<200 {
+            let value = [UInt8](repeating: number, count: 30_000)
+            try await store.commitAndWait([.put(space, key: [number], value: value)]).get()
+        }
+        let (rows, isCutOff) = try open(contents(of: fresh), contents(of: fresh + "-wal"))
+        store.close()
+        #expect(rows == 200 && !isCutOff, "the log began anew at 4 MiB")
+    }
+}
