@@ -32,6 +32,35 @@ import Testing
         #expect(try outside.names() == ["kept"] && parent.names().isEmpty)
     }
 
+    @Test func whatCannotGoStopsNothingElseAndIsToldAtTheEnd() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let tree = try parent.directory(named: "tree")
+        for number in 0..<20 {
+            let inner = try tree.directory(named: "d\(number)")
+            try inner.replace("file", with: [1])
+            if number == 7 {
+                try inner.directory(named: "deeper").directory(named: "deepest").replace("file", with: [1])
+            }
+        }
+        #expect(throws: FileError.self) { try parent.removeDirectory("tree", depth: 3) }
+        #expect(try tree.names() == ["d7"])
+        #expect(try tree.directory(named: "d7").names() == ["deeper"])
+    }
+
+    @Test func aLargeDirectoryGoesInSteps() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let tree = try parent.directory(named: "tree")
+        for number in 0..<250 { #expect(mkdir("\(tree.path)/\(number)", 0o700) == 0) }
+        let removal = try TreeRemoval(["tree", "missing"], in: parent, depth: 8)
+        var steps = 0
+        while !removal.step(100) {
+            steps += 1
+            #expect(try tree.names().count >= 250 - 100 * steps)
+        }
+        #expect(steps >= 2 && removal.failure == nil)
+        #expect(try parent.names().isEmpty)
+    }
+
     @Test func aTreeDeeperThanAnyAppNeedsIsAnErrorAndNoCrash() throws {
         let parent = try OwnedDirectory(path: temporary.path("parent"))
         var directory = try parent.directory(named: "tree")
@@ -39,5 +68,14 @@ import Testing
         #expect(throws: FileError.self) { try parent.removeDirectory("tree", depth: 8) }
         try parent.removeDirectory("tree", depth: 9)
         #expect(try parent.names().isEmpty)
+    }
+}
+
+extension OwnedDirectory {
+    /// The directory of this name and what is in it, in one step.
+    fileprivate func removeDirectory(_ name: String, depth: Int) throws(FileError) {
+        let removal = try TreeRemoval([name], in: self, depth: depth)
+        _ = removal.step(.max)
+        if let failure = removal.failure { throw failure }
     }
 }

@@ -129,6 +129,11 @@ package final class OwnedDirectory: Sendable {
         return bytes
     }
 
+    /// Opens it once more, for a holder of its own.
+    func opened() throws(FileError) -> OwnedDescriptor {
+        try FilePlace(directory: descriptor.raw, name: ".", in: path).openDirectory()
+    }
+
     /// Lends the descriptor to the watch.
     func withDescriptor<T, Failure: Error>(_ body: (CInt) throws(Failure) -> T) throws(Failure) -> T {
         try body(descriptor.raw)

@@ -12,6 +12,11 @@ import Testing
     private let app: OwnedDirectory
     private var inbox: AppInbox { AppInbox(of: app, owner: nil) }
 
+    private func run(_ removal: TreeRemoval?) throws {
+        while removal?.step(1) == false {}
+        if let failure = removal?.failure { throw failure }
+    }
+
     init() throws {
         place = ShelfPlace(
             pairing: UniqueIdentifier(high: 1, low: 2), app: try ApplicationIdentifier("a"),
@@ -28,7 +33,7 @@ import Testing
         #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
         #expect(try shelf.read(place) == nil)
         #expect(try inbox.place(place, named: name, from: shelf) == path)
-        try inbox.remove(place)
+        try run(inbox.removal(of: place))
         #expect(try inbox.place(place, named: name, from: shelf) == nil)
     }
 
@@ -51,17 +56,28 @@ import Testing
         #expect(try shelf.read(place) != nil)
         try replaceWithLink("\(temporary.path("app"))/inbox/\(place.pairing)", to: temporary.path("state"))
         #expect(throws: FileError.self) { try inbox.place(place, named: "third", from: shelf) }
-        try? inbox.remove(place)
+        try? run(inbox.removal(of: place))
         #expect(try shelf.read(place) != nil)
     }
 
     @Test("FIL-15: what belongs to no item is removed at the start")
     func orphans() throws {
         _ = try inbox.place(place, named: "x", from: shelf)
-        try inbox.removeAll(but: ["\(place.pairing)/\(place.item)"])
+        #expect(try inbox.pairings() == [place.pairing.description])
+        try run(inbox.removal(of: place.pairing.description, but: [place.item.description]))
         #expect(try inbox.place(place, named: "x", from: shelf) != nil)
-        try inbox.removeAll(but: [])
+        try run(inbox.removal(of: place.pairing.description, but: []))
         #expect(try inbox.place(place, named: "x", from: shelf) == nil)
-        try inbox.removeAll(of: place.pairing.description)
+        try run(inbox.removal(of: place.pairing.description))
+        #expect(try inbox.pairings().isEmpty)
+    }
+
+    @Test("FIL-15: directories that the app made among its files go too")
+    func directories() throws {
+        let path = try #require(try inbox.place(place, named: "x", from: shelf))
+        let item = try OwnedDirectory(existing: path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
+        try item.directory(named: "a").directory(named: "b").replace("file", with: [1])
+        try run(inbox.removal(of: place))
+        #expect(try inbox.place(place, named: "x", from: shelf) == nil)
     }
 }

@@ -42,30 +42,33 @@ package struct AppInbox: Sendable {
         try source.check(tandem_file_set_owner(file.raw, owner, .max), "fchown")
     }
 
-    /// Removes what is left of an item.
-    package func remove(_ place: ShelfPlace) throws(FileError) {
-        try items(of: place.pairing.description)?.removeDirectory(place.item.description, depth: 1)
+    /// Directories within directories that an app may have made of its files: none of sound mind goes deeper.
+    private static var depth: Int { 64 }
+
+    /// The removal of what is left of an item; nil if nothing is there.
+    package func removal(of place: ShelfPlace) throws(FileError) -> TreeRemoval? {
+        try removal(of: [place.item.description], in: items(of: place.pairing.description))
     }
 
-    /// Removes the files of a pairing.
-    package func removeAll(of pairing: String) throws(FileError) {
-        try app.existing(Self.name, owner: owner)?.removeDirectory(pairing, depth: 2)
+    /// The removal of the files of a pairing; nil if nothing is there.
+    package func removal(of pairing: String) throws(FileError) -> TreeRemoval? {
+        try removal(of: [pairing], in: app.existing(Self.name, owner: owner))
     }
 
-    /// Removes every item of a pairing that is not to be kept.
-    package func removeAll(of pairing: String, but kept: Set<String>) throws(FileError) {
-        guard let items = try items(of: pairing) else { return }
-        for item in try items.names() where !kept.contains(item) { try items.removeDirectory(item, depth: 1) }
+    /// The removal of every item of a pairing that is not to be kept; nil if nothing is there.
+    package func removal(of pairing: String, but kept: Set<String>) throws(FileError) -> TreeRemoval? {
+        let items = try items(of: pairing)
+        return try removal(of: items?.names().filter { !kept.contains($0) } ?? [], in: items)
     }
 
-    /// Removes every item that is not to be kept; the names are `PAIRING/ITEM`.
-    package func removeAll(but kept: Set<String>) throws(FileError) {
-        guard let inbox = try app.existing(Self.name, owner: owner) else { return }
-        for pairing in try inbox.names() {
-            let prefix = "\(pairing)/"
-            let items = kept.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
-            try removeAll(of: pairing, but: Set(items))
-        }
+    /// The pairings of which there are files.
+    package func pairings() throws(FileError) -> [String] {
+        try app.existing(Self.name, owner: owner)?.names() ?? []
+    }
+
+    private func removal(of names: [String], in directory: OwnedDirectory?) throws(FileError) -> TreeRemoval? {
+        guard let directory, !names.isEmpty else { return nil }
+        return try TreeRemoval(names, in: directory, depth: Self.depth)
     }
 
     private func items(of pairing: String) throws(FileError) -> OwnedDirectory? {

@@ -53,9 +53,10 @@ package final class FileShelf: Sendable {
         try directory(of: place)?.remove(place.item.description)
     }
 
-    /// Removes all files of a pairing.
-    package func removeAll(of pairing: UniqueIdentifier) throws(FileError) {
-        try parent.existing(name)?.removeDirectory(pairing.description, depth: 2)
+    /// The removal of all files of a pairing; nil if nothing is there.
+    package func removal(of pairing: UniqueIdentifier) throws(FileError) -> TreeRemoval? {
+        guard let root = try parent.existing(name) else { return nil }
+        return try TreeRemoval([pairing.description], in: root, depth: 2)
     }
 
     /// Removes every file of one app in one pairing that is not to be kept.
@@ -70,7 +71,29 @@ package final class FileShelf: Sendable {
     }
 
     /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
-    package func removeAll(but kept: Set<ShelfPlace>) throws(FileError) {
+    /// - Returns: those that stay, and their bytes.
+    package func removeAll(but kept: Set<ShelfPlace>) throws(FileError) -> [ShelfPlace: Int64] {
+        var sizes: [ShelfPlace: Int64] = [:]
+        try forEach { (place, name, files) throws(FileError) in
+            guard let place, kept.contains(place) else { return _ = try files.remove(name) }
+            sizes[place] = try files.size(of: name)
+        }
+        return sizes
+    }
+
+    /// The bytes of each file of the pairings.
+    package func sizes(of pairings: Set<UniqueIdentifier>) throws(FileError) -> [ShelfPlace: Int64] {
+        var sizes: [ShelfPlace: Int64] = [:]
+        try forEach { (place, name, files) throws(FileError) in
+            if let place, pairings.contains(place.pairing) { sizes[place] = try files.size(of: name) }
+        }
+        return sizes
+    }
+
+    /// Visits each file; its place is nil if it has no name of an item.
+    private func forEach(
+        _ visit: (_ place: ShelfPlace?, _ name: String, _ files: OwnedDirectory) throws(FileError) -> Void
+    ) throws(FileError) {
         guard let root = try parent.existing(name) else { return }
         for pairing in try root.names() {
             guard let pairingID = UniqueIdentifier(text: pairing) else { continue }
@@ -80,19 +103,17 @@ package final class FileShelf: Sendable {
                 let files = try apps.directory(named: name)
                 for file in try files.names() {
                     let item = UniqueIdentifier(text: file)
-                    let isKept = item.map { kept.contains(ShelfPlace(pairing: pairingID, app: app, item: $0)) }
-                    if isKept != true { try files.remove(file) }
+                    try visit(item.map { ShelfPlace(pairing: pairingID, app: app, item: $0) }, file, files)
                 }
             }
         }
     }
 
-    /// Removes every file of a pairing that is not there any more.
-    package func removeAll(butOf pairings: Set<UniqueIdentifier>) throws(FileError) {
-        guard let root = try parent.existing(name) else { return }
-        for name in try root.names() where UniqueIdentifier(text: name).map(pairings.contains) != true {
-            try root.removeDirectory(name, depth: 2)
-        }
+    /// The removal of every file of a pairing that is not there any more; nil if there is none at all.
+    package func removal(butOf pairings: Set<UniqueIdentifier>) throws(FileError) -> TreeRemoval? {
+        guard let root = try parent.existing(name) else { return nil }
+        let gone = try root.names().filter { UniqueIdentifier(text: $0).map(pairings.contains) != true }
+        return try TreeRemoval(gone, in: root, depth: 2)
     }
 
     /// The bytes that may still be written.

@@ -1,6 +1,6 @@
 // A file that is written from its beginning to its end, in parts and perhaps over several lives of the process, and
-// hashed on the way. Data is written out every few megabytes, so that the last synchronisation is short and does not
-// hold up the store's.
+// hashed on the way; what an earlier life wrote is read again first, in parts, because it may be large. Data is
+// written out every few megabytes, so that the last synchronisation is short and does not hold up the store's.
 
 internal import CTandemLinux
 internal import TandemCrypto
@@ -8,17 +8,21 @@ internal import TandemReactor
 
 /// A file that grows at its end.
 ///
-/// `@unchecked`: opened, used and dropped by jobs of one file worker, which run one after another on one thread.
+/// `@unchecked`: opened, used and dropped by jobs of one file worker, one after another on that worker's thread.
 package final class GrowingFile: @unchecked Sendable {
     private static var synchroniseEvery: Int64 { 8 << 20 }
     private static var readingSize: Int { 1 << 18 }
+    /// Bytes that are read again in one go: some milliseconds.
+    private static var readAtOnce: Int64 { 8 << 20 }
 
     private let place: FilePlace
     private let directory: OwnedDirectory
     private let descriptor: OwnedDescriptor
     private let digest = SHA256Stream()
     private var unsynchronised: Int64 = 0
-    /// The bytes that are there.
+    /// The bytes that were there when it was opened.
+    package private(set) var found: Int64 = 0
+    /// The bytes that are there and hashed; nothing may be written before these are all that were found.
     package private(set) var size: Int64 = 0
 
     init(named name: String, in directory: OwnedDirectory) throws(FileError) {
@@ -27,19 +31,23 @@ package final class GrowingFile: @unchecked Sendable {
         self.place = place
         let opened = OwnedDescriptor(
             takingOwnership: try place.check(tandem_file_open_partial(place.directory, name), "open"))
-        guard try place.status(of: opened).is_regular != 0 else { throw .notARegularFile(path: place.path) }
+        let status = try place.status(of: opened)
+        guard status.is_regular != 0 else { throw .notARegularFile(path: place.path) }
+        found = Int64(clamping: status.size)
         descriptor = opened
-        try readThrough()
     }
 
-    /// Hashes what is there.
-    private func readThrough() throws(FileError) {
+    /// Hashes a part of what was found.
+    package func readOn() throws(FileError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readingSize, alignment: 16)
         defer { buffer.deallocate() }
-        while true {
-            let count = tandem_file_read_at(descriptor.raw, buffer.baseAddress, buffer.count, size)
+        let end = min(found, size + Self.readAtOnce)
+        while size < end {
+            let count = tandem_file_read_at(
+                descriptor.raw, buffer.baseAddress, min(buffer.count, Int(end - size)), size)
             try place.check(CInt(clamping: count), "pread")
-            guard count > 0 else { return }
+            // It has become shorter since: then this is all that is there.
+            guard count > 0 else { return found = size }
             digest.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             size += Int64(count)
         }
@@ -47,6 +55,7 @@ package final class GrowingFile: @unchecked Sendable {
 
     /// Writes the bytes at the end.
     package func append(_ bytes: ArraySlice<UInt8>) throws(FileError) {
+        precondition(size >= found, "what is there is read before more is written")
         var bytes = bytes
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes {
@@ -75,7 +84,7 @@ package final class GrowingFile: @unchecked Sendable {
     package func startOver() throws(FileError) {
         try place.check(tandem_file_cut(descriptor.raw, 0), "ftruncate")
         _ = digest.finish()
-        size = 0
+        (found, size) = (0, 0)
         unsynchronised = 0
     }
 }

@@ -50,41 +50,19 @@ extension OwnedDirectory {
         return status.is_regular != 0
     }
 
+    /// The bytes of the file of this name; 0 if it is missing.
+    func size(of name: String) throws(FileError) -> Int64 {
+        let place = try safePlace(name)
+        var status = tandem_status()
+        let result = tandem_file_status_named(place.directory, place.name, &status)
+        if result == -ENOENT { return 0 }
+        try place.check(result, "fstatat")
+        return Int64(clamping: status.size)
+    }
+
     /// Makes the names in it durable.
     func synchronise() throws(FileError) {
         let result = withDescriptor { tandem_file_synchronise($0) }
         try FilePlace(path: path).check(result, "fsync")
-    }
-
-    /// Removes the directory of this name and what is in it, so many directories deep at most; nothing if it is
-    /// missing.
-    package func removeDirectory(_ name: String, depth: Int) throws(FileError) {
-        let place = try namedPlace(name)
-        if depth > 0 { try empty(place, depth: depth) }
-        let result = tandem_directory_remove(place.directory, place.name)
-        if result == -ENOENT { return }
-        if result == -ENOTDIR { return _ = try place.remove() }
-        try place.check(result, "unlinkat")
-    }
-
-    /// Removes what is in it; only names in a directory that is held open, so that no link can lead elsewhere.
-    private func empty(_ place: FilePlace, depth: Int) throws(FileError) {
-        let result = tandem_directory_open(place.directory, place.name)
-        if result == -ENOENT || result == -ENOTDIR || result == -ELOOP { return }
-        let inner = OwnedDescriptor(takingOwnership: try place.check(result, "open"))
-        for name in try Self.allNames(in: inner.raw, at: place.path) {
-            let entry = FilePlace(directory: inner.raw, name: name, in: place.path)
-            let removed = tandem_file_remove(entry.directory, entry.name)
-            guard removed == -EISDIR, depth > 1 else {
-                if removed != -ENOENT { try entry.check(removed, "unlink") }
-                continue
-            }
-            try emptyAndRemove(entry, depth: depth - 1)
-        }
-    }
-
-    private func emptyAndRemove(_ place: FilePlace, depth: Int) throws(FileError) {
-        try empty(place, depth: depth)
-        try place.check(tandem_directory_remove(place.directory, place.name), "unlinkat")
     }
 }

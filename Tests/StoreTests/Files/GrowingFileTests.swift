@@ -1,0 +1,44 @@
+// A file that is written over several lives of a process: what is there is read again in parts, and hashed with the rest.
+
+import TandemCrypto
+import TandemFiles
+import TandemIdentity
+import TandemTestSupport
+import Testing
+
+@Suite struct GrowingFileTests {
+    private let temporary = TemporaryDirectory()
+
+    @Test func whatAnEarlierLifeWroteIsReadAgainInParts() throws {
+        let shelf = FileShelf("partial", in: try OwnedDirectory(path: temporary.path("device")))
+        let place = ShelfPlace(
+            pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
+        let part = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
+        let first = try shelf.open(place)
+        #expect(first.found == 0)
+        for _ in 0..<17 { try first.append(part[...]) }
+        let second = try shelf.open(place)
+        #expect(second.found == 17 << 20 && second.size == 0)
+        var sizes: [Int64] = []
+        while second.size < second.found {
+            try second.readOn()
+            sizes.append(second.size)
+        }
+        #expect(sizes == [8 << 20, 16 << 20, 17 << 20], "others have their turn between")
+        try second.append(part[...])
+        let whole = (0..<18).flatMap { _ in part }
+        #expect(try second.finish() == SHA256.digest(whole))
+    }
+
+    @Test func aFileThatBecameShorterIsTheShorterOne() throws {
+        let device = try OwnedDirectory(path: temporary.path("device"))
+        let shelf = FileShelf("partial", in: device)
+        let place = ShelfPlace(
+            pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
+        try shelf.open(place).append([1, 2, 3])
+        let (longer, shorter) = (try shelf.open(place), try shelf.open(place))
+        try shorter.startOver()
+        try longer.readOn()
+        #expect(longer.found == 0 && longer.size == 0)
+    }
+}
