@@ -3,10 +3,11 @@
 
 import TandemDelivery
 import TandemIdentity
+import TandemTestSupport
 import Testing
 
 @Suite struct DeliveryPropertyTests {
-    @Test(arguments: 0..<24) func everyItemEndsExactlyOnceAndInOrder(seed: UInt64) throws {
+    @Test(arguments: Repetition.seeds(8, long: 24)) func everyItemEndsExactlyOnceAndInOrder(seed: UInt64) throws {
         var devices = try TwoDevices(seed: seed)
         for _ in 0..<1000 { try devices.step() }
         try devices.heal()

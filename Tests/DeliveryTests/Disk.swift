@@ -41,6 +41,10 @@ struct Disk<Effect> {
         }
     }
 
+    func value(_ key: DeliveryRowKey) throws -> DeliveryValue? {
+        try rows[key.table]?[key.bytes].map { try DeliveryValue(key, bytes: $0) }
+    }
+
     func payload(_ table: DeliveryTable, _ queue: QueueKey, _ ordinal: UInt64) -> [UInt8]? {
         rows[table]?[DeliveryRowKey(table, queue, ordinal).bytes]
     }

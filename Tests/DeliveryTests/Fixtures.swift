@@ -71,7 +71,7 @@ extension OutboundTransition {
 
 extension InboundTransition {
     var handed: [InboundDelivery] {
-        effects.compactMap { if case .hand(let delivery) = $0 { delivery } else { nil } }
+        (effects + atOnce).compactMap { if case .hand(let delivery) = $0 { delivery } else { nil } }
     }
     var reported: [Outcome] {
         effects.compactMap { if case .report(_, let outcome) = $0 { outcome } else { nil } }

@@ -82,7 +82,8 @@ import Testing
         #expect(again.reported == [.handled], "its outcome stands")
     }
 
-    @Test func aFailingHeadBlocksAndThenIsADeadLetter() throws {
+    @Test("DEL-11, LIM-15: a failing head blocks and then is a dead letter")
+    func aFailingHeadBlocksAndThenIsADeadLetter() throws {
         var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))

@@ -20,7 +20,8 @@ import Testing
         #expect(queue.record(of: identifier(2))?.phase == .stored(sequence: 2))
     }
 
-    @Test func silenceOnAnOpenLinkMakesItSendAgain() throws {
+    @Test("DEL-9, LIM-16: silence on an open link makes it send again")
+    func silenceOnAnOpenLinkMakesItSendAgain() throws {
         var queue = try sentQueue(2)
         #expect(queue.nextDeadline == reading(30).monotonic)
         #expect(queue.timeAdvanced(at: reading(29)).sent.isEmpty)
@@ -28,7 +29,8 @@ import Testing
         #expect(queue.timeAdvanced(at: reading(31)).sent.isEmpty)
     }
 
-    @Test func aRefusedHeadBlocksForFiveAttemptsAndThenIsDead() throws {
+    @Test("DEL-12, LIM-15: a refused head blocks for five attempts and then is dead")
+    func aRefusedHeadBlocksForFiveAttemptsAndThenIsDead() throws {
         var queue = try sentQueue(2)
         var time: Int64 = 0
         for attempt in 1...4 {
@@ -41,6 +43,28 @@ import Testing
         let last = queue.refused(identifier(1), at: reading(time))
         #expect(last.gaps == [1] && last.sent == [2])
         #expect(queue.ended(1, .withdrawn(.dead), at: reading(time)).finished == [.withdrawn(.dead)])
+    }
+
+    @Test("DEL-25: the last refusal goes with the end of an item that is given up, and with no other end")
+    func lastRefusal() throws {
+        let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
+        var queue = try sentQueue(2)
+        for attempt in 1...5 {
+            let last = attempt == 5 ? refusal : ItemRefusal(code: 7015)
+            _ = queue.refused(identifier(1), last, at: reading(Int64(attempt) * 100))
+            _ = queue.timeAdvanced(at: reading(Int64(attempt) * 100 + 50))
+        }
+        _ = queue.refused(identifier(2), refusal, at: reading(600))
+        let ended = queue.ended(1, .withdrawn(.dead), at: reading(601))
+        #expect(ended.effects.contains(.finished(identifier(1), .withdrawn(.dead), refusal)))
+        let record = try #require(queue.record(of: identifier(1)))
+        let place = DeliveryRowKey(.outboundRecord, try queueKey(), record.ordinal)
+        let stored = DeliveryValue.outboundRecord(record)
+        #expect(try DeliveryValue(place, bytes: stored.bytes) == stored)
+        // The peer took it after all, and its handler failed.
+        _ = queue.stored(through: 2, at: reading(602))
+        let other = queue.ended(2, .withdrawn(.dead), at: reading(603))
+        #expect(other.effects.contains(.finished(identifier(2), .withdrawn(.dead), nil)))
     }
 
     @Test func aRefusalOfSomethingElseChangesNothing() throws {

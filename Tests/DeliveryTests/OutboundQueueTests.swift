@@ -2,6 +2,7 @@
 
 import TandemDelivery
 import TandemIdentity
+import TandemWire
 import Testing
 
 @Suite struct OutboundQueueTests {
@@ -37,6 +38,16 @@ import Testing
         #expect(queue.lastSent == 4)
     }
 
+    @Test(
+        "FIL-1, LIM-16: 64 items are under way at once, and one file",
+        arguments: [(.userInfo, 64), (.file, 1)] as [(Channel, UInt64)])
+    func windows(channel: Channel, count: UInt64) throws {
+        var queue = try outbound(.standard(channel))
+        for number in 1...70 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
+        #expect(queue.linkOpened(received: 0, at: reading(1)).sent == Array(1...count))
+        #expect(queue.stored(through: 1, at: reading(1)).sent == [count + 1])
+    }
+
     @Test func anItemAcceptedOnAnOpenLinkIsSentWithItsBodyAtHand() throws {
         var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
@@ -64,7 +75,7 @@ import Testing
         _ = try queue.enqueue(item(1, supersedes: "secondary target"), at: reading(0))
         _ = try queue.enqueue(item(2, supersedes: "another target"), at: reading(0))
         let transition = try queue.enqueue(item(3, supersedes: "secondary target"), at: reading(0))
-        #expect(transition.effects.first == .finished(identifier(1), .withdrawn(.superseded), code: nil))
+        #expect(transition.effects.first == .finished(identifier(1), .withdrawn(.superseded), nil))
         let opened = queue.linkOpened(received: 0, at: reading(1))
         #expect(opened.sentItems == [identifier(2), identifier(3)] && opened.sent == [1, 2] && opened.gaps.isEmpty)
     }

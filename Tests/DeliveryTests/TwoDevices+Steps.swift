@@ -66,7 +66,7 @@ extension TwoDevices {
         sender = try senderDisk.outboundQueue(at: now, limits: limits)
         for record in sender.unheard {
             guard case .finished(let outcome) = record.phase else { continue }
-            senderDisk.submit([], [.finished(record.id, outcome, code: nil)])
+            senderDisk.submit([], [.finished(record.id, outcome, nil)])
         }
     }
 

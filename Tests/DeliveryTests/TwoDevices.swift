@@ -63,7 +63,16 @@ struct TwoDevices {
     // MARK: effects, after their commit
 
     mutating func run(_ transition: OutboundTransition) { senderDisk.submit(transition.changes, transition.effects) }
-    mutating func run(_ transition: InboundTransition) { receiverDisk.submit(transition.changes, transition.effects) }
+    mutating func run(_ transition: InboundTransition) {
+        receiverDisk.submit(transition.changes, transition.effects)
+        for effect in transition.atOnce {
+            guard case .hand(let delivery) = effect else {
+                Issue.record("nothing else may pass a commit")
+                continue
+            }
+            take(delivery)
+        }
+    }
 
     mutating func commitAtSender() throws {
         for effect in senderDisk.commitNext() { try perform(effect) }
@@ -89,7 +98,7 @@ struct TwoDevices {
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendSettled(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)
-        case .stored: break
+        case .stored, .released: break
         case .startEpoch, .violation, .setContextAgain: Issue.record("neither happens between two good devices")
         }
     }
@@ -105,13 +114,20 @@ struct TwoDevices {
         case .acknowledge(let sequence): sendToSender(.stored(sequence))
         case .report(let sequence, let outcome): sendToSender(.outcome(sequence, outcome))
         case .hand(let delivery): take(delivery)
-        case .droppedAhead, .droppedFull, .deadLetter, .contextReceived, .staleContext: break
+        case .counted(let ordinals): receiver.attemptsAreDurable(ordinals)
+        case .droppedAhead, .droppedFull, .deadLetter, .contextReceived, .staleContext, .released: break
         }
     }
 
     private mutating func take(_ delivery: InboundDelivery) {
         let body = delivery.payload ?? receiverDisk.payload(.inboundPayload, receiver.key, delivery.ordinal)
         #expect(body == bodies[delivery.id], "bodies never change")
+        let row = try? receiverDisk.value(DeliveryRowKey(.inboundRecord, receiver.key, delivery.ordinal))
+        if case .inboundRecord(let record)? = row {
+            #expect(record.attempts >= delivery.attempt, "DEL-11: the attempt is counted durably before")
+        } else {
+            Issue.record("an item is handed over whose row is not durable")
+        }
         if handed.contains(delivery.id) { #expect(delivery.isRedelivery, "a second presentation is marked") }
         if !handed.contains(delivery.id) { handed.append(delivery.id) }
         handler = delivery

@@ -11,6 +11,8 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var window = 64
     /// Attempts of a failing head before it becomes a dead letter (LIM-15).
     package var attempts = Limits.deliveryAttempts
+    /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45).
+    package var countedAhead = 32
     /// The pause after a first failed attempt; it doubles with each further one.
     package var firstPause = Duration.seconds(1)
     /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
@@ -18,7 +20,7 @@ package struct DeliveryLimits: Sendable, Equatable {
     /// The time to live of an item that names none: 30 days.
     package var lifetime = Duration.seconds(30 * 24 * 3600)
     /// Ended items whose submitter has not heard of it (LIM-24): an app that never comes back must not fill the store.
-    package var unheard = 10_000
+    package var unheard = Limits.unheardEnds
     /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
     package var deadLetters = 1000
     /// Urgent items of one day (LIM-26): WCSession's budget for complications.

@@ -5,10 +5,13 @@ import TandemWire
 
 extension InboundLedger {
     /// An `item` frame has come.
-    package mutating func arrived(_ item: ArrivedItem, at reading: Reading) -> InboundTransition {
+    /// - Parameter isFull: a wider budget has no room for any new item.
+    package mutating func arrived(
+        _ item: ArrivedItem, at reading: Reading, isFull: Bool = false
+    ) -> InboundTransition {
         guard item.sequence > header.watermark else { return repeated(item.sequence) }
         guard item.sequence == header.watermark + 1 else { return InboundTransition(effects: [.droppedAhead]) }
-        guard hasRoomForRecord, count < limits.items, item.payload.count <= limits.bytes - bytes else {
+        guard !isFull, hasRoomForRecord, count < limits.items, item.payload.count <= limits.bytes - bytes else {
             return InboundTransition(effects: [.droppedFull])
         }
         return transition(at: reading) { ledger, transition in
@@ -17,7 +20,9 @@ extension InboundLedger {
             }
             ledger.store(item, at: reading, &transition)
             transition.effects.append(.acknowledge(through: item.sequence))
+            let ordinal = ledger.header.nextOrdinal - 1
             ledger.handNext(at: reading, payload: item.payload, of: item.id, &transition)
+            ledger.counted.keep(item.payload, of: ordinal)
         }
     }
 
@@ -60,11 +65,12 @@ extension InboundLedger {
     }
 
     /// A `gap` frame has come: the item will not come, or is taken back if no handler has it yet.
+    /// - Parameter isFull: a wider budget has no room for a further record.
     package mutating func gapArrived(
-        _ sequence: UInt64, _ reason: GapReason, at reading: Reading
+        _ sequence: UInt64, _ reason: GapReason, at reading: Reading, isFull: Bool = false
     ) -> InboundTransition {
         if sequence == header.watermark + 1 {
-            guard hasRoomForRecord else { return InboundTransition(effects: [.droppedFull]) }
+            guard !isFull, hasRoomForRecord else { return InboundTransition(effects: [.droppedFull]) }
             return transition(at: reading) { ledger, transition in ledger.close(sequence, reason, &transition) }
         }
         guard sequence <= header.watermark else { return InboundTransition(effects: [.droppedAhead]) }
@@ -93,7 +99,6 @@ extension InboundLedger {
     private mutating func takeContext(_ item: ArrivedItem, _ transition: inout InboundTransition) -> Bool {
         let next = ReceivedContext(epoch: header.epoch, revision: item.revision ?? 0)
         guard next.isNewer(than: context) else {
-            staleContexts += 1
             transition.effects.append(.staleContext(revision: next.revision))
             return false
         }
@@ -134,7 +139,8 @@ extension InboundLedger {
     /// A new epoch of the pairing begins: sequences start from nothing. What was stored goes to its handler all the
     /// same, but its outcome can no longer be told.
     package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> InboundTransition {
-        transition(at: reading) { ledger, transition in
+        guard epoch != header.epoch else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in
             for record in ledger.records.values.sorted(by: { $0.ordinal < $1.ordinal }) where record.sequence != nil {
                 if !record.isUnfinished, !record.isDeadLetter {
                     ledger.remove(record, &transition)

@@ -1,5 +1,6 @@
 // What the handler does: it is there or not, it takes, refuses or fails. An attempt is made durable before the handler
-// sees the item, so that a handler that takes its process down is counted too.
+// sees the item, so that a handler that takes its process down is counted too. What its predecessor came to need not be
+// durable by then: if that is lost, both are given again, in order and marked.
 
 package import TandemIdentity
 
@@ -58,18 +59,48 @@ extension InboundLedger {
         _ transition: inout InboundTransition
     ) {
         while hasConsumer, inHand == nil, pausedUntil == nil, var record = nextWaiting(), let itemID = record.id {
-            if record.attempts >= limits.attempts {
-                finish(record, .withdrawn(.dead), &transition)
-                continue
+            let (isCounted, isDurable, body) = counted.take(record.ordinal)
+            if !isCounted {
+                if record.attempts >= limits.attempts {
+                    finish(record, .withdrawn(.dead), &transition)
+                    continue
+                }
+                record.attempts += 1
             }
-            record.attempts += 1
             record.phase = .handing
             inHand = record.ordinal
-            put(record, &transition)
-            transition.effects.append(
-                .hand(delivery(of: record, itemID, payload: itemID == id ? payload : nil, at: reading)))
+            let payload = body ?? (itemID == id ? payload : nil)
+            let hand = InboundEffect.hand(delivery(of: record, itemID, payload: payload, at: reading))
+            if isDurable {
+                // Its row says all of it: an item that waits with an attempt counted is given again as it is in hand.
+                records[record.ordinal] = record
+                transition.atOnce.append(hand)
+            } else {
+                put(record, &transition)
+                transition.effects.append(hand)
+            }
         }
+        countAhead(&transition)
     }
+
+    /// Counts the attempts of items that wait and were never given. One that failed before is counted alone, when it is
+    /// its turn: if it takes the process down, no other item's count rises with its own.
+    private mutating func countAhead(_ transition: inout InboundTransition) {
+        guard hasConsumer, counted.count < limits.countedAhead, count > counted.count else { return }
+        var ordinals: [UInt64] = []
+        for ordinal in inbox.all.dropFirst(counted.count).prefix(limits.countedAhead) {
+            guard var record = records[ordinal], record.phase == .waiting, record.attempts == 0 else { continue }
+            record.attempts = 1
+            put(record, &transition)
+            counted.add(ordinal)
+            ordinals.append(ordinal)
+            if counted.count == limits.countedAhead { break }
+        }
+        if !ordinals.isEmpty { transition.effects.append(.counted(ordinals: ordinals)) }
+    }
+
+    /// The commit of ``InboundEffect/counted(ordinals:)`` is done.
+    package mutating func attemptsAreDurable(_ ordinals: [UInt64]) { counted.becameDurable(ordinals) }
 
     private func delivery(
         of record: InboundRecord, _ id: UniqueIdentifier, payload: [UInt8]?, at reading: Reading

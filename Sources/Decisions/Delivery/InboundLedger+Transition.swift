@@ -1,6 +1,7 @@
 // The parts of every transition: what is put or removed, and what that means for the indexes and the header.
 
 import TandemIdentity
+import TandemWire
 
 extension InboundLedger {
     /// Runs an event. A transition that changes a row also stores the header, if the rows would not tell its numbers.
@@ -55,8 +56,10 @@ extension InboundLedger {
     /// No row tells this number any more.
     private mutating func note(gone sequence: UInt64) { if sequence > written.watermark { owesHeader = true } }
 
-    func removePayload(of ordinal: UInt64, _ transition: inout InboundTransition) {
-        transition.changes.append(.remove(DeliveryRowKey(.inboundPayload, key, ordinal)))
+    /// Removes a body, and lets the file go that belongs to it.
+    func removePayload(of record: InboundRecord, _ transition: inout InboundTransition) {
+        if key.channel == .file, let id = record.id { transition.effects.append(.released(id)) }
+        transition.changes.append(.remove(DeliveryRowKey(.inboundPayload, key, record.ordinal)))
     }
 
     /// Removes a record and whatever body it still has.
@@ -68,7 +71,7 @@ extension InboundLedger {
             note(gone: sequence)
         }
         transition.changes.append(.remove(DeliveryRowKey(.inboundRecord, key, record.ordinal)))
-        if record.isUnfinished || record.isDeadLetter { removePayload(of: record.ordinal, &transition) }
+        if record.isUnfinished || record.isDeadLetter { removePayload(of: record, &transition) }
     }
 
     /// Ends an item, and tells the sender if it still counts on an answer. A dead letter keeps its body.
@@ -78,13 +81,15 @@ extension InboundLedger {
         bytes -= record.size
         var ended = record
         ended.phase = .finished(outcome)
+        // It was counted for an attempt that nobody will make.
+        if counted.take(record.ordinal).isCounted { ended.attempts -= 1 }
         guard let sequence = record.sequence else {
             if ended.isDeadLetter { keep(ended, &transition) } else { remove(record, &transition) }
             return
         }
         transition.effects.append(.report(sequence: sequence, outcome))
         if ended.isDeadLetter { return keep(ended, &transition) }
-        removePayload(of: record.ordinal, &transition)
+        removePayload(of: record, &transition)
         put(ended, &transition)
     }
 
@@ -109,7 +114,7 @@ extension InboundLedger {
         // Its sender has not settled it: the outcome stays, as that of any other item.
         var ended = letter
         ended.attempts = 0
-        removePayload(of: letter.ordinal, &transition)
+        removePayload(of: letter, &transition)
         put(ended, &transition)
     }
 

@@ -25,12 +25,12 @@ package struct InboundLedger: Sendable {
     var hasConsumer = false
     /// The item that the handler has.
     var inHand: UInt64?
+    /// Those behind it whose attempt is counted already.
+    var counted = CountedAttempts()
     /// The head failed: it is not given again before this.
     var pausedUntil: MonotonicTime?
     /// The latest context received; used by the channel `context`.
     package internal(set) var context: ReceivedContext?
-    /// Contexts that came and were not newer than the one before, since the program began.
-    package internal(set) var staleContexts = 0
     /// Items whose handler has not returned, and their bytes.
     package internal(set) var count = 0
     package internal(set) var bytes = 0

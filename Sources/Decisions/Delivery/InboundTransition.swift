@@ -61,8 +61,13 @@ package enum InboundEffect: Sendable, Equatable {
     case droppedAhead
     /// The ledger is full and the item was dropped without an answer; it will come again.
     case droppedFull
+    /// The item's file is not needed any more, unless another item has its identifier (FIL-14).
+    case released(UniqueIdentifier)
     /// The item failed too often and waits for an operator.
     case deadLetter(ordinal: UInt64)
+    /// The attempts that were counted ahead for these are durable; to be given back to the ledger. They are named one by
+    /// one: an item is counted ahead once, so that this is true even of a ledger that was read back meanwhile.
+    case counted(ordinals: [UInt64])
     /// A newer context is durable.
     case contextReceived(revision: UInt64, body: [UInt8])
     /// A context came that is not newer than the one received before; it changed nothing.
@@ -73,4 +78,6 @@ package enum InboundEffect: Sendable, Equatable {
 package struct InboundTransition: Sendable, Equatable {
     package internal(set) var changes: [DeliveryChange] = []
     package internal(set) var effects: [InboundEffect] = []
+    /// What rests on commits that are done, and waits for none: an item for its handler, whose attempt is counted.
+    package internal(set) var atOnce: [InboundEffect] = []
 }

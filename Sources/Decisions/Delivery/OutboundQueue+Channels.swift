@@ -14,10 +14,13 @@ extension OutboundQueue {
     // MARK: contexts
 
     /// Sets the context: what waits of an older one is superseded. An item known by its identifier is the same update again.
-    /// - Parameter digest: tells equal bodies from others.
+    /// - Parameters:
+    ///   - digest: tells equal bodies from others.
+    ///   - refusal: what a wider budget has against any new item.
     /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
     package mutating func setContext(
-        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: Reading
+        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: Reading,
+        unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
         if let known = record(of: item.id) {
             return (.set(revision: known.revision ?? 0), OutboundTransition(effects: [.accepted(item.id)]))
@@ -26,7 +29,7 @@ extension OutboundQueue {
             return (.unchanged(revision: context.revision), OutboundTransition())
         }
         let revision = (context?.revision ?? 0) + 1
-        let transition = try set(item, SentContext(revision: revision, digest: digest), at: reading)
+        let transition = try set(item, SentContext(revision: revision, digest: digest), at: reading, unless: refusal)
         return (.set(revision: revision), transition)
     }
 
@@ -35,7 +38,7 @@ extension OutboundQueue {
         _ id: UniqueIdentifier, body: [UInt8], at reading: Reading
     ) throws(DeliveryError) -> OutboundTransition {
         guard needsContextAgain, let context else { return OutboundTransition() }
-        var transition = try set(OutboundItem(id: id, payload: body), context, at: reading)
+        var transition = try set(OutboundItem(id: id, payload: body), context, at: reading, unless: nil)
         // Nobody submitted it, so nobody has to hear.
         guard var record = record(of: id) else { return transition }
         record.isHeard = true
@@ -44,12 +47,12 @@ extension OutboundQueue {
     }
 
     private mutating func set(
-        _ item: OutboundItem, _ next: SentContext, at reading: Reading
+        _ item: OutboundItem, _ next: SentContext, at reading: Reading, unless refusal: DeliveryError?
     ) throws(DeliveryError) -> OutboundTransition {
         var item = item
         item.supersedeKey = []
         item.revision = next.revision
-        try checkRoom(for: item)
+        try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in
             queue.context = next
             queue.header.contextEpoch = queue.header.epoch
@@ -62,14 +65,15 @@ extension OutboundQueue {
     // MARK: urgent items
 
     /// Accepts an urgent item, if one is left of the day.
+    /// - Parameter refusal: what a wider budget has against any new item.
     /// - Returns: nil if none is left, and nothing has changed.
     package mutating func enqueueUrgent(
-        _ item: OutboundItem, at reading: Reading
+        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition? {
         if ordinalByID[item.id] != nil { return try enqueue(item, at: reading) }
         var next = budget
         guard next.take(at: clock.milliseconds(at: reading.monotonic), limit: limits.urgentPerDay) else { return nil }
-        try checkRoom(for: item)
+        try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in
             queue.budget = next
             transition.changes.append(.put(DeliveryRowKey(.urgentBudget, queue.key), .urgentBudget(next)))

@@ -56,14 +56,14 @@ extension OutboundQueue {
 
     /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
     package mutating func refused(
-        _ id: UniqueIdentifier, code: Int64? = nil, at reading: Reading
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: Reading
     ) -> OutboundTransition {
         guard var record = record(of: id), case .sent(let sequence) = record.phase, link != nil,
             record.withdrawal == nil
         else { return OutboundTransition() }
         let ordinal = record.ordinal
         record.attempts += 1
-        record.failure = code
+        record.refusal = refusal
         let isDead = record.attempts >= limits.attempts
         if !isDead { link?.pausedUntil = reading.monotonic + limits.pause(afterAttempts: record.attempts) }
         return transition(at: reading) { queue, transition in

@@ -29,9 +29,15 @@ extension OutboundQueue {
     }
 
     /// Items that have ended and whose submitters have not been told, in the order of their ends.
-    package var unheard: [OutboundRecord] {
-        ended.all.compactMap { records[$0] }.filter { !$0.isUnfinished && !$0.isHeard }
+    package var unheard: [OutboundRecord] { unheard(limit: .max) }
+
+    /// The first of them.
+    package func unheard(limit: Int) -> [OutboundRecord] {
+        Array(ended.all.lazy.compactMap { records[$0] }.filter { !$0.isUnfinished && !$0.isHeard }.prefix(limit))
     }
+
+    /// Whether there are any.
+    package var hasUnheard: Bool { endedCount > 0 }
 
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { letters.all.compactMap { records[$0] }.filter(\.isDeadLetter) }

@@ -52,12 +52,13 @@ package enum Cancellation: Sendable, Equatable {
 
 extension OutboundQueue {
     /// Accepts an item. One with the identifier of a known item is the same item, submitted again.
+    /// - Parameter refusal: what a wider budget has against any new item.
     /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
     package mutating func enqueue(
-        _ item: OutboundItem, at reading: Reading
+        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition {
         if ordinalByID[item.id] != nil { return OutboundTransition(effects: [.accepted(item.id)]) }
-        try checkRoom(for: item)
+        try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
 
@@ -70,7 +71,7 @@ extension OutboundQueue {
         sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
     }
 
-    func checkRoom(for item: OutboundItem) throws(DeliveryError) {
+    func checkRoom(for item: OutboundItem, unless refusal: DeliveryError?) throws(DeliveryError) {
         let replaced = item.supersedeKey.flatMap { newestBySupersedeKey[$0] }.flatMap { records[$0] }
         let freed = replaced?.phase == .waiting ? replaced : nil
         let items = count - (freed == nil ? 0 : 1)
@@ -78,6 +79,7 @@ extension OutboundQueue {
         guard items < limits.items, item.payload.count <= limits.bytes - held else {
             throw .queueFull(items: items, bytes: held, itemLimit: limits.items, byteLimit: limits.bytes)
         }
+        if let refusal { throw refusal }
     }
 
     private mutating func accept(_ item: OutboundItem, at reading: Reading, _ transition: inout OutboundTransition) {

@@ -55,7 +55,8 @@ extension OutboundQueue {
     /// A new epoch of the pairing begins. What the peer has not stored is sent anew, perhaps a second time; what only
     /// the peer has is lost to this queue, because its numbers mean nothing any more.
     package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> OutboundTransition {
-        transition(at: reading) { queue, transition in
+        guard epoch != header.epoch else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in
             for (_, ordinal) in queue.ordinalBySequence.sorted(by: { $0.key < $1.key }) {
                 guard var record = queue.records[ordinal] else { continue }
                 if let reason = record.withdrawal {

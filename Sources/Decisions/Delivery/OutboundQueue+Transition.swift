@@ -1,6 +1,7 @@
 // The parts of every transition: what is put or removed, and what that means for the indexes and the header.
 
 import TandemIdentity
+import TandemWire
 
 extension OutboundQueue {
     /// Runs an event. A transition that changes a row also stores the header, if the rows would not tell its numbers.
@@ -69,7 +70,9 @@ extension OutboundQueue {
         if sequence > written.storedThrough { owesHeader = true }
     }
 
+    /// Removes a body, and lets the file go that belongs to it.
     func removePayload(of record: OutboundRecord, _ transition: inout OutboundTransition) {
+        if key.channel == .file { transition.effects.append(.released(record.id)) }
         transition.changes.append(.remove(DeliveryRowKey(.outboundPayload, key, record.ordinal)))
     }
 
@@ -81,6 +84,8 @@ extension OutboundQueue {
             if record.withdrawal != nil { withdrawing -= 1 }
         }
         ended.phase = .finished(outcome)
+        // One that the peer took after all failed there for another reason.
+        if record.withdrawal != .dead { ended.refusal = nil }
         count -= 1
         bytes -= record.size
         releaseKeys(of: record)
@@ -92,7 +97,7 @@ extension OutboundQueue {
             if !ended.isDeadLetter { remove(ended, &transition) }
             return
         }
-        transition.effects.append(.finished(record.id, outcome, code: ended.endingCode))
+        transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
         keepUnheard(ended.ordinal, &transition)
     }
 

@@ -32,8 +32,11 @@ package enum OutboundEffect: Sendable, Equatable {
     case sendSettled(sequence: UInt64)
     /// The submitter may be told that the item is durable at the peer.
     case stored(UniqueIdentifier)
-    /// The submitter may be told how the item ended, with a code if one explains it; `forget` once it has heard.
-    case finished(UniqueIdentifier, Outcome, code: Int64?)
+    /// The submitter may be told how the item ended, with the peer's refusal if that explains it; `forget` once it has
+    /// heard.
+    case finished(UniqueIdentifier, Outcome, ItemRefusal?)
+    /// The item's file is not needed any more (FIL-14).
+    case released(UniqueIdentifier)
     /// The context has to be given to the queue again: the peer may have lost it with its epoch.
     case setContextAgain
     /// This device's and its peer's numbers contradict each other: one was restored. Begin a new epoch of the pairing.

@@ -18,6 +18,8 @@ final class PairingEnd {
     var way: Way
     /// The other device's apps as it announced them (SES-16). They outlive the link, except that nobody is connected.
     private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
+    /// The link is new, and the other device may not have said yet which apps it has (SES-25).
+    var isBeingIntroduced = false
 
     init(_ known: RelayedPairing, way: Way) {
         self.known = known
@@ -36,6 +38,7 @@ final class PairingEnd {
     /// The link is gone: who was connected there is not known any more.
     func linkDown(_ reason: ReachabilityReason) {
         way = .down(reason)
+        isBeingIntroduced = false
         for app in announcements.keys {
             announcements[app]?.isConnected = false
             announcements[app]?.seen = nil
@@ -62,7 +65,7 @@ final class PairingEnd {
     func facts(of app: ApplicationIdentifier) -> Reachability.Facts {
         let announcement = announcement(of: app)
         return Reachability.Facts(
-            link: linkFact, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? false,
+            link: linkFact, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
             isConnected: announcement?.isConnected ?? false)
     }
 

@@ -73,12 +73,23 @@ extension Relay {
             party: ledger.enter(), relay: self)
         keep(port)
         end.way = .link(port)
+        beginIntroduction(of: end, over: port)
         pairingChanged(end)
         for application in side.applications.values.sorted(by: { $0.app < $1.app }) {
             application.routesToAnnounce.removeAll { $0.pairing === end }
             announce(application, to: port)
         }
         return port
+    }
+
+    /// Only after a while does silence about an app mean that the other device has none (SES-25).
+    private func beginIntroduction(of end: PairingEnd, over port: RelayPort) {
+        end.isBeingIntroduced = true
+        scheduler.schedule(after: Limits.introduction) { [weak self, weak end, weak port] in
+            guard let self, let end, let port, end.link === port else { return }
+            end.isBeingIntroduced = false
+            pairingChanged(end)
+        }
     }
 
     /// A `bye` or a failed attempt told why there is no link; nothing if there is one.

@@ -27,8 +27,9 @@ final class Route {
     func update(now: MonotonicTime) -> Bool {
         let facts = pairing.facts(of: app)
         let (wasInstalled, before) = (isInstalled, features)
-        isInstalled = facts.isInstalled
-        features = pairing.announcement(of: app)?.features ?? features
+        let announcement = pairing.announcement(of: app)
+        isInstalled = announcement?.isInstalled ?? false
+        features = announcement?.features ?? features
         let hasChanged = reachability.update(facts, now: now)
         port = reachability.level == .immediate ? pairing.destination(of: app) : nil
         return hasChanged || wasInstalled != isInstalled || features != before

@@ -27,7 +27,7 @@ import Testing
         #expect(FileTaking(size: 0).isComplete)
     }
 
-    @Test("FIL-3, LIM-28: eight chunks may be ahead of what is written, a ninth may not")
+    @Test("FIL-3, LIM-39: eight chunks may be ahead of what is written, a ninth may not")
     func ahead() {
         for number in 0..<8 { #expect(isWritten(Int64(number) * 65_536, 65_536)) }
         #expect(!isWritten(8 * 65_536, 65_536))

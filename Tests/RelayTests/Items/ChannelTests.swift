@@ -9,9 +9,9 @@ import TandemWire
 import Testing
 
 @Suite struct ChannelTests {
-    private let pair: ExchangePair
-    private var sender: MemoryDevice { pair.sender }
-    private var receiver: MemoryDevice { pair.receiver }
+    let pair: ExchangePair
+    var sender: MemoryDevice { pair.sender }
+    var receiver: MemoryDevice { pair.receiver }
 
     init() throws { pair = try ExchangePair() }
 
@@ -36,6 +36,21 @@ import Testing
         #expect(sender.endings == [item.id: [.handled]])
     }
 
+    @Test("DEL-14: what a peer sends on a channel in which the device takes no part does not read, and makes no queue")
+    func noPart() throws {
+        let store = LoopStore(MemoryStore(), on: pair.scheduler)
+        let exchange = ItemExchange(store: store, scheduler: pair.scheduler, channels: [.configuration])
+        exchange.setPairing(pair.receiver.pairing, epoch: 1)
+        for (channel, isTaken) in [(Channel.userInfo, false), (.file, false), (.configuration, true)] {
+            let item = Envelope(
+                .item, app: pair.receiver.app, pairing: pair.receiver.pairing, id: .random(), channel: channel,
+                sequence: 1, body: [1])
+            #expect(exchange.receive(item) == isTaken, "\(channel)")
+        }
+        pair.scheduler.run()
+        #expect(exchange.queues.isEmpty)
+    }
+
     @Test("DEL-16: an end is kept for the application until it has heard, over restarts, and not longer")
     func heard() throws {
         sender.hearsAtOnce = false
@@ -45,12 +60,12 @@ import Testing
         receiver.verdict = { _ in .handled }
         for _ in 0..<3 {
             try sender.restart()
-            #expect(sender.exchange.unheard(of: sender.app).map(\.record.id) == [item.id])
+            #expect(sender.exchange.unheard(in: sender.key(.userInfo), limit: .max).map(\.id) == [item.id])
         }
         sender.exchange.forget(item.id, in: sender.key(.userInfo))
         pair.scheduler.run()
         try sender.restart()
-        #expect(sender.exchange.unheard(of: sender.app).isEmpty)
+        #expect(sender.exchange.queuesWithEnds(of: sender.app).isEmpty)
         #expect(sender.endings[item.id] == [.handled, .handled, .handled, .handled], "told at each start until heard")
     }
 
@@ -103,7 +118,7 @@ import Testing
         #expect(sender.codes[items[0].id] == 7013)
     }
 
-    @Test("DEL-12: an item refused again and again is dead, and tells the code of the last refusal")
+    @Test("DEL-12, DEL-25: an item refused again and again is dead, and tells the code and name of the last refusal")
     func refusals() {
         receiver.exchange.removePairing(receiver.pairing)
         receiver.exchange.setPairing(receiver.pairing, epoch: 1)
@@ -111,12 +126,14 @@ import Testing
         sender.copies = { $0.kind == .item ? 0 : 1 }
         let item = payloadItem(1)
         sender.submit(item, to: .file)
-        for code in [7015, 7001, 7015, 7001, 7015] as [Int64] {
-            #expect(sender.exchange.refused(item.id, by: sender.pairing, code: code))
+        for code in [7015, 7001, 7015, 7001, 7014] as [Int64] {
+            let refusal = ItemRefusal(code: code, name: code == 7014 ? "digest-mismatch" : nil)
+            #expect(sender.exchange.refused(item.id, by: sender.pairing, refusal))
             pair.advance(20)
         }
-        #expect(!sender.exchange.refused(.random(), by: sender.pairing, code: 7015), "no such item")
-        #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.codes[item.id] == 7015)
+        #expect(!sender.exchange.refused(.random(), by: sender.pairing, nil), "no such item")
+        #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.codes[item.id] == 7014)
+        #expect(sender.refusals[item.id] == "digest-mismatch")
     }
 
     @Test("DEL-6: cancelling tells what came of it, and the peer hears")
@@ -184,18 +201,6 @@ import Testing
         pair.sender.link()
         #expect(pair.receiver.received.map(\.number) == Array(1...min(count, 10)))
         #expect(pair.sender.submit(payloadItem(0), to: .userInfo) == .success(Acceptance()))
-    }
-
-    @Test("DEL-1: a commit that fails accepts nothing, and the queue goes on from its rows")
-    func failingCommits() {
-        sender.link()
-        sender.submit(payloadItem(1), to: .userInfo)
-        sender.memory.failNext([.full(path: "disk")])
-        #expect(sender.submit(payloadItem(2), to: .userInfo) == .failure(.store(.full(path: "disk"))))
-        pair.advance(2)
-        #expect(sender.submit(payloadItem(3), to: .userInfo) == .success(Acceptance()))
-        pair.heal()
-        #expect(receiver.received.map(\.number) == [1, 3])
     }
 
     @Test("A pairing that is gone takes nothing")

@@ -2,6 +2,7 @@
 
 import TandemDelivery
 import TandemIdentity
+import TandemLog
 import TandemReactor
 import TandemRelay
 import TandemTestSupport
@@ -82,7 +83,9 @@ import Testing
         #expect(set([1]) == .success(Acceptance(revision: 2)))
     }
 
-    @Test("DEL-20: 1,000 updates lost, repeated and replayed end at the highest, and none goes back", arguments: 0..<4)
+    @Test(
+        "DEL-20: 1,000 updates lost, repeated and replayed end at the highest, and none goes back",
+        arguments: Repetition.seeds(2, long: 4))
     func randomUpdates(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for device in [sender, receiver] {
@@ -104,6 +107,19 @@ import Testing
         let revisions = receiver.received.filter { $0.attempt == 1 }.compactMap(\.revision)
         #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
         #expect(revisions.last == 1000 && standing(receiver).map(\.revision) == [1000])
+    }
+
+    @Test("DEL-20: a context that is not newer than the last one is counted, and reaches nobody")
+    func stale() {
+        for (sequence, revision) in [(1, 2), (2, 2), (3, 1), (4, 3)] as [(UInt64, UInt64)] {
+            let item = Envelope(
+                .item, app: receiver.app, pairing: receiver.pairing, id: .random(), channel: .context,
+                sequence: sequence, revision: revision, body: [1])
+            #expect(receiver.exchange.receive(item))
+            pair.scheduler.run()
+        }
+        #expect(receiver.received.map(\.revision) == [2, 3])
+        #expect(receiver.counters.counter("contexts.stale").value == 2)
     }
 
     @Test("DEL-21: after a new epoch the context is set again, with its revision")

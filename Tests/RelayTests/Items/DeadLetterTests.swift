@@ -63,9 +63,55 @@ import Testing
         #expect(receiver.memory.read(RowRange(space: DeliveryTable.inboundPayload.space)).isEmpty)
     }
 
+    @Test(
+        "FIL-14, DEL-24: a dead letter's file goes when it is dropped, pushed out or handled after all, and not before")
+    func files() {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        let items = (1...4).map { payloadItem($0) }
+        for item in items { sender.submit(item, to: .file) }
+        pair.advance(300)
+        // A file of the window of one leaves the sender when it is stored; the fourth letter pushes out the first.
+        #expect(Set(sender.released.map(\.id)) == Set(items.map(\.id)))
+        #expect(receiver.released.map(\.id) == [items[0].id])
+        #expect(drop(receiver) == true)
+        receiver.verdict = { _ in .handled }
+        #expect(retry(receiver) == true)
+        #expect(receiver.released.map(\.id) == items.prefix(3).map(\.id))
+    }
+
+    @Test("FIL-14: the file of a received item goes when its time is over before its app comes")
+    func expires() {
+        receiver.exchange.consumerLeft(receiver.app)
+        sender.link()
+        let item = payloadItem(1, lifetime: .seconds(60))
+        sender.submit(item, to: .file)
+        #expect(receiver.released.isEmpty)
+        pair.advance(61)
+        #expect(receiver.released.map(\.id) == [item.id])
+    }
+
+    @Test("FIL-14, DEL-24: what the peer refuses keeps its file until it is dropped, also when its end was heard")
+    func refusedFiles() {
+        sender.link()
+        receiver.copies = { _ in 0 }
+        sender.copies = { _ in 0 }
+        let item = payloadItem(1)
+        sender.submit(item, to: .file)
+        refuse(item)
+        #expect(sender.released.isEmpty)
+        sender.copies = { _ in 1 }
+        receiver.copies = { _ in 1 }
+        pair.heal()
+        #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.released.isEmpty)
+        #expect(drop(sender) == true)
+        #expect(sender.released.map(\.id) == [item.id])
+    }
+
     private func refuse(_ item: OutboundItem) {
         for _ in 0..<5 {
-            _ = sender.exchange.refused(item.id, by: sender.pairing, code: 7015)
+            _ = sender.exchange.refused(
+                item.id, by: sender.pairing, ItemRefusal(code: 7015, name: "insufficient-space"))
             pair.advance(20)
         }
     }
@@ -82,7 +128,8 @@ import Testing
         #expect(items.allSatisfy { sender.endings[$0.id] == [.withdrawn(.dead)] })
         try sender.restart()
         let letters = sender.exchange.deadLetters()
-        #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.code) == [7015, 7015])
+        #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.refusal?.code) == [7015, 7015])
+        #expect(letters.map(\.refusal?.name) == ["insufficient-space", "insufficient-space"])
         sender.copies = { _ in 1 }
         #expect(retry(sender) == true)
         pair.heal()

@@ -1,6 +1,8 @@
 // The durable channels as a host app meets them on its socket (SES-48 to SES-54): two apps that know only the frames,
 // and a simulator on a manual clock between them.
 
+import TandemDelivery
+import TandemHostApps
 import TandemIdentity
 import TandemPropertyList
 import TandemReactor
@@ -59,6 +61,22 @@ struct DurableChannelTests {
         try submit(
             Envelope(.heard, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo), from: primary)
         #expect(primary.refusal == nil && secondary.refusal == nil)
+    }
+
+    @Test("SES-50, DEL-25: an item that was given up tells the code and the name of the peer's last refusal")
+    func givenUp() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        let envelope = try item()
+        try submit(envelope, from: primary)
+        let id = try #require(envelope.id)
+        let queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
+        let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
+        simulation.simulator.primary.items?.ended(id, in: queue, .withdrawn(.dead), refusal)
+        simulation.scheduler.run()
+        let finished = try #require(primary.received(.finished).first)
+        #expect(finished.id == id && finished.name == "dead" && finished.code == 7014)
+        #expect(try finished.dictionaryBody() == ["refusal": "digest-mismatch"])
     }
 
     @Test("SES-51: items wait for their app, and come one after the other in the order of their submission")

@@ -3,6 +3,7 @@
 
 import TandemDelivery
 import TandemIdentity
+import TandemLog
 import TandemReactor
 import TandemRelay
 import TandemStore
@@ -12,6 +13,11 @@ import Testing
 /// One device: its exchange, its rows, and what it was told.
 final class MemoryDevice: ItemExchangeDelegate {
     enum Verdict { case handled, rejected(Int64), failed, none }
+
+    struct Released: Hashable {
+        let id: UniqueIdentifier
+        let direction: DeliveryDirection
+    }
 
     /// What happened, in order.
     enum Event: Equatable {
@@ -31,7 +37,10 @@ final class MemoryDevice: ItemExchangeDelegate {
     var received: [ReceivedItem] = []
     var endings: [UniqueIdentifier: [Outcome]] = [:]
     var codes: [UniqueIdentifier: Int64] = [:]
+    var refusals: [UniqueIdentifier: String] = [:]
     var stored: [UniqueIdentifier] = []
+    /// Whose file is not needed any more.
+    var released: [Released] = []
     var contexts: [ContextStanding] = []
     var epochsWanted = 0
     var violations = 0
@@ -41,13 +50,15 @@ final class MemoryDevice: ItemExchangeDelegate {
     /// Told of everything, with the other device's.
     var log: (Event) -> Void = { _ in }
     var hearsAtOnce = true
+    let counters = Counters()
 
     init(
         _ pairing: UniqueIdentifier, _ app: ApplicationIdentifier, _ scheduler: ManualScheduler,
         _ limits: @escaping (Channel) -> DeliveryLimits
     ) {
         (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
-        exchange = ItemExchange(store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits)
+        exchange = ItemExchange(
+            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         exchange.delegate = self
         exchange.setPairing(pairing, epoch: 1)
         exchange.consumerArrived(app, channels: Set(Channel.allCases))
@@ -58,14 +69,17 @@ final class MemoryDevice: ItemExchangeDelegate {
         unlink()
         exchange.delegate = nil
         exchange.removePairing(pairing)
-        exchange = ItemExchange(store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits)
+        exchange = ItemExchange(
+            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         exchange.delegate = self
         exchange.setPairing(pairing, epoch: epoch)
         try exchange.restore { memory.read(RowRange(space: $0)) }
         exchange.resume()
-        for (key, record) in exchange.unheard(of: app) {
-            guard case .finished(let outcome) = record.phase else { continue }
-            exchange(exchange, item: record.id, in: key, ended: outcome, code: record.endingCode)
+        for key in exchange.queuesWithEnds(of: app) {
+            for record in exchange.unheard(in: key, limit: .max) {
+                guard case .finished(let outcome) = record.phase else { continue }
+                exchange(exchange, item: record.id, in: key, ended: outcome, record.endingRefusal)
+            }
         }
         exchange.consumerArrived(app, channels: Set(Channel.allCases))
     }
@@ -134,12 +148,21 @@ final class MemoryDevice: ItemExchangeDelegate {
     func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) { stored.append(id) }
 
     func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
     ) {
         endings[id, default: []].append(outcome)
-        codes[id] = code
+        codes[id] = outcome.code ?? refusal?.code
+        refusals[id] = refusal?.name
         log(.ended(id))
         if hearsAtOnce { exchange.forget(id, in: queue) }
+    }
+
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {
+        released.append(Released(id: id, direction: direction))
     }
 
     func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { contexts.append(context) }

@@ -55,4 +55,59 @@ struct SubmitterTests {
         #expect(!second.isClosed)
         #expect(Set(second.received(.context).map(\.pairing)) == Set(simulation.simulator.pairings))
     }
+
+    @Test("SES-50, LIM-41: 256 ends are told ahead of what the app has heard, and the others when it has, each once")
+    func manyEnds() throws {
+        let simulation = Simulation()
+        let secondary = try simulation.app(.secondary)
+        let first = try simulation.app(.primary)
+        let ids = (0..<300).map { _ in UniqueIdentifier.random() }
+        for id in ids { try first.send(submit(id, ["n": 1], .userInfo, to: simulation.pairing)) }
+        simulation.scheduler.run()
+        first.disconnect()
+        for _ in ids {
+            simulation.scheduler.run()
+            let delivery = try #require(secondary.received(.delivery).last)
+            try secondary.send(
+                Envelope(
+                    .verdict, app: delivery.app, pairing: delivery.pairing, id: delivery.id, channel: .userInfo,
+                    name: "handled"))
+        }
+        simulation.scheduler.run()
+        let second = try simulation.app(.primary)
+        #expect(second.received(.finished).map(\.id) == ids.prefix(256).map(\.self))
+        for finished in second.received(.finished) {
+            #expect(second.received(.finished).count == 256)
+            try second.send(
+                Envelope(.heard, app: finished.app, pairing: finished.pairing, id: finished.id, channel: .userInfo))
+            simulation.scheduler.run()
+        }
+        #expect(second.received(.finished).map(\.id) == ids.map(\.self))
+    }
+
+    @Test("SES-54, LIM-40: a list of outstanding items comes 512 at a time")
+    func longList() throws {
+        let simulation = Simulation()
+        try simulation.app(.secondary).disconnect()
+        let app = try simulation.app(.primary)
+        let ids = (0..<513).map { _ in UniqueIdentifier.random() }
+        for id in ids { try app.send(submit(id, ["n": 1], .userInfo, to: simulation.pairing)) }
+        simulation.scheduler.run()
+        var listed: [[UInt8]?] = []
+        var pages: [Int] = []
+        var after: PropertyListValue? = 0
+        while let next = after {
+            let question = Envelope(
+                .query, app: try ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
+                channel: .userInfo, command: "outstanding")
+            try app.send(question.with(body: ["after": next]))
+            simulation.scheduler.run()
+            let body = try #require(app.received(.answer).last).dictionaryBody()
+            let items = body["items"]?.arrayValue ?? []
+            listed += items.map { $0.dictionaryValue?["id"]?.dataValue }
+            pages.append(items.count)
+            after = body["more"]
+        }
+        #expect(pages == [512, 1, 0] && listed == ids.map(\.bytes))
+    }
 }

@@ -6,7 +6,7 @@ import TandemWire
 package struct FileLimits: Sendable, Equatable {
     /// The bytes of one `chunk` (LIM-28): large enough to be cheap, small enough to let a message pass between two.
     package var chunk = 65_536
-    /// Chunks that an app may send ahead of its daemon's last word (LIM-28).
+    /// Chunks that an app may send ahead of its daemon's last word (LIM-39).
     package var chunksAhead = 8
     /// Bytes of one file sent and not yet asked past (LIM-29): fills a link, and is all that is sent twice after a cut.
     package var window = 262_144
@@ -24,9 +24,13 @@ package struct FileLimits: Sendable, Equatable {
     package var takings = 16
     /// A receiver that heard nothing for this long asks again (LIM-31): twice a dead link's time.
     package var silence = Duration.seconds(30)
-    /// Files of one queue that wait for their turn, and the bytes that describe them (LIM-14).
+    /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).
     package var waiting = Limits.queuedItems
     package var waitingBytes = Limits.queuedItemBytes
+    /// Bytes of the files that one user's apps have handed over and that the peer has not stored (LIM-43), beyond one file.
+    package var spooled: Int64 = 64 << 30
+    /// Bytes of the files that came through one pairing and were not handled (LIM-43), beyond one file.
+    package var received: Int64 = 64 << 30
     /// The shortest time between two words of progress: what an eye follows.
     package var progressInterval = Duration.milliseconds(100)
 

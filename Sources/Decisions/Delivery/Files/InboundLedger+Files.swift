@@ -4,8 +4,10 @@ package import TandemIdentity
 
 extension InboundLedger {
     /// Whether an item of this sequence and size would be stored now (DEL-3).
-    package func wouldStore(_ sequence: UInt64, size: Int) -> Bool {
-        sequence == header.watermark + 1 && hasRoomForRecord && count < limits.items && size <= limits.bytes - bytes
+    /// - Parameter isFull: a wider budget has no room for any new item.
+    package func wouldStore(_ sequence: UInt64, size: Int, isFull: Bool = false) -> Bool {
+        !isFull && sequence == header.watermark + 1 && hasRoomForRecord && count < limits.items
+            && size <= limits.bytes - bytes
     }
 
     /// The items whose files must stay: their handler has not returned, or they are dead letters.

@@ -21,12 +21,26 @@ extension DeliveryChange {
 }
 
 extension [DeliveryChange] {
-    /// Without changes that later ones undo: an item that was accepted and sent in one turn is written once.
-    var lastOfEachRow: [DeliveryChange] {
-        guard count > 1 else { return self }
-        var seen = Set<DeliveryRowKey>(minimumCapacity: count)
-        let last = reversed().filter { seen.insert($0.key).inserted }
-        return last.count == count ? self : last.reversed()
+    /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
+    /// turn is written once. All of them are of one queue.
+    var rowChanges: [RowChange] {
+        var seen = Set<RowOfQueue>(minimumCapacity: count)
+        var last: [RowChange] = []
+        last.reserveCapacity(count)
+        for change in reversed() where seen.insert(RowOfQueue(change.key)).inserted { last.append(change.rowChange) }
+        last.reverse()
+        return last
+    }
+}
+
+/// A row among those of one queue: two numbers, because hashing the queue's names for each change would be felt.
+private struct RowOfQueue: Hashable {
+    let table: UInt8
+    let ordinal: UInt64
+
+    init(_ key: DeliveryRowKey) {
+        table = key.table.rawValue
+        ordinal = key.ordinal ?? 0
     }
 }
 

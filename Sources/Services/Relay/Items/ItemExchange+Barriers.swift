@@ -13,7 +13,7 @@ extension ItemExchange {
             if record.isUnfinished { return true }
             guard !lane.isIdle else { return false }
             // Its end may be lost with a commit that fails: asked again when that is known.
-            lane.perform({ _ in ([], []) }) { [weak self] result in
+            lane.perform({ _ in LaneAnswer() }) { [weak self] result in
                 guard case .success = result else { return }
                 self?.endedDurably(id, of: app, in: pairing)
             }

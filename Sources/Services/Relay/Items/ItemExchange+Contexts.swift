@@ -1,6 +1,6 @@
 // The latest contexts, as applications are told of them: what they last set, and what last came.
 
-import TandemDelivery
+package import TandemDelivery
 package import TandemIdentity
 import TandemReactor
 import TandemStore
@@ -21,6 +21,15 @@ package struct ContextStanding: Sendable, Equatable {
 }
 
 extension ItemExchange {
+    /// The revisions of all contexts that there are, by pairing and application: the last one set here, and the last one that
+    /// came and was applied.
+    package var contextRevisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
+        let sent = outbound.compactMapValues { $0.machine.context?.revision }
+        let received = inbound.compactMapValues { $0.machine.context?.revision }
+        let keys = Set(sent.keys).union(received.keys)
+        return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
+    }
+
     /// The contexts of an application in all pairings, one after the other; one that was never set is not there.
     /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
     package func contexts(
@@ -80,7 +89,7 @@ extension ItemExchange {
                 do throws(DeliveryError) {
                     return try queue.setContextAgain(.random(), body: standing.body, at: reading).answer
                 } catch {
-                    return ([], [])
+                    return LaneAnswer()
                 }
             }
         }

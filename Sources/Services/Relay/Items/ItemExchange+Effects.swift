@@ -14,7 +14,8 @@ extension ItemExchange {
         case .sendGap(let sequence, let reason): send(.gap, sequence, of: key, name: reason.rawValue)
         case .sendSettled(let sequence): send(.settled, sequence, of: key)
         case .stored(let id): delegate?.exchange(self, item: id, storedIn: key)
-        case .finished(let id, let outcome, let code): ended(id, outcome, code, in: key)
+        case .finished(let id, let outcome, let refusal): ended(id, outcome, refusal, in: key)
+        case .released(let id): delegate?.exchange(self, releasedFileOf: id, in: key, .outbound)
         case .setContextAgain: setContextAgain(key)
         case .startEpoch: delegate?.exchange(self, needsEpochOf: key.pairing)
         case .violation: delegate?.exchange(self, violationBy: key.pairing)
@@ -23,8 +24,8 @@ extension ItemExchange {
     }
 
     /// An item has ended. A submitter in this process has heard with that; an application says so itself.
-    func ended(_ id: UniqueIdentifier, _ outcome: Outcome, _ code: Int64?, in key: QueueKey) {
-        delegate?.exchange(self, item: id, in: key, ended: outcome, code: code)
+    func ended(_ id: UniqueIdentifier, _ outcome: Outcome, _ refusal: ItemRefusal?, in key: QueueKey) {
+        delegate?.exchange(self, item: id, in: key, ended: outcome, refusal)
         if key.channel == .configuration { forget(id, in: key) }
         release(id, of: key.app, in: key.pairing)
     }
@@ -35,27 +36,45 @@ extension ItemExchange {
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), inbound[key]?.machine.received ?? 0)
             if sequence > 0 { send(.stored, sequence, of: key) }
+            full.remove(key)
         case .report(let sequence, let outcome):
             send(.outcome, sequence, of: key, name: outcome.name, code: outcome.code)
         case .hand(let delivery): return hand(delivery, of: key, done)
-        case .droppedAhead, .droppedFull:
-            log(
-                LogEvent(
-                    .debug, "item dropped, it comes again", .text("pairing", "\(key.pairing)"),
-                    .text("app", "\(key.app)")))
+        case .counted(let ordinals):
+            inbound[key]?.perform { ledger in
+                ledger.attemptsAreDurable(ordinals)
+                return LaneAnswer()
+            }
+        case .droppedAhead: dropped(.debug, "item dropped, it comes again", key)
+        case .droppedFull:
+            // Once until there is room again: it comes again and again meanwhile.
+            let isNews = full.insert(key).inserted
+            dropped(isNews ? .warning : .debug, "no room for an item, it comes again", key)
         case .deadLetter(let ordinal):
             log(
                 LogEvent(
                     .error, "item failed too often, kept as a dead letter", .text("pairing", "\(key.pairing)"),
                     .text("app", "\(key.app)"), .integer("ordinal", ordinal)))
+        case .released(let id): delegate?.exchange(self, releasedFileOf: id, in: key, .inbound)
         case .contextReceived(let revision, let body): told(key, .received, revision, body)
-        case .staleContext(let revision):
-            log(
-                LogEvent(
-                    .info, "context older than the one received before, ignored", .text("pairing", "\(key.pairing)"),
-                    .text("app", "\(key.app)"), .integer("revision", revision)))
+        case .staleContext(let revision): ignored(revision, of: key)
         }
         done()
+    }
+
+    private func ignored(_ revision: UInt64, of key: QueueKey) {
+        staleContexts.add()
+        log(
+            LogEvent(
+                .info, "context older than the one received before, ignored", .text("pairing", "\(key.pairing)"),
+                .text("app", "\(key.app)"), .integer("revision", revision)))
+    }
+
+    private func dropped(_ level: LogLevel, _ message: StaticString, _ key: QueueKey) {
+        log(
+            LogEvent(
+                level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"),
+                .text("channel", key.channel.rawValue)))
     }
 
     private func send(

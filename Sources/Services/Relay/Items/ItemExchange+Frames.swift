@@ -1,7 +1,7 @@
 // The frames of durable channels on a link: each becomes one event of one machine. What does not read is the sender's
 // breach, answered with a refusal by the caller.
 
-import TandemDelivery
+package import TandemDelivery
 package import TandemIdentity
 package import TandemWire
 
@@ -38,17 +38,17 @@ extension ItemExchange {
         for (key, lane) in outbound where key.pairing == pairing {
             lane.perform { queue in
                 queue.linkClosed()
-                return ([], [])
+                return LaneAnswer()
             }
         }
     }
 
     /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
     /// - Returns: false if this device has sent no such item.
-    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, code: Int64?) -> Bool {
+    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
         let reading = reading
         for (key, lane) in outbound where key.pairing == pairing && lane.machine.record(of: id) != nil {
-            lane.perform { $0.refused(id, code: code, at: reading).answer }
+            lane.perform { $0.refused(id, refusal, at: reading).answer }
             return true
         }
         return false
@@ -66,8 +66,11 @@ extension ItemExchange {
         case .item: return receiveItem(envelope, sequence, key)
         case .gap:
             guard let reason = envelope.name.flatMap({ GapReason(rawValue: $0) }) else { return false }
-            inboundLane(key)?.perform { $0.gapArrived(sequence, reason, at: reading).answer }
-        case .settled: inbound[key]?.perform { $0.settled(sequence, at: reading).answer }
+            guard let lane = inboundLane(key) else { return true }
+            lane.perform { [unowned lane] in
+                $0.gapArrived(sequence, reason, at: reading, isFull: lane.refusal(of: 0) != nil).answer
+            }
+        case .settled: inbound[key]?.perform({ $0.settled(sequence, at: reading).answer }, repeats: true)
         case .stored:
             guard let lane = outbound[key] else { return false }
             lane.perform { $0.stored(through: sequence, at: reading).answer }
@@ -75,7 +78,8 @@ extension ItemExchange {
             guard let outcome = envelope.name.flatMap({ Outcome(name: $0, code: envelope.code.map { Int64($0) }) })
             else { return false }
             guard let lane = outbound[key] else { return false }
-            lane.perform { $0.ended(sequence, outcome, at: reading).answer }
+            // The peer tells it once for each link.
+            lane.perform({ $0.ended(sequence, outcome, at: reading).answer }, repeats: true)
         default: return false
         }
         return true
@@ -88,7 +92,19 @@ extension ItemExchange {
             sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining, age: envelope.age,
             topic: envelope.topic, revision: envelope.revision)
         let reading = reading
-        inboundLane(key)?.perform { $0.arrived(item, at: reading).answer }
+        guard let lane = inboundLane(key) else { return true }
+        let arrive = { [unowned lane] (ledger: inout InboundLedger) in
+            ledger.arrived(item, at: reading, isFull: lane.refusal(of: item.payload.count) != nil).answer
+        }
+        lane.perform(arrive, size: item.payload.count)
         return true
+    }
+}
+
+extension ItemRefusal {
+    /// Reads a `failure`; nil for one without a code. A name that is none is not kept.
+    package init?(_ failure: Envelope) {
+        guard let code = failure.code else { return nil }
+        self.init(code: Int64(code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
     }
 }

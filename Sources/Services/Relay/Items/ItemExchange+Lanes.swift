@@ -25,7 +25,7 @@ extension ItemExchange {
     /// Tells what had ended and not been heard, and gives waiting items to their handlers; once, when all is set up.
     package func resume() {
         let reading = reading
-        renumber(at: reading)
+        renumber()
         for (key, lane) in outbound {
             if key.channel == .configuration { tellUnheard(lane.machine, key) }
             if lane.machine.needsContextAgain { setContextAgain(key) }
@@ -39,21 +39,27 @@ extension ItemExchange {
     private func tellUnheard(_ queue: OutboundQueue, _ key: QueueKey) {
         for record in queue.unheard {
             guard case .finished(let outcome) = record.phase else { continue }
-            ended(record.id, outcome, record.endingCode, in: key)
+            ended(record.id, outcome, record.endingRefusal, in: key)
         }
     }
 
     /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
-    private func renumber(at reading: Reading) {
-        for (key, lane) in outbound {
-            guard let epoch = epoch(of: key.pairing), lane.machine.epoch != epoch else { continue }
-            lane.perform { $0.startEpoch(epoch, at: reading).answer }
-        }
-        for (key, lane) in inbound {
-            guard let epoch = epoch(of: key.pairing), lane.machine.epoch != epoch else { continue }
-            committed[key] = 0
-            lane.perform { $0.startEpoch(epoch, at: reading).answer }
-        }
+    private func renumber() {
+        for lane in outbound.values { lane.perform { [unowned self] in catchUp(&$0) } }
+        for lane in inbound.values { lane.perform { [unowned self] in catchUp(&$0) } }
+    }
+
+    /// Starts the pairing's epoch in a queue that is of another one: its commit did not come about.
+    func catchUp(_ queue: inout OutboundQueue) -> LaneAnswer<OutboundEffect> {
+        guard let epoch = epoch(of: queue.key.pairing) else { return LaneAnswer() }
+        return queue.startEpoch(epoch, at: reading).answer
+    }
+
+    /// Likewise; what was told of its former numbers is told no more.
+    func catchUp(_ ledger: inout InboundLedger) -> LaneAnswer<InboundEffect> {
+        guard let epoch = epoch(of: ledger.key.pairing), ledger.epoch != epoch else { return LaneAnswer() }
+        committed[ledger.key] = 0
+        return ledger.startEpoch(epoch, at: reading).answer
     }
 
     /// The queue of this key, made at its first use; the pairing exists.
@@ -81,7 +87,7 @@ extension ItemExchange {
     /// A peer may name any application: on each channel it gets as many queues as a device has apps (LIM-11), and no
     /// more.
     private func hasRoom(for key: QueueKey) -> Bool {
-        inbound.keys.count { $0.pairing == key.pairing && $0.channel == key.channel } < Limits.applications
+        budgets.inboundQueues(of: key.pairing, key.channel) < Limits.applications
     }
 
     @discardableResult
@@ -92,9 +98,12 @@ extension ItemExchange {
             OutboundLane.Surroundings(
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reloadQueue(key, done) },
+                renewed: { [weak self] queue in self.map { $0.catchUp(&queue) } ?? LaneAnswer() },
                 deadline: { $0.nextDeadline },
-                timeAdvanced: { [weak self] queue in self.map { queue.timeAdvanced(at: $0.reading).answer } ?? ([], [])
-                }))
+                timeAdvanced: { [weak self] queue in
+                    self.map { queue.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
+                },
+                kept: \.kept, usage: budgets.add(key, .outbound, user: userOf(key.app))))
         outbound[key] = lane
         watchClock()
         return lane
@@ -109,10 +118,12 @@ extension ItemExchange {
             InboundLane.Surroundings(
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reloadLedger(key, done) },
+                renewed: { [weak self] ledger in self.map { $0.catchUp(&ledger) } ?? LaneAnswer() },
                 deadline: { $0.nextDeadline },
                 timeAdvanced: { [weak self] ledger in
-                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? ([], [])
-                }))
+                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
+                },
+                kept: \.kept, usage: budgets.add(key, .inbound, user: nil)))
         inbound[key] = lane
         watchClock()
         return lane

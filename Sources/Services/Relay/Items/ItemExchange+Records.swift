@@ -24,8 +24,8 @@ package struct DeadLetter: Sendable, Equatable {
     package let topic: String?
     package let attempts: Int
     package let size: Int
-    /// The code of the last refusal.
-    package let code: Int64?
+    /// The peer's last refusal; nil for one that failed here.
+    package let refusal: ItemRefusal?
 }
 
 extension ItemExchange {
@@ -34,11 +34,15 @@ extension ItemExchange {
         in key: QueueKey, after ordinal: UInt64 = 0, limit: Int = .max
     ) -> [OutboundRecord] { outbound[key]?.machine.outstanding(after: ordinal, limit: limit) ?? [] }
 
-    /// The items of an application that have ended without its having heard.
-    package func unheard(of app: ApplicationIdentifier) -> [(key: QueueKey, record: OutboundRecord)] {
-        outbound.filter { $0.key.app == app && $0.key.channel != .configuration }
-            .sorted { ($0.key.pairing, $0.key.channel.rawValue) < ($1.key.pairing, $1.key.channel.rawValue) }
-            .flatMap { key, lane in lane.machine.unheard.map { (key, $0) } }
+    /// The queues of an application in which items have ended without its having heard.
+    package func queuesWithEnds(of app: ApplicationIdentifier) -> [QueueKey] {
+        outbound.filter { $0.key.app == app && $0.key.channel != .configuration && $0.value.machine.hasUnheard }.keys
+            .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
+    }
+
+    /// The first ones of a queue's items that have ended without the application having heard.
+    package func unheard(in key: QueueKey, limit: Int) -> [OutboundRecord] {
+        outbound[key]?.machine.unheard(limit: limit) ?? []
     }
 
     /// The body of an item of this device that the peer has not stored yet; nil for another.
@@ -55,9 +59,6 @@ extension ItemExchange {
             ?? UrgentBudgetReading(remaining: limit, limit: limit, reset: .zero)
     }
 
-    /// Contexts that came and were not newer than what was there, since the daemon began.
-    package var staleContexts: Int { inbound.values.reduce(0) { $0 + $1.machine.staleContexts } }
-
     // MARK: dead letters
 
     /// All dead letters, by queue.
@@ -66,14 +67,14 @@ extension ItemExchange {
             lane.machine.deadLetters.map { record in
                 DeadLetter(
                     queue: key, direction: .outbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                    attempts: record.attempts, size: record.size, code: record.failure)
+                    attempts: record.attempts, size: record.size, refusal: record.refusal)
             }
         }
         let received = inbound.flatMap { key, lane in
             lane.machine.deadLetters.map { record in
                 DeadLetter(
                     queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                    attempts: record.attempts, size: record.size, code: nil)
+                    attempts: record.attempts, size: record.size, refusal: nil)
             }
         }
         return (sent + received).sorted {
@@ -108,7 +109,7 @@ extension ItemExchange {
 
     private func change<Machine, Effect>(
         _ lane: Lane<Machine, Effect>?,
-        _ event: @escaping (inout Machine) -> (changes: [DeliveryChange], effects: [Effect]),
+        _ event: @escaping (inout Machine) -> LaneAnswer<Effect>,
         _ completion: @escaping (Bool) -> Void
     ) {
         guard let lane else { return completion(false) }

@@ -32,7 +32,7 @@ extension ItemExchange {
         lane.perform(
             { queue in
                 isKnown = queue.record(of: id) != nil
-                return ([], [])
+                return LaneAnswer()
             },
             then: { result in
                 let answer = result.mapError { SubmitFailure.store($0) }
@@ -45,19 +45,22 @@ extension ItemExchange {
 
     /// Gives the queue an event that may be refused, and the submitter its one answer.
     private func ask(
-        _ key: QueueKey, _ event: @escaping (inout OutboundQueue) throws(DeliveryError) -> OutboundTransition,
+        _ key: QueueKey, size: Int,
+        _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
         then completion: @escaping (Result<Void, SubmitFailure>) -> Void
     ) {
         var refusal: SubmitFailure?
-        outboundLane(key).perform(
-            { queue in
+        let lane = outboundLane(key)
+        lane.perform(
+            { [unowned lane] queue in
                 do throws(DeliveryError) {
-                    return try event(&queue).answer
+                    return try event(&queue, lane.refusal(of: size)).answer
                 } catch {
                     refusal = SubmitFailure(error)
-                    return ([], [])
+                    return LaneAnswer()
                 }
             },
+            size: size,
             then: { result in
                 if let refusal { return completion(.failure(refusal)) }
                 completion(result.mapError { .store($0) })
@@ -69,7 +72,8 @@ extension ItemExchange {
     ) {
         let reading = reading
         ask(
-            key, { queue throws(DeliveryError) in try queue.enqueue(item, at: reading) },
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
             then: { completion($0.map { acceptance }) })
     }
 
@@ -78,9 +82,10 @@ extension ItemExchange {
         let digest = SHA256.digest(item.payload)
         var update = ContextUpdate.unchanged(revision: 0)
         ask(
-            key,
-            { queue throws(DeliveryError) in
-                let (result, transition) = try queue.setContext(item, digest: digest, policy: item.policy, at: reading)
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in
+                let (result, transition) = try queue.setContext(
+                    item, digest: digest, policy: item.policy, at: reading, unless: full)
                 update = result
                 return transition
             },
@@ -104,9 +109,9 @@ extension ItemExchange {
         let reading = reading
         var isSpent = false
         ask(
-            key,
-            { queue throws(DeliveryError) in
-                if let transition = try queue.enqueueUrgent(item, at: reading) { return transition }
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in
+                if let transition = try queue.enqueueUrgent(item, at: reading, unless: full) { return transition }
                 isSpent = true
                 return OutboundTransition()
             },
@@ -149,9 +154,37 @@ extension ItemExchange {
     }
 
     /// The submitter has heard how an item ended: it may be forgotten, save a dead letter.
-    package func forget(_ id: UniqueIdentifier, in key: QueueKey) {
+    /// - Parameter done: called when that is durable, or could not be made so now.
+    package func forget(_ id: UniqueIdentifier, in key: QueueKey, then done: ((Bool) -> Void)? = nil) {
+        guard let lane = outbound[whereabouts(of: id, in: key)] else { return done?(true) ?? () }
         let reading = reading
-        outbound[whereabouts(of: id, in: key)]?.perform { $0.forget(id, at: reading).answer }
+        let completion = done.map { done in
+            { (result: Result<Void, StoreError>) in
+                if case .success = result { done(true) } else { done(false) }
+            }
+        }
+        lane.perform({ $0.forget(id, at: reading).answer }, repeats: done != nil, then: completion)
+    }
+
+    /// The item and the queue that it is in; nil if it is unknown or forgotten. It may not be durable yet.
+    package func record(of id: UniqueIdentifier, in key: QueueKey) -> (place: QueueKey, record: OutboundRecord)? {
+        let place = whereabouts(of: id, in: key)
+        return outbound[place]?.machine.record(of: id).map { (place, $0) }
+    }
+
+    /// Calls back when all that is known of a queue's items is durable and told, those that were demoted too.
+    package func whenDurable(_ key: QueueKey, then done: @escaping (Bool) -> Void) {
+        let demoted = key.channel == .urgent ? [QueueKey(pairing: key.pairing, app: key.app, channel: .userInfo)] : []
+        whenDurable(([key] + demoted)[...], done)
+    }
+
+    private func whenDurable(_ keys: ArraySlice<QueueKey>, _ done: @escaping (Bool) -> Void) {
+        guard let key = keys.first else { return done(true) }
+        guard let lane = outbound[key] else { return whenDurable(keys.dropFirst(), done) }
+        lane.perform({ _ in LaneAnswer() }) { [weak self] result in
+            guard case .success = result else { return done(false) }
+            lane.afterEffects { self?.whenDurable(keys.dropFirst(), done) }
+        }
     }
 
     /// The queue that the item is in: an urgent one may have been demoted.

@@ -21,6 +21,11 @@ package final class ItemExchange {
     /// The channels that this device takes part in; a frame of another one is refused, so that a peer cannot fill it.
     let channels: Set<Channel>
     let limits: (Channel) -> DeliveryLimits
+    var budgets: ItemBudgets
+    /// The queues that had no room for what came last.
+    var full: Set<QueueKey> = []
+    /// The user of this device who owns an app; nil if nobody is known.
+    package var userOf: (ApplicationIdentifier) -> UInt32? = { _ in nil }
     var outbound: [QueueKey: OutboundLane] = [:]
     var inbound: [QueueKey: InboundLane] = [:]
     /// What hello may tell: the highest sequence whose commit is done.
@@ -31,16 +36,22 @@ package final class ItemExchange {
     var open: [UniqueIdentifier: Set<Channel>] = [:]
     /// The applications that take items now, and from which channels.
     var consumers: [ApplicationIdentifier: Set<Channel>] = [:]
+    /// Contexts that came and were not newer than what was there (DEL-20).
+    let staleContexts: Counter
     /// How far the wall clock was ahead of the monotonic one when the queues last noted it.
     var clockOffset: Int64?
 
     package init(
         store: LoopStore, scheduler: any Scheduler, channels: Set<Channel> = Set(Channel.allCases),
-        limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard, log: @escaping LogHandler = { _ in }
+        limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard,
+        budgets: ItemBudgetLimits = ItemBudgetLimits(), counters: Counters = Counters(),
+        log: @escaping LogHandler = { _ in }
     ) {
+        staleContexts = counters.counter("contexts.stale")
         self.store = store
         self.channels = channels
         self.limits = limits
+        self.budgets = ItemBudgets(budgets)
         self.scheduler = scheduler
         self.log = log
     }
@@ -53,13 +64,10 @@ package final class ItemExchange {
     package func setPairing(_ pairing: UniqueIdentifier, epoch: UInt64) {
         let before = epochs.updateValue(epoch, forKey: pairing)
         guard let before, before != epoch else { return }
-        let reading = reading
-        for (key, lane) in outbound where key.pairing == pairing {
-            lane.perform { $0.startEpoch(epoch, at: reading).answer }
-        }
+        for (key, lane) in outbound where key.pairing == pairing { lane.perform { [unowned self] in catchUp(&$0) } }
         for (key, lane) in inbound where key.pairing == pairing {
             committed[key] = 0
-            lane.perform { $0.startEpoch(epoch, at: reading).answer }
+            lane.perform { [unowned self] in catchUp(&$0) }
         }
     }
 
@@ -70,6 +78,8 @@ package final class ItemExchange {
         for key in Array(outbound.keys) where key.pairing == pairing { outbound.removeValue(forKey: key)?.end() }
         for key in Array(inbound.keys) where key.pairing == pairing { inbound.removeValue(forKey: key)?.end() }
         committed = committed.filter { $0.key.pairing != pairing }
+        budgets.remove(pairing)
+        full = full.filter { $0.pairing != pairing }
     }
 
     /// The rows to delete together with a pairing.
@@ -116,9 +126,9 @@ package final class ItemExchange {
 }
 
 extension OutboundTransition {
-    var answer: (changes: [DeliveryChange], effects: [OutboundEffect]) { (changes, effects) }
+    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
 }
 
 extension InboundTransition {
-    var answer: (changes: [DeliveryChange], effects: [InboundEffect]) { (changes, effects) }
+    var answer: LaneAnswer<InboundEffect> { LaneAnswer(changes: changes, effects: effects, atOnce: atOnce) }
 }

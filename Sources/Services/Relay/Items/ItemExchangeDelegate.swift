@@ -34,10 +34,16 @@ package protocol ItemExchangeDelegate: AnyObject {
     /// An item that this device submitted is durable at the peer.
     func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey)
 
-    /// An item that this device submitted has ended, with a code if one explains it. Of an application's channels it is
-    /// kept until ``ItemExchange/forget(_:in:)``.
+    /// An item that this device submitted has ended, with the peer's refusal if that explains it. Of an
+    /// application's channels it is kept until ``ItemExchange/forget(_:in:)``.
     func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?)
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?)
+
+    /// The file of an item is not needed any more: it was stored by the peer, has ended, or was a dead letter that is gone.
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection)
 
     /// A context has changed, and is durable here.
     func exchange(_ exchange: ItemExchange, changed context: ContextStanding)

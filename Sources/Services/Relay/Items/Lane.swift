@@ -8,10 +8,20 @@ import TandemIdentity
 import TandemReactor
 import TandemStore
 
+/// What an event of a lane's machine leads to.
+struct LaneAnswer<Effect> {
+    var changes: [DeliveryChange] = []
+    /// Wait for the commit of the changes, and of all before them.
+    var effects: [Effect] = []
+    /// Rest on nothing that is not durable, and wait for nothing.
+    var atOnce: [Effect] = []
+}
+
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
 final class Lane<Machine, Effect> {
-    typealias Answer = (changes: [DeliveryChange], effects: [Effect])
+    typealias Answer = LaneAnswer<Effect>
     typealias Completion = (Result<Void, StoreError>) -> Void
+    typealias Event = (inout Machine) -> Answer
 
     /// What a lane needs from outside it.
     struct Surroundings {
@@ -19,8 +29,13 @@ final class Lane<Machine, Effect> {
         let run: (Effect, @escaping () -> Void) -> Void
         /// Reads the machine back from its rows.
         let reload: (@escaping (Result<Machine, StoreError>) -> Void) -> Void
+        /// What a machine that was read back must hear before anything else: its rows may be of an epoch that is over.
+        let renewed: (inout Machine) -> Answer
         let deadline: (Machine) -> MonotonicTime?
         let timeAdvanced: (inout Machine) -> Answer
+        let kept: (Machine) -> KeptAmount
+        /// Told what the machine keeps, after each event.
+        let usage: ItemUsage
     }
 
     /// What events since the last commit have led to.
@@ -28,6 +43,7 @@ final class Lane<Machine, Effect> {
         var changes: [DeliveryChange] = []
         var effects: [Effect] = []
         var completions: [Completion] = []
+        var repeated: [Event] = []
     }
 
     private(set) var machine: Machine
@@ -37,14 +53,13 @@ final class Lane<Machine, Effect> {
     private var pending = Pending()
     private var isCommitting = false
     private var isDue = false
-    /// What is to be done, and how much of it was: taking from the front would move all the rest each time.
-    private var effects: [Effect] = []
-    private var doneEffects = 0
-    private var isRunning = false
+    private let effects: EffectQueue<Effect>
     private var isReloading = false
     private var isEnded = false
     private var failures = 0
+    private var lastFailure: StoreError?
     private var delayed: [() -> Void] = []
+    private var delayedBytes = 0
     private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(_ machine: Machine, store: LoopStore, scheduler: any Scheduler, _ surroundings: Surroundings) {
@@ -52,6 +67,8 @@ final class Lane<Machine, Effect> {
         self.store = store
         self.scheduler = scheduler
         self.surroundings = surroundings
+        effects = EffectQueue(run: surroundings.run)
+        weigh()
         setTimer()
     }
 
@@ -59,29 +76,64 @@ final class Lane<Machine, Effect> {
     func end() {
         isEnded = true
         if let timer { scheduler.cancel(timer.token) }
-        dropEffects()
+        surroundings.usage.set(KeptAmount())
+        effects.removeAll()
         refusePending(.closed(path: ""))
         // Each hears that it came too late.
         let events = delayed
         delayed = []
+        delayedBytes = 0
         for event in events { event() }
     }
 
     /// Whether everything that the machine knows is durable.
     var isIdle: Bool { !isCommitting && !isReloading && pending.changes.isEmpty }
 
+    /// Why a new item of this size has no room beside those of other queues; nil if it has.
+    func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
+
+    private func weigh() { surroundings.usage.set(surroundings.kept(machine)) }
+
+    /// Calls back behind the effects of everything that is durable.
+    func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
+
     /// Gives the machine an event. `completion` is called when its changes are durable, or have failed.
-    func perform(_ event: @escaping (inout Machine) -> Answer, then completion: Completion? = nil) {
+    /// - Parameters:
+    ///   - size: bytes that the event holds; it is refused if too much waits for the machine to be read back.
+    ///   - repeats: given again if its commit fails: a word that nobody says twice.
+    func perform(
+        _ event: @escaping Event, size: Int = 0, repeats: Bool = false, then completion: Completion? = nil
+    ) {
         guard !isEnded else { return completion?(.failure(.closed(path: ""))) ?? () }
-        guard !isReloading else { return delayed.append { [weak self] in self?.perform(event, then: completion) } }
+        guard !isReloading else { return delay(event, size, repeats, completion) }
         let answer = event(&machine)
+        weigh()
         setTimer()
-        if answer.changes.isEmpty, answer.effects.isEmpty, completion == nil { return }
-        pending.changes += answer.changes
-        pending.effects += answer.effects
-        if let completion { pending.completions.append(completion) }
-        commitAtEndOfTurn()
+        if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
+            pending.changes += answer.changes
+            pending.effects += answer.effects
+            if let completion { pending.completions.append(completion) }
+            if repeats { pending.repeated.append(event) }
+            commitAtEndOfTurn()
+        }
+        // Last: what it leads to may come back here.
+        for effect in answer.atOnce { surroundings.run(effect) {} }
     }
+
+    /// A disk that stays full for long: whoever submits hears it, and what a peer sends comes again.
+    private func delay(_ event: @escaping Event, _ size: Int, _ repeats: Bool, _ completion: Completion?) {
+        guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
+            let failure = lastFailure ?? .closed(path: "")
+            if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(failure)) } }
+            return
+        }
+        delayedBytes += size
+        delayed.append { [weak self] in self?.perform(event, size: size, repeats: repeats, then: completion) }
+    }
+
+    /// What may wait for the machine to be read back (LIM-42).
+    private static var mostDelayedBytes: Int { 1 << 20 }
+    private static var mostDelayedEvents: Int { 1 << 14 }
 
     // MARK: committing
 
@@ -101,7 +153,7 @@ final class Lane<Machine, Effect> {
         pending = Pending()
         if group.changes.isEmpty, group.effects.isEmpty, group.completions.isEmpty { return }
         isCommitting = true
-        store.commit(group.changes.lastOfEachRow.map(\.rowChange)) { [self] result in finish(group, result) }
+        store.commit(group.changes.rowChanges) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
@@ -111,9 +163,14 @@ final class Lane<Machine, Effect> {
             failures = 0
             // First: an item may end in the commit that accepts it, and its submitter hears of both in this order.
             for completion in group.completions { completion(result) }
-            if !isEnded { append(group.effects) }
+            if !isEnded { effects.append(group.effects) }
             commitAtEndOfTurn()
         case .failure(let error):
+            lastFailure = error
+            // What was said once only is said again, before what came after it.
+            for event in group.repeated + pending.repeated {
+                delayed.append { [weak self] in self?.perform(event, repeats: true) }
+            }
             // Before anybody is told: who submits again at once must find the machine shut, not ahead of its rows.
             if !isEnded { reload() }
             for completion in group.completions { completion(result) }
@@ -126,47 +183,6 @@ final class Lane<Machine, Effect> {
         let completions = pending.completions
         pending = Pending()
         for completion in completions { completion(.failure(error)) }
-    }
-
-    // MARK: effects
-
-    private func append(_ new: [Effect]) {
-        effects += new
-        if !isRunning { runAll() }
-    }
-
-    /// Runs effects one after another; one that finishes later goes on from there.
-    private func runAll() {
-        isRunning = true
-        while doneEffects < effects.count {
-            var isDone = false
-            var isWaiting = false
-            surroundings.run(nextEffect()) { [weak self] in
-                isDone = true
-                if isWaiting { self?.runAll() }
-            }
-            guard isDone else {
-                isWaiting = true
-                return
-            }
-        }
-        dropEffects()
-        isRunning = false
-    }
-
-    /// Those that are done are let go when they are the greater part.
-    private func nextEffect() -> Effect {
-        if doneEffects > 64, doneEffects > effects.count / 2 {
-            effects.removeFirst(doneEffects)
-            doneEffects = 0
-        }
-        defer { doneEffects += 1 }
-        return effects[doneEffects]
-    }
-
-    private func dropEffects() {
-        effects = []
-        doneEffects = 0
     }
 
     // MARK: failure
@@ -190,9 +206,13 @@ final class Lane<Machine, Effect> {
         }
         self.machine = machine
         isReloading = false
+        weigh()
         setTimer()
+        let renewed = surroundings.renewed
+        perform { renewed(&$0) }
         let events = delayed
         delayed = []
+        delayedBytes = 0
         for event in events { event() }
     }
 
