@@ -4,6 +4,7 @@
 import TandemDelivery
 import TandemFiles
 import TandemIdentity
+import TandemLog
 import TandemPropertyList
 import TandemReactor
 import TandemRelay
@@ -21,12 +22,13 @@ final class FileDevice {
     var sent: [Envelope] = []
     var told: [Envelope] = []
     var hasInbox = true
+    let counters = Counters()
 
     init(_ name: String, in temporary: TemporaryDirectory, _ scheduler: any Scheduler, _ limits: FileLimits) throws {
         path = temporary.path(name)
         let state = try OwnedDirectory(path: path)
         app = try state.directory(named: "app")
-        files = FileExchange(in: state, scheduler: scheduler, limits: limits)
+        files = FileExchange(in: state, scheduler: scheduler, limits: limits, counters: counters)
         files.delegate = self
         files.items = items
     }
@@ -62,6 +64,7 @@ final class StandInItems: FileItems {
     var gaps: [UInt64] = []
     var kept: Set<UniqueIdentifier> = []
     var unreadable: [UniqueIdentifier] = []
+    var isUnderWay = true
     /// A commit takes its time: what waits for it is held.
     var isCommitting = false
     private var held: [() -> Void] = []
@@ -88,12 +91,12 @@ final class StandInItems: FileItems {
     }
 
     func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
+    func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { isUnderWay }
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
         let kept = kept
         if isCommitting { held.append { done(kept) } } else { done(kept) }
     }
-    func isDeadLetter(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
 }
 
 /// Both devices and the wire.

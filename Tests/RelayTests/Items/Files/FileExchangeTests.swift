@@ -11,6 +11,11 @@ import Testing
 
 private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) } }
 
+/// Another connection of the app.
+private final class Source: FileSource {
+    func tell(_ envelope: Envelope) {}
+}
+
 @Suite struct FileExchangeTests {
     @Test(
         "FIL-4, FIL-11, FIL-15: a file reaches its app whole, and nothing is left when it is handled",
@@ -28,7 +33,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(path.hasSuffix("/app/inbox/\(devices.queue.pairing)/\(devices.key(1).id)/Übersicht.pdf"))
         #expect(try FileReading.read(path: path, limit: size) == bytes)
         #expect(delivery["metadata"] == .dictionary(["k": .integer(3)]))
-        devices.sender.files.sentItemEnded(devices.key(1).id, in: devices.queue)
+        devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
         devices.receiver.files.judged(devices.key(1).id, in: devices.queue)
         devices.settle()
         #expect(try devices.receiver.names(in: "app/inbox") == ["Übersicht.pdf"])
@@ -56,13 +61,16 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
     }
 
-    @Test("FIL-8: after a cut the file goes on, and no more than the window and a chunk comes twice", arguments: 0..<20)
+    @Test(
+        "FIL-5, FIL-8: after a cut the file goes on, no more than the window and a chunk comes twice, and it is stored once whole",
+        arguments: stride(from: 0, to: 20, by: Repetition.times(4, long: 1)).map(\.self))
     func cut(_ place: Int) throws {
         let devices = try FileDevices()
         let bytes = content(20 * 65_536)
         let manifest = try #require(devices.handOver(bytes)).get()
         devices.tell(manifest)
         devices.run(chunks: place)
+        #expect(devices.receiver.items.stored.isEmpty)
         devices.cut()
         devices.tell(manifest)
         devices.run()
@@ -161,6 +169,27 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         devices.sender.files.removePairing(devices.queue.pairing, apps: [devices.queue.app])
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
+    }
+
+    @Test("FIL-17: of two connections that hand over one file the newer one goes on, and the older one is told")
+    func takenOver() throws {
+        let devices = try FileDevices()
+        let (key, older) = (devices.key(1), Source())
+        var refusals: [FileRefusal] = []
+        devices.sender.files.take(key, body: ["name": "x", "size": 2], from: older) { result in
+            if case .failure(let refusal) = result { refusals.append(refusal) }
+        }
+        devices.settle()
+        #expect(devices.sender.files.chunk(devices.chunk([9], at: 0, of: key), of: key, from: older))
+        #expect(try #require(devices.handOver([1, 2])).get().isEmpty == false)
+        #expect(refusals == [.takenOver])
+        #expect(devices.sender.files.chunk(devices.chunk([9], at: 1, of: key), of: key, from: older), "is dropped")
+        devices.sender.files.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
+            if case .failure(let refusal) = result { refusals.append(refusal) }
+        }
+        devices.settle()
+        #expect(devices.sender.files.drop(devices.key(2), for: devices.sender, .cancelled))
+        #expect(refusals == [.takenOver, .cancelled])
     }
 
     @Test("FIL-10: both sides are told how far it is, and at the end that it is all there")

@@ -2,8 +2,11 @@
 // take their time, and an app that begins more than it goes on with.
 
 import TandemDelivery
+import TandemFiles
 import TandemIdentity
+import TandemLog
 import TandemPropertyList
+import TandemReactor
 import TandemRelay
 import TandemWire
 import Testing
@@ -36,6 +39,116 @@ import Testing
         }
     }
 
+    @Test("FIL-6: a want of what is not under way moves no disk and no log, and is counted")
+    func strayWants() throws {
+        let devices = try FileDevices()
+        devices.sender.items.isUnderWay = false
+        for number in UInt64(1)...20 {
+            let want = Envelope(
+                .want, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
+                channel: .file, name: "restart", offset: 0)
+            #expect(devices.sender.files.receive(want))
+        }
+        devices.settle()
+        #expect(devices.sender.items.unreadable.isEmpty)
+        #expect(devices.sender.counters.counter("files.stray").value == 20)
+    }
+
+    @Test(
+        "FIL-5: a peer that changes its mind with each frame gives the disk one file at a time, and the last one wins")
+    func changesItsMind() throws {
+        let devices = try FileDevices()
+        let manifest = try #require(devices.handOver([1, 2, 3])).get()
+        for number in UInt64(2)...500 { devices.tell(manifest, number: number) }
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.map(\.id) == [devices.key(1).id])
+        #expect(try devices.receiver.names(in: "partial") == ["\(devices.key(1).id)"])
+    }
+
+    @Test("FIL-9: another file under an identifier that waits for its handler is refused, and changes nothing of it")
+    func duplicate() throws {
+        let devices = try FileDevices()
+        for (sequence, size) in [(UInt64(1), 100), (2, 50)] {
+            let bytes = [UInt8](repeating: UInt8(sequence), count: size)
+            devices.tell(try #require(devices.handOver(bytes)).get(), sequence: sequence)
+            devices.run()
+        }
+        #expect(devices.failures.map(\.name) == ["duplicate-id"])
+        let delivery = try #require(devices.hand()).get()
+        let path = try #require(delivery["path"]?.stringValue)
+        #expect(try FileReading.read(path: path, limit: 200) == [UInt8](repeating: 1, count: 100))
+    }
+
+    @Test("LIM-31: a thousand files that wait for their turn go with their app, and others have their turn")
+    func manyWait() throws {
+        var limits = FileLimits()
+        limits.takings = 1
+        let devices = try FileDevices(senderLimits: limits)
+        var ended = 0
+        for number in UInt64(1)...1000 {
+            devices.sender.files.take(devices.key(number), body: ["name": "x", "size": 9], from: devices.sender) { _ in
+                ended += 1
+            }
+        }
+        devices.settle()
+        let last = devices.chunk([1], at: 0, of: devices.key(1000))
+        #expect(!devices.sender.files.chunk(last, of: devices.key(1000), from: devices.sender), "it has not begun")
+        devices.sender.files.sourceLeft(devices.sender)
+        devices.settle()
+        #expect(ended == 0)
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+        let manifest = try #require(devices.handOver([1], number: 2000)).get()
+        #expect(!manifest.isEmpty)
+    }
+
+    @Test("LIM-43: what a user's apps hand over and nobody fetches has a limit in bytes, also after a restart")
+    func spoolBudget() throws {
+        var limits = FileLimits()
+        limits.spooled = 150
+        let devices = try FileDevices(senderLimits: limits)
+        _ = try #require(devices.handOver([UInt8](repeating: 1, count: 200))).get()
+        let refusal = FileRefusal.overBudget(actual: 200, limit: 150)
+        #expect(devices.handOver([1], number: 2) == .failure(refusal))
+        #expect(refusal.body["actual"] == 200 && refusal.name == "queue-full" && refusal.code == .genericError)
+        let again = FileExchange(
+            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits)
+        defer { again.close() }
+        again.restore(
+            sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        for _ in 0..<4 {
+            again.waitForDisk()
+            devices.scheduler.run()
+        }
+        var answer: Result<[UInt8], FileRefusal>?
+        again.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender) { answer = $0 }
+        #expect(answer == .failure(refusal))
+        devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
+        let manifest = try #require(devices.handOver([1], number: 2)).get()
+        #expect(!manifest.isEmpty)
+    }
+
+    @Test("LIM-43: what came through a pairing and is not handled has a limit in bytes")
+    func receivedBudget() throws {
+        var limits = FileLimits()
+        limits.received = 150
+        let devices = try FileDevices(receiverLimits: limits)
+        let manifests = try (1...2).map { number in
+            try #require(devices.handOver([UInt8](repeating: 1, count: 100), number: number)).get()
+        }
+        devices.tell(manifests[0])
+        devices.run()
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run()
+        #expect(devices.failures.map(\.name) == ["queue-full"])
+        #expect(try devices.failures.first?.dictionaryBody()["limit"] == 150)
+        devices.receiver.items.kept = []
+        devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 2)
+    }
+
     @Test("FIL-11: an app's directory that cannot be opened now loses no file")
     func noInbox() throws {
         let devices = try FileDevices()
@@ -61,10 +174,7 @@ import Testing
         devices.run(chunks: 1)
         devices.receiver.items.isCommitting = true
         devices.receiver.items.kept = []
-        let gap = Envelope(
-            .gap, app: devices.queue.app, pairing: devices.queue.pairing, channel: .file, sequence: 1,
-            name: "cancelled")
-        #expect(devices.receiver.files.receive(gap))
+        devices.receiver.files.sweep(devices.queue)
         devices.cut()
         devices.tell(manifests[1], number: 2, sequence: 2)
         devices.run()

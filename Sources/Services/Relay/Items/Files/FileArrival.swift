@@ -16,6 +16,10 @@ final class FileArrival {
     var receiver: FileReceiver?
     var file: GrowingFile?
     var pace: ProgressPace
+    /// An item with this identifier waits for its handler, and has the file.
+    var isAnothers = false
+    /// The link went and the item has not come again since.
+    var isCut = false
     private(set) var isOver = false
 
     init(

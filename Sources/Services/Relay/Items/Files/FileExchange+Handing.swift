@@ -47,8 +47,8 @@ extension FileExchange {
         }
     }
 
-    /// The app has given its verdict, and it has been given to the item: what is left of the file goes when that is
-    /// durable, unless the item comes again.
+    /// A received item has ended: what is left of its file goes when that is durable, unless the item comes again or
+    /// another one has its identifier.
     package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
         items?.keptFiles(of: queue) { [weak self] kept in
             guard let self, kept?.contains(id) == false else { return }
@@ -60,25 +60,33 @@ extension FileExchange {
         removePartial(key)
         guard let inbox = delegate?.files(self, inboxOf: key.queue.app)?.inbox else { return }
         let place = key.place
-        run("removing a handled file") { () throws(FileError) in try inbox.remove(place) }
+        clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: place) }
     }
 
     /// Removes every file of a queue that belongs to no item: after some have ended that nobody told of by name.
     package func sweep(_ queue: QueueKey) {
+        guard sweeping[queue] == nil else { return sweeping[queue] = true }
+        sweeping[queue] = false
         // One that comes now may be complete, and an item, before the answer is there.
         let coming = arrivals[queue]?.key.id
         items?.keptFiles(of: queue) { [weak self] kept in
-            guard let self, let kept else { return }
+            guard let self else { return }
+            guard let kept else { return swept(queue) }
             let partials = partials
             let all = kept.union([coming, arrivals[queue]?.key.id].compactMap(\.self))
+            received.removeAll { $0.queue == queue && !all.contains($0.id) }
             run("removing orphans") { () throws(FileError) in
                 try partials.removeAll(of: queue.app, in: queue.pairing, but: all)
             }
+            worker.perform({}) { [weak self] in self?.swept(queue) }
             guard let inbox = delegate?.files(self, inboxOf: queue.app)?.inbox else { return }
             let names = Set(all.map(\.description))
-            run("removing orphans") { () throws(FileError) in
-                try inbox.removeAll(of: "\(queue.pairing)", but: names)
+            clear("removing orphans") { () throws(FileError) in
+                try inbox.removal(of: "\(queue.pairing)", but: names)
             }
         }
     }
+
+    /// However many ends come meanwhile, the disk is asked once more.
+    private func swept(_ queue: QueueKey) { if sweeping.removeValue(forKey: queue) == true { sweep(queue) } }
 }

@@ -1,5 +1,5 @@
 // Files that come over a link (FIL-5 to FIL-11): an item waits here until its bytes are written and compared; only then
-// it goes on to be stored.
+// it goes on to be stored (FileExchange+Arrived.swift).
 
 import TandemCrypto
 import TandemDelivery
@@ -31,8 +31,14 @@ extension FileExchange {
         }
         guard items.wouldStore(envelope, in: queue) else { return items.receive(envelope) }
         let key = FileKey(queue, id)
+        if opening.contains(queue), arrivals[queue]?.key != key {
+            // A peer that changes its mind with each frame gives the disk one thing to do at a time.
+            next[queue] = envelope
+            return true
+        }
         if let arrival = arrivals[queue] {
             if arrival.key == key, arrival.sequence == sequence {
+                arrival.isCut = false
                 if let step = arrival.receiver?.toldAgain(at: scheduler.now) { take(step, arrival) }
                 return true
             }
@@ -40,6 +46,10 @@ extension FileExchange {
         }
         do throws(WireError) {
             let manifest = try FileManifest(reading: body, limits: limits)
+            if let refusal = countReceived(key, manifest.file.size) {
+                refuse(key, refusal)
+                return true
+            }
             begin(FileArrival(key, envelope, sequence: sequence, manifest, limits: limits, at: scheduler.now))
         } catch {
             refuse(key, .unreadable(error))
@@ -47,41 +57,76 @@ extension FileExchange {
         return true
     }
 
+    /// What waits for its app counts as well as what comes (LIM-43).
+    private func countReceived(_ key: FileKey, _ size: Int64) -> FileRefusal? {
+        let pairing = key.queue.pairing
+        if let refusal = received.refusal(of: key, of: pairing, size: size, limit: limits.received) { return refusal }
+        received.set(key, of: pairing, size: size)
+        return nil
+    }
+
     private func begin(_ arrival: FileArrival) {
         let queue = arrival.key.queue
         arrivals[queue] = arrival
+        opening.insert(queue)
         // What an older item left in the middle is nobody's now; what waits for its handler is.
         items?.keptFiles(of: queue) { [weak self] kept in
-            guard let self, !arrival.isOver else { return }
-            open(arrival, kept: kept?.union([arrival.key.id]))
+            guard let self else { return }
+            guard !arrival.isOver else { return opened(queue) }
+            arrival.isAnothers = kept?.contains(arrival.key.id) ?? true
+            let all = kept?.union([arrival.key.id])
+            if let all { received.removeAll { $0.queue == queue && !all.contains($0.id) } }
+            open(arrival, kept: all)
         }
     }
 
     private func open(_ arrival: FileArrival, kept: Set<UniqueIdentifier>?) {
         let (partials, place, size, reserve) = (partials, arrival.key.place, arrival.manifest.file.size, limits.reserve)
+        let isAnothers = arrival.isAnothers
         worker.perform({ () -> Result<GrowingFile, FileRefusal> in
             refusing { () throws(FileRefusal) in
                 let file = try translating { () throws(FileError) in
                     if let kept { try partials.removeAll(of: place.app, in: place.pairing, but: kept) }
-                    let file = try partials.open(place)
-                    if file.size > size { try file.startOver() }
-                    return file
+                    return try partials.open(place)
                 }
-                if file.size < size { try partials.checkSpace(for: size - file.size, reserve: reserve) }
+                // The file of an item that waits for its handler is not this one's to change.
+                if isAnothers, file.found > 0, file.found != size { throw .duplicate }
+                if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
+                if file.found < size { try partials.checkSpace(for: size - file.found, reserve: reserve) }
                 return file
             }
         }) { [self] result in
+            defer { opened(arrival.key.queue) }
             guard !arrival.isOver else { return }
             switch result {
             case .failure(let refusal): refuse(arrival, refusal)
-            case .success(let file): start(arrival, file)
+            case .success(let file): readThrough(file, arrival)
+            }
+        }
+    }
+
+    /// The disk has answered: what came meanwhile has its turn.
+    private func opened(_ queue: QueueKey) {
+        opening.remove(queue)
+        if let envelope = next.removeValue(forKey: queue) { _ = item(envelope, in: queue) }
+    }
+
+    /// Hashes what is there, in parts between which others have their turn.
+    private func readThrough(_ file: GrowingFile, _ arrival: FileArrival) {
+        guard file.size < file.found else { return start(arrival, file) }
+        worker.attempt({ () throws(FileError) in try file.readOn() }) { [self] result in
+            guard !arrival.isOver else { return }
+            switch result {
+            case .failure(let error): refuse(arrival, .machine(error))
+            case .success: readThrough(file, arrival)
             }
         }
     }
 
     private func start(_ arrival: FileArrival, _ file: GrowingFile) {
-        let receiver = FileReceiver(
+        var receiver = FileReceiver(
             size: arrival.manifest.file.size, written: file.size, at: scheduler.now, limits: limits)
+        if arrival.isCut { receiver.linkClosed() }
         arrival.file = file
         arrival.receiver = receiver
         take(receiver.first, arrival)
@@ -106,18 +151,32 @@ extension FileExchange {
         }
         // What was under way when the file ended, or started over, is dropped.
         guard let arrival = arrivals[key.queue], arrival.key == key, let file = arrival.file,
+            mayWrite(body.count, of: key.queue.pairing),
             let step = arrival.receiver?.chunk(at: offset, count: body.count, at: scheduler.now)
         else { return true }
         guard step == .write else {
             take(step, arrival)
             return true
         }
+        unwritten[key.queue.pairing, default: 0] += body.count
         append(body, to: file, on: partials) { [self] result in
+            written(body.count, of: key.queue.pairing)
             guard !arrival.isOver else { return }
             if case .failure(let refusal) = result { return refuse(arrival, refusal) }
             wrote(body.count, arrival)
         }
         return true
+    }
+
+    /// A sender that keeps to its window for all files (FIL-7) has no more than two under way when it starts anew; of one
+    /// that does not, the rest is dropped, and asked for later.
+    private func mayWrite(_ count: Int, of pairing: UniqueIdentifier) -> Bool {
+        count <= 2 * limits.linkWindow - (unwritten[pairing] ?? 0)
+    }
+
+    private func written(_ count: Int, of pairing: UniqueIdentifier) {
+        let rest = (unwritten[pairing] ?? 0) - count
+        unwritten[pairing] = rest > 0 ? rest : nil
     }
 
     private func wrote(_ count: Int, _ arrival: FileArrival) {
@@ -135,62 +194,6 @@ extension FileExchange {
         }
     }
 
-    // MARK: ends
-
-    private func verify(_ arrival: FileArrival) {
-        guard let file = arrival.file else { return }
-        worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
-            guard !arrival.isOver else { return }
-            switch result {
-            case .failure(let error): refuse(arrival, .machine(error))
-            case .success(let digest) where !isEqualInConstantTime(digest, arrival.manifest.digest):
-                removePartial(arrival.key)
-                refuse(arrival, .digestMismatch)
-            case .success: complete(arrival)
-            }
-        }
-    }
-
-    private func complete(_ arrival: FileArrival) {
-        end(arrival)
-        var item = arrival.item
-        // The bytes took their time; what is left of the item's is less.
-        item.remaining = item.remaining.map { max(.zero, $0 - scheduler.now.since(arrival.began)) }
-        guard items?.receive(item) == true else { return removePartial(arrival.key) }
-        delegate?.files(self, completed: arrival.key.queue.app)
-    }
-
-    /// Tells the peer that the item cannot be taken now; what is written stays, for when it can.
-    private func refuse(_ arrival: FileArrival, _ refusal: FileRefusal) {
-        end(arrival)
-        log(.files("a file is not taken: \(refusal.name)", arrival.key, nil))
-        refuse(arrival.key, refusal)
-    }
-
-    private func refuse(_ key: FileKey, _ refusal: FileRefusal) {
-        let failure = Envelope(
-            .failure, app: key.queue.app, pairing: key.queue.pairing, id: key.id, code: refusal.code.rawValue,
-            name: refusal.name)
-        if let failure = try? failure.with(body: refusal.body) { send(failure, over: key.queue.pairing) }
-    }
-
-    private func end(_ arrival: FileArrival) {
-        arrival.end()
-        if arrivals[arrival.key.queue] === arrival { arrivals[arrival.key.queue] = nil }
-    }
-
-    private func gap(_ envelope: Envelope, in queue: QueueKey) -> Bool {
-        if let arrival = arrivals[queue], arrival.sequence == envelope.sequence { end(arrival) }
-        guard let items, items.receive(envelope) else { return false }
-        sweep(queue)
-        return true
-    }
-
-    func removePartial(_ key: FileKey) {
-        let (partials, place) = (partials, key.place)
-        run("removing a partial file") { () throws(FileError) in try partials.remove(place) }
-    }
-
     private func tellProgress(of arrival: FileArrival) {
         guard let written = arrival.receiver?.written, arrival.pace.tells(written, at: scheduler.now) else { return }
         var word = envelope(.progress, arrival.key)
@@ -199,13 +202,5 @@ extension FileExchange {
         let file = arrival.manifest.file
         word.body = (try? Body.bytes(["name": .string(file.name), "size": .integer(file.size)]))?[...]
         delegate?.files(self, tell: word, to: arrival.key.queue.app)
-    }
-}
-
-extension LogEvent {
-    static func files(_ message: String, _ key: FileKey, _ error: FileError?) -> LogEvent {
-        LogEvent(
-            .warning, "files", .text("what", message), .text("pairing", "\(key.queue.pairing)"),
-            .text("app", "\(key.queue.app)"), .text("item", "\(key.id)"), .text("error", error.map { "\($0)" } ?? "-"))
     }
 }

@@ -3,6 +3,7 @@
 package import TandemDelivery
 import TandemFiles
 package import TandemIdentity
+import TandemLog
 import TandemReactor
 import TandemWire
 
@@ -28,6 +29,11 @@ extension FileExchange {
         guard envelope.name == nil || envelope.name == FileWant.restart else { return false }
         let want = (offset: offset, isRestart: envelope.name != nil)
         guard let sending = sendings[key] else {
+            // One that was taken back may still be asked for; a peer that makes identifiers up moves no disk, and no log.
+            guard items?.isUnderWay(key.id, in: key.queue) == true else {
+                stray.add()
+                return true
+            }
             open(FileSending(key, first: want))
             return true
         }
@@ -115,10 +121,15 @@ extension FileExchange {
         pump(key.queue.pairing)
     }
 
-    /// A submitted item is stored by the peer, or has ended: its bytes are not needed here any more.
-    package func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) {
+    /// A submitted item has ended; the bytes of a dead letter stay.
+    package func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) { stopSending(FileKey(queue, id)) }
+
+    /// The bytes of an item are not needed any more (FIL-14).
+    package func released(_ id: UniqueIdentifier, in queue: QueueKey, _ direction: DeliveryDirection) {
         let key = FileKey(queue, id)
+        guard direction == .outbound else { return judged(id, in: queue) }
         stopSending(key)
-        if items?.isDeadLetter(id, in: queue) != true { discard(key) }
+        // A new item of that identifier may be on its way in already.
+        if takings[key] == nil { discard(key) }
     }
 }

@@ -17,23 +17,29 @@ extension FileExchange {
     ) {
         do throws(FileRefusal) {
             let (description, size) = try described(body)
-            drop(key)
+            drop(key, for: source, .takenOver)
             let submission = FileSubmission(
                 key, description, size: size, from: source, limits: limits, completion: completion)
-            if mayBegin(submission) { return begin(submission) }
-            try checkRoom(for: submission)
-            waiting.append(submission)
+            let mayBegin = mayBegin(submission)
+            try checkRoom(for: submission, mayBegin: mayBegin)
+            spooled.set(key, of: owner(of: key), size: description.size)
+            if mayBegin { begin(submission) } else { waiting.append(submission) }
         } catch {
             completion(.failure(error))
         }
     }
 
-    /// What waits for its turn is bounded as what waits for the peer (LIM-14).
-    private func checkRoom(for submission: FileSubmission) throws(FileRefusal) {
-        let others = waiting.lazy.filter { $0.key.queue == submission.key.queue }
-        let (count, bytes) = others.reduce((0, submission.size)) { ($0.0 + 1, $0.1 + $1.size) }
-        guard count < limits.waiting, bytes <= limits.waitingBytes else {
-            throw .queueFull(actual: count, limit: limits.waiting)
+    /// What waits for its turn is bounded as what waits for the peer (LIM-14), for all its peers together; and so are the
+    /// bytes of all files (LIM-43).
+    private func checkRoom(for submission: FileSubmission, mayBegin: Bool) throws(FileRefusal) {
+        let (key, size) = (submission.key, submission.description.size)
+        if let refusal = spooled.refusal(of: key, of: owner(of: key), size: size, limit: limits.spooled) {
+            throw refusal
+        }
+        guard !mayBegin else { return }
+        let others = waiting.kept(of: key.queue.app)
+        guard others.records < limits.waiting, submission.size <= limits.waitingBytes - others.bytes else {
+            throw .queueFull(actual: others.records, limit: limits.waiting)
         }
     }
 
@@ -82,7 +88,7 @@ extension FileExchange {
     package func chunk(_ envelope: Envelope, of key: FileKey, from source: any FileSource) -> Bool {
         guard let submission = takings[key], submission.source === source, let file = submission.file,
             let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body
-        else { return !waiting.contains { $0.key == key } }
+        else { return waiting[key]?.source !== source }
         guard case .write = submission.taking.chunk(at: offset, count: body.count) else { return false }
         append(body, to: file, on: spool) { [self] result in
             guard !submission.isOver else { return }
@@ -133,12 +139,10 @@ extension FileExchange {
         submission.isOver = true
         submission.file = nil
         if takings[submission.key] === submission { takings[submission.key] = nil }
-        waiting.removeAll { $0 === submission }
+        waiting.remove(submission)
         let apps = Set(takings.keys.map(\.queue.app))
-        guard
-            let next = waiting.firstIndex(where: { takings.count < limits.takings || !apps.contains($0.key.queue.app) })
-        else { return }
-        begin(waiting.remove(at: next))
+        let isFree = takings.count < limits.takings
+        if let next = waiting.takeFirst(where: { isFree || !apps.contains($0) }) { begin(next) }
     }
 
     /// One file of each app at any time: an app that begins many and goes on with none holds up only itself.
@@ -146,25 +150,29 @@ extension FileExchange {
         takings.count < limits.takings || !takings.keys.contains { $0.queue.app == submission.key.queue.app }
     }
 
-    /// Ends a submission without a word: it was cancelled, or begins anew.
+    /// Ends a submission: it was cancelled, or begins anew. Whoever wanted that hears nothing of it, but another
+    /// connection that was handing the file over does.
     /// - Returns: whether there was one.
     @discardableResult
-    package func drop(_ key: FileKey) -> Bool {
-        guard let submission = takings[key] ?? waiting.first(where: { $0.key == key }) else { return false }
+    package func drop(_ key: FileKey, for source: (any FileSource)? = nil, _ reason: FileRefusal? = nil) -> Bool {
+        guard let submission = takings[key] ?? waiting[key] else { return false }
         end(submission)
         discard(key)
+        if let reason, submission.source !== source { submission.completion(.failure(reason)) }
         return true
     }
 
     /// An app's connection has ended.
     package func sourceLeft(_ source: any FileSource) {
-        let left = (Array(takings.values) + waiting).filter { $0.source == nil || $0.source === source }
+        // First those that wait: the end of one lets the next one begin.
+        let left = (waiting.all + takings.values).filter { $0.source == nil || $0.source === source }
         for submission in left { drop(submission.key) }
     }
 
     /// Removes a spooled file.
     package func discard(_ key: FileKey) {
         sources[key] = nil
+        spooled.remove(key)
         let (spool, place) = (spool, key.place)
         run("removing a spooled file") { () throws(FileError) in try spool.remove(place) }
     }

@@ -9,14 +9,6 @@ package import TandemLog
 package import TandemReactor
 import TandemWire
 
-/// Where the files of one app arrive.
-package struct FileInbox {
-    let inbox: AppInbox
-
-    /// - Parameter owner: the app's user; nil is the daemon's own.
-    package init(of directory: OwnedDirectory, owner: UInt32?) { inbox = AppInbox(of: directory, owner: owner) }
-}
-
 /// Moves files between apps and links; confined to its loop.
 package final class FileExchange {
     package weak var delegate: (any FileExchangeDelegate)?
@@ -29,7 +21,7 @@ package final class FileExchange {
     let log: LogHandler
     /// Files that apps hand over, and those that wait for their turn.
     var takings: [FileKey: FileSubmission] = [:]
-    var waiting: [FileSubmission] = []
+    var waiting = WaitingFiles()
     /// Files that peers pull, by pairing and by file.
     var senders: [UniqueIdentifier: FileSender] = [:]
     var sendings: [FileKey: FileSending] = [:]
@@ -37,6 +29,20 @@ package final class FileExchange {
     var sources: [FileKey: WeakSource] = [:]
     /// Files that come, one for each queue.
     var arrivals: [QueueKey: FileArrival] = [:]
+    /// Queues for whose next file the disk is asked, and what came of them meanwhile.
+    var opening: Set<QueueKey> = []
+    var next: [QueueKey: Envelope] = [:]
+    /// Bytes that came over each link and are not written.
+    var unwritten: [UniqueIdentifier: Int] = [:]
+    /// Queues that are swept; true: once more after it.
+    var sweeping: [QueueKey: Bool] = [:]
+    /// What is in the spool, and what has come and was not handled.
+    var spooled = FileBytes<SpoolOwner>()
+    var received = FileBytes<UniqueIdentifier>()
+    /// The user of this device who owns an app; nil if nobody is known.
+    package var userOf: (ApplicationIdentifier) -> UInt32? = { _ in nil }
+    /// Files that peers asked for and that are not on their way to them.
+    let stray: Counter
 
     /// Costs nothing before the first file: then two directories and a thread.
     /// - Parameters:
@@ -44,7 +50,7 @@ package final class FileExchange {
     ///   - suffix: tells the devices apart that share a directory.
     package init(
         in directory: OwnedDirectory, suffix: String = "", scheduler: any Scheduler,
-        limits: FileLimits = FileLimits(), log: @escaping LogHandler = { _ in }
+        limits: FileLimits = FileLimits(), counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
         spool = FileShelf("spool" + suffix, in: directory)
         partials = FileShelf("partial" + suffix, in: directory)
@@ -52,6 +58,7 @@ package final class FileExchange {
         self.scheduler = scheduler
         self.limits = limits
         self.log = log
+        stray = counters.counter("files.stray")
     }
 
     /// Waits for the disk; what follows comes later, as always. For tests that turn time by hand.
@@ -73,14 +80,45 @@ package final class FileExchange {
         guard spool.exists || partials.exists else { return }
         let spool = spool
         let kept = Set(sent.map(\.place))
-        run("removing orphans") { () throws(FileError) in try spool.removeAll(but: kept) }
+        count({ () throws(FileError) in try spool.removeAll(but: kept) }) {
+            $0.spooled.set($1, of: $0.owner(of: $1), size: $2)
+        }
         let partials = partials
-        run("removing orphans") { () throws(FileError) in try partials.removeAll(butOf: pairings) }
+        clear("removing orphans") { () throws(FileError) in try partials.removal(butOf: pairings) }
+        count({ () throws(FileError) in try partials.sizes(of: pairings) }) {
+            $0.received.set($1, of: $1.queue.pairing, size: $2)
+        }
         let received = Dictionary(grouping: received, by: \.queue.app)
         for app in apps {
             guard let inbox = delegate?.files(self, inboxOf: app)?.inbox else { continue }
-            let names = Set((received[app] ?? []).map { "\($0.queue.pairing)/\($0.id)" })
-            run("removing orphans") { () throws(FileError) in try inbox.removeAll(but: names) }
+            removeOrphans(in: inbox, but: Dictionary(grouping: received[app] ?? [], by: { "\($0.queue.pairing)" }))
+        }
+    }
+
+    /// Counts what is on a shelf, as far as it can be read.
+    private func count(
+        _ job: @escaping @Sendable () throws(FileError) -> [ShelfPlace: Int64],
+        _ add: @escaping (FileExchange, FileKey, Int64) -> Void
+    ) {
+        worker.attempt(job) { [weak self] result in
+            switch result {
+            case .success(let sizes): for (place, size) in sizes { if let self { add(self, FileKey(place), size) } }
+            case .failure(let error): self?.log(.files("looking at files", error))
+            }
+        }
+    }
+
+    /// Whose spool a file is in.
+    func owner(of file: FileKey) -> SpoolOwner { userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app) }
+
+    private func removeOrphans(in inbox: AppInbox, but received: [String: [FileKey]]) {
+        worker.attempt({ () throws(FileError) in try inbox.pairings() }) { [weak self] result in
+            for pairing in (try? result.get()) ?? [] {
+                let kept = Set((received[pairing] ?? []).map(\.id.description))
+                self?.clear("removing orphans") { () throws(FileError) in
+                    try inbox.removal(of: pairing, but: kept)
+                }
+            }
         }
     }
 
@@ -88,23 +126,29 @@ package final class FileExchange {
     package func linkClosed(_ pairing: UniqueIdentifier) {
         senders[pairing] = nil
         sendings = sendings.filter { $0.key.queue.pairing != pairing }
-        for (queue, arrival) in arrivals where queue.pairing == pairing { arrival.receiver?.linkClosed() }
+        for (queue, arrival) in arrivals where queue.pairing == pairing {
+            arrival.isCut = true
+            arrival.receiver?.linkClosed()
+        }
     }
 
     /// A pairing is gone, and all its files with it.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         linkClosed(pairing)
-        for key in takings.keys where key.queue.pairing == pairing { drop(key) }
+        // First those that wait: the end of one lets the next one begin.
+        for submission in waiting.all where submission.key.queue.pairing == pairing { drop(submission.key) }
+        for key in Array(takings.keys) where key.queue.pairing == pairing { drop(key) }
         for queue in Array(arrivals.keys) where queue.pairing == pairing { arrivals.removeValue(forKey: queue)?.end() }
         sources = sources.filter { $0.key.queue.pairing != pairing }
-        let (spool, partials) = (spool, partials)
-        run("removing a pairing's files") { () throws(FileError) in
-            try spool.removeAll(of: pairing)
-            try partials.removeAll(of: pairing)
+        next = next.filter { $0.key.pairing != pairing }
+        spooled.removeAll { $0.queue.pairing == pairing }
+        received.removeAll { $0.queue.pairing == pairing }
+        for shelf in [spool, partials] {
+            clear("removing a pairing's files") { () throws(FileError) in try shelf.removal(of: pairing) }
         }
         for app in apps {
             guard let inbox = delegate?.files(self, inboxOf: app)?.inbox else { continue }
-            run("removing a pairing's files") { () throws(FileError) in try inbox.removeAll(of: "\(pairing)") }
+            clear("removing a pairing's files") { () throws(FileError) in try inbox.removal(of: "\(pairing)") }
         }
     }
 
@@ -113,9 +157,13 @@ package final class FileExchange {
     /// A job whose failure only costs space.
     func run(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> Void) {
         worker.attempt(job) { [log] result in
-            guard case .failure(let error) = result else { return }
-            log(LogEvent(.warning, "files: a job failed", .text("job", "\(what)"), .text("error", "\(error)")))
+            if case .failure(let error) = result { log(.files(what, error)) }
         }
+    }
+
+    /// Removes what the job names, in steps between which others have their turn; what stays only costs space.
+    func clear(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?) {
+        worker.remove(job) { [log] error in if let error { log(.files(what, error)) } }
     }
 
     /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at again
@@ -144,6 +192,10 @@ package final class FileExchange {
 }
 
 extension FileKey {
+    init(_ place: ShelfPlace) {
+        self.init(QueueKey(pairing: place.pairing, app: place.app, channel: .file), place.item)
+    }
+
     /// Where its bytes are on a shelf.
     var place: ShelfPlace { ShelfPlace(pairing: queue.pairing, app: queue.app, item: id) }
 }

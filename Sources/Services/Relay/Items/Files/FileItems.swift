@@ -16,15 +16,15 @@ package protocol FileItems: AnyObject {
     /// Whether an item of this identifier was accepted before.
     func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool
 
+    /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
+    func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool
+
     /// The file of an item that was sent cannot be read.
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey)
 
     /// Tells the received items whose files must stay, once everything that has happened so far is durable; nil if it
     /// could not be made so.
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void)
-
-    /// Whether an item of this device failed too often and waits for an operator: then its file stays.
-    func isDeadLetter(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool
 }
 
 /// Somebody of this device who hands over a file: a host app's connection.

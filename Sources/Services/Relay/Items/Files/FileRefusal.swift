@@ -11,17 +11,25 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case tooLarge(actual: Int, limit: Int)
     /// So many files of this app wait for their turn.
     case queueFull(actual: Int, limit: Int)
+    /// Files of so many bytes are kept for the same user or the same peer.
+    case overBudget(actual: Int64, limit: Int64)
     /// The file system has not so much room.
     case noSpace(needed: Int64, available: Int64)
+    /// Another item of this identifier, with another file, waits for its handler.
+    case duplicate
     /// The bytes that arrived are not those that were sent.
     case digestMismatch
     case machine(FileError)
+    /// Another connection of the app hands over the same file.
+    case takenOver
+    /// Another connection of the app took the file back.
+    case cancelled
 
     package var code: SessionError.Code {
         switch self {
-        case .unreadable: .invalidParameter
+        case .unreadable, .duplicate: .invalidParameter
         case .tooLarge: .payloadTooLarge
-        case .queueFull: .genericError
+        case .queueFull, .overBudget, .takenOver, .cancelled: .genericError
         case .noSpace, .machine(.full): .insufficientSpace
         case .digestMismatch, .machine: .deliveryFailed
         }
@@ -31,10 +39,13 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable: "malformed"
         case .tooLarge: "too-large"
-        case .queueFull: "queue-full"
+        case .queueFull, .overBudget: "queue-full"
         case .noSpace, .machine(.full): "insufficient-space"
         case .digestMismatch: "digest-mismatch"
+        case .duplicate: "duplicate-id"
         case .machine: "file-error"
+        case .takenOver: "taken-over"
+        case .cancelled: "cancelled"
         }
     }
 
@@ -42,9 +53,9 @@ package enum FileRefusal: Error, Sendable, Equatable {
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = ["text": .string(text), "retry": .boolean(isRetryable)]
         switch self {
-        case .noSpace(let needed, let available):
-            body["actual"] = .integer(needed)
-            body["limit"] = .integer(available)
+        case .noSpace(let actual, let limit), .overBudget(let actual, let limit):
+            body["actual"] = .integer(actual)
+            body["limit"] = .integer(limit)
         case .tooLarge(let actual, let limit), .queueFull(let actual, let limit):
             body["actual"] = .integer(Int64(actual))
             body["limit"] = .integer(Int64(limit))
@@ -55,8 +66,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
 
     private var isRetryable: Bool {
         switch self {
-        case .noSpace, .machine, .digestMismatch, .queueFull: true
-        case .unreadable, .tooLarge: false
+        case .noSpace, .machine, .digestMismatch, .queueFull, .overBudget: true
+        case .unreadable, .duplicate, .tooLarge, .takenOver, .cancelled: false
         }
     }
 
@@ -65,10 +76,14 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable(let error): "the description of the file: \(error)"
         case .tooLarge(let actual, let limit): "name and metadata take \(actual) bytes of \(limit)"
         case .queueFull(let actual, let limit): "\(actual) files of \(limit) wait for their turn"
+        case .overBudget(let actual, let limit): "files of \(actual) bytes are kept already, \(limit) may be"
         case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
         case .machine(.full): "no space is left for the file"
+        case .duplicate: "another file of this identifier waits for its handler"
         case .digestMismatch: "the bytes that arrived are not those that were sent"
         case .machine: "the device cannot write the file"
+        case .takenOver: "another connection of the app hands over the same file"
+        case .cancelled: "another connection of the app took the file back"
         }
     }
 }

@@ -7,15 +7,23 @@ package import TandemWire
 extension ItemExchange: FileItems {
     package func wouldStore(_ envelope: Envelope, in queue: QueueKey) -> Bool {
         guard let sequence = envelope.sequence, let lane = inboundLane(queue) else { return false }
-        return lane.machine.wouldStore(sequence, size: envelope.body?.count ?? 0)
+        let size = envelope.body?.count ?? 0
+        return lane.machine.wouldStore(sequence, size: size, isFull: lane.refusal(of: size) != nil)
     }
 
     package func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool {
         outbound[queue]?.machine.record(of: id) != nil
     }
 
+    package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool {
+        guard let record = outbound[queue]?.machine.record(of: id), case .sent = record.phase else { return false }
+        return record.withdrawal == nil
+    }
+
     package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
-        _ = refused(id, by: queue.pairing, code: Int64(SessionError.Code.deliveryFailed.rawValue))
+        _ = refused(
+            id, by: queue.pairing,
+            ItemRefusal(code: Int64(SessionError.Code.deliveryFailed.rawValue), name: "file-error"))
     }
 
     package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
@@ -24,7 +32,7 @@ extension ItemExchange: FileItems {
         lane.perform(
             { ledger in
                 kept = ledger.itemsWithFiles
-                return ([], [])
+                return LaneAnswer()
             },
             then: { result in if case .success = result { done(kept) } else { done(nil) } })
     }
@@ -38,10 +46,5 @@ extension ItemExchange: FileItems {
             lane.machine.itemsWithFiles.map { FileKey(queue, $0) }
         }
         return (sent, received)
-    }
-
-    /// Whether the item waits for an operator: then its bytes stay.
-    package func isDeadLetter(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool {
-        outbound[queue]?.machine.deadLetters.contains { $0.id == id } ?? false
     }
 }
