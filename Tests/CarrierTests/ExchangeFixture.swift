@@ -76,10 +76,16 @@ final class ExchangeSide: ItemExchangeDelegate {
 
     func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
 
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {}
+
     func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
 
     func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
     ) {
         endings[id, default: []].append(outcome)
     }

@@ -10,7 +10,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite struct PairingDirectoryTests {
+@Suite(.timeLimit(.minutes(2))) struct PairingDirectoryTests {
     private let nodes: TwoNodes
 
     init() throws { nodes = try TwoNodes() }
@@ -37,6 +37,7 @@ import Testing
         #expect(exists("\(path)/albums"))
         #expect(try told() == [path])
         try nodes.unpair(nodes.secondary)
+        nodes.loop.run(until: { !exists(path) })
         #expect(!exists(path) && exists("/etc/passwd"))
         #expect(try told().isEmpty)
     }
@@ -48,6 +49,7 @@ import Testing
         let stray = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(UniqueIdentifier.random())"
         #expect(mkdir(stray, 0o700) == 0 && exists(stray))
         try nodes.restart(.secondary)
+        nodes.loop.run(until: { !exists(stray) })
         #expect(!exists(stray) && exists(path))
     }
 }

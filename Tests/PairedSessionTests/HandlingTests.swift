@@ -46,6 +46,24 @@ struct HandlingTests {
 
     private var verdicts: [Envelope] { fixture.daemon.received.filter { $0.kind == .verdict } }
 
+    @Test("SES-51: one identifier through two pairings is two items: both wait, both are handled, each has its verdict")
+    func oneIdentifierTwice() throws {
+        let other = fixture.daemon.pair()
+        fixture.daemon.tellSituation()
+        let id = try deliver()
+        let second = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: other, id: id, channel: .userInfo, attempt: 1)
+        fixture.daemon.send(try second.with(body: ["n": 2]))
+        fixture.scheduler.run()
+        let given = handle()
+        #expect(given.all.map(\.0.facts.pairing) == [pairing, other])
+        given.all.first?.1.returned()
+        given.all.last?.1.threw(.rejected(SessionError(.deliveryFailed, name: "no", reason: "no")))
+        fixture.scheduler.run()
+        #expect(verdicts.map(\.pairing) == [pairing, other])
+        #expect(verdicts.map(\.name) == ["handled", "rejected"])
+    }
+
     @Test("SES-51: a handler that returns has handled the item, and the verdict names it")
     func handled() throws {
         let given = handle()

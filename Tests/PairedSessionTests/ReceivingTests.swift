@@ -63,7 +63,7 @@ struct ReceivingTests {
         #expect(numbers == (0..<256).map { Int64($0) })
     }
 
-    @Test("SES-12: letting a message go that nobody took is unhandled, one that was read is reply-dropped")
+    @Test("SES-12, SES-28: letting a message go that nobody took is unhandled, one that was read is reply-dropped")
     func letGo() throws {
         let (fixture, pairing) = try activated()
         fixture.handle.run { core in core.receive { _ in } }
@@ -77,7 +77,7 @@ struct ReceivingTests {
         #expect(other.daemon.received.last?.code == SessionError.Code.messageReplyFailed.rawValue)
     }
 
-    @Test("SES-12: a handler that fails is handler-failed, with its text")
+    @Test("SES-12, SES-28: a handler that fails is handler-failed, with its text")
     func handlerFails() throws {
         let (fixture, pairing) = try activated()
         fixture.handle.run { core in core.receive { $0.fail("no such room") } }

@@ -27,7 +27,7 @@ struct SettingsTests {
         #expect(error?.code == .invalidParameter)
     }
 
-    @Test("The socket: argument, TANDEM_SOCKET, the runtime directory, /run/tandem")
+    @Test("SES-26: the socket: argument, TANDEM_SOCKET, the runtime directory, /run/tandem")
     func socket() throws {
         let environment = ["TANDEM_SOCKET": "/b", "XDG_RUNTIME_DIR": "/run/user/1"]
         let given = PairedSessionOptions(application: "a", socketPath: "/a")
@@ -42,7 +42,7 @@ struct SettingsTests {
         #expect(try settings(options).addresses.count == 2)
     }
 
-    @Test("A socket path of 107 bytes is taken, of 108 refused with that number")
+    @Test("SES-26: a socket path of 107 bytes is taken, of 108 refused with that number")
     func longPath() throws {
         let longest = "/" + String(repeating: "p", count: 106)
         #expect(try settings(.init(application: "a", socketPath: longest)).addresses.count == 1)

@@ -1,6 +1,7 @@
 // Real sessions beside a real simulator on one manual clock: what an app sees of several devices, without a process.
 
 import PairedSession
+import TandemFiles
 import TandemHostApps
 import TandemIdentity
 import TandemReactor
@@ -41,9 +42,13 @@ final class SimulatedApps {
     let secondaries: [PairedSession]
     private let dialers: [SimulatorDialer]
 
-    init(secondaries count: Int, configure: (inout PairedSessionOptions, _ device: Int) -> Void = { _, _ in }) throws {
+    /// - Parameter files: where files are kept on their way; nil takes none.
+    init(
+        secondaries count: Int, files: OwnedDirectory? = nil,
+        configure: (inout PairedSessionOptions, _ device: Int) -> Void = { _, _ in }
+    ) throws {
         let simulator = Simulator(
-            scheduler: scheduler, software: "simulator of a test", user: 1000, secondaries: count)
+            scheduler: scheduler, software: "simulator of a test", user: 1000, secondaries: count, files: files)
         self.simulator = simulator
         let scheduler = scheduler
         var dialers: [SimulatorDialer] = []

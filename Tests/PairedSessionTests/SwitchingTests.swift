@@ -96,7 +96,7 @@ struct SwitchingTests {
 
     @Test(
         "SES-31: three secondaries, random switching: nothing misdelivered, all labelled, every request ends once",
-        arguments: [1, 2, 3] as [UInt64])
+        arguments: Repetition.seeds(1, long: 3))
     func randomSwitching(seed: UInt64) throws {
         let apps = try SimulatedApps(secondaries: 3)
         apps.activateAll()

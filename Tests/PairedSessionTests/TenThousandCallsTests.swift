@@ -38,7 +38,7 @@ struct TenThousandCallsTests {
 
     @Test(
         "SES-9: each of 10,000 calls completes once and in time; a dropped token is 7011; late replies are counted",
-        arguments: [21, 22] as [UInt64])
+        arguments: Repetition.seeds(1, long: 4))
     func calls(seed: UInt64) throws {
         let apps = try SimulatedApps(secondaries: 1)
         apps.activateAll()

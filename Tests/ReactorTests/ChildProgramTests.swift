@@ -41,7 +41,7 @@ import Testing
 
     @Test func `it has no descriptor but the three that lead nowhere, and no blocked signal`() throws {
         let file = "\(directory.path)/facts"
-        let script = "ls -l /proc/$$/fd > \(file); grep -E '^Sig(Blk|Ign)' /proc/$$/status >> \(file); pwd >> \(file)"
+        let script = "ls -l /proc/$$/fd > \(file); grep -E '^Sig(Blk|Ign)' /proc/self/status >> \(file); pwd >> \(file)"
         #expect(try run(script, environment: ["PATH=/usr/bin:/bin"]) == 0)
         let facts = try text("facts")
         #expect(facts.components(of: "-> /dev/null") >= 2 && !facts.contains("socket:") && !facts.contains("eventpoll"))
@@ -64,11 +64,28 @@ import Testing
         }
     }
 
+    @Test func `arguments that no program can get are an error of the start, and nothing is left of it`() throws {
+        let loop = try EventLoop()
+        let call = ProgramCall(
+            arguments: ["/bin/true", String(repeating: "x", count: 4 << 20)], environment: [], user: nil)
+        #expect(throws: SystemError.self) { try ChildProgram(call, loop: loop) { _ in } }
+    }
+
+    @Test func `a program whose end somebody else was told of has not ended well`() throws {
+        let loop = try EventLoop()
+        var code: Int32?
+        let call = ProgramCall(arguments: ["/bin/true"], environment: [], user: nil)
+        let program = try ChildProgram(call, loop: loop) { code = $0 }
+        #expect(waitpid(program.process, nil, 0) == program.process)
+        loop.run { code != nil }
+        #expect(code == ChildProgram.unknownEnd)
+    }
+
     @Test(.enabled(if: geteuid() == 0)) func `root starts it as another user, with that user's groups only`() throws {
         let user = try ProgramUser(65534)
         chmod(directory.path, 0o777)
         let file = "\(directory.path)/identity"
-        let script = "id -u > \(file); id -g >> \(file); id -G >> \(file); grep CapEff /proc/$$/status >> \(file)"
+        let script = "id -u > \(file); id -g >> \(file); id -G >> \(file); grep CapEff /proc/self/status >> \(file)"
         #expect(try run(script, environment: ["PATH=/usr/bin:/bin"], user: user) == 0)
         let lines = try text("identity").split(separator: "\n")
         #expect(lines[0] == "65534" && lines[1] == "\(user.group)" && lines[2] == "\(user.group)", "\(lines)")

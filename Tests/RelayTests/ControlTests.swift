@@ -82,7 +82,7 @@ private final class Responder: ControlResponder {
         #expect(client.refusal == "unexpected" && client.isClosed)
     }
 
-    @Test func `request 65 of a connection is full, and the others are still answered`() throws {
+    @Test func `LIM-18: request 65 of a connection is full, and the others are still answered`() throws {
         let client = try device.greet()
         for _ in 0..<65 { _ = try ask(client, "status") }
         #expect(client.received(.result).map(\.name) == ["full"])

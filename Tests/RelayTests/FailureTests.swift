@@ -145,7 +145,7 @@ import Testing
         #expect(hasStopped)
     }
 
-    @Test func `every failure of the relay has a code, a name and a text`() {
+    @Test func `SES-27: every failure of the relay has a code, a name and a text`() {
         let failures: [RelayFailure] = [
             .notPaired, .notInstalled(on: .primary), .notInstalled(on: .secondary), .notReachable(.noLink),
             .tooLarge(actual: 2, limit: 1), .replyTooLarge(actual: 2, limit: 1), .duplicateIdentifier,

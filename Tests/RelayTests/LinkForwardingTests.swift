@@ -37,12 +37,21 @@ import Testing
         #expect(error.code == .notReachable && error.name == "no-link" && error.isRetryable)
     }
 
-    @Test func `SES-13: the sender's daemon knows what the other announced: 7006, then 7007`() throws {
+    @Test
+    func
+        `SES-13, SES-25, LIM-44: the sender's daemon knows what the other announced: 7006 once it is silent, then 7007`()
+        throws
+    {
         try world.linkUp()
         let caller = try world.devices.primary.app()
         try caller.send(world.message())
         world.scheduler.run()
-        #expect(try caller.onlyFailure().code == .watchAppNotInstalled)
+        let error = try caller.onlyFailure()
+        #expect(error.code == .notReachable && error.isRetryable, "a new link has not said everything")
+        world.scheduler.advance(by: Limits.introduction)
+        try caller.send(world.message())
+        world.scheduler.run()
+        #expect(caller.received(.failure).last?.code == SessionError.Code.watchAppNotInstalled.rawValue)
         try world.devices.secondary.app().disconnect()
         world.scheduler.run()
         try caller.send(world.message())

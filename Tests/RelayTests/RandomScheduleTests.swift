@@ -60,7 +60,7 @@ import Testing
         func roll(_ sides: UInt64) -> UInt64 { generator.next() % sides }
     }
 
-    @Test(arguments: [1, 2, 3, 4])
+    @Test(arguments: Repetition.seeds(1, long: 4))
     func `SES-9: 2,500 requests under random disconnects and link losses end exactly once each`(seed: UInt64) throws {
         let dice = Dice(seed: seed)
         let world = TwoDevices()

@@ -22,13 +22,14 @@ import Testing
     @Test func `SES-7: each step towards the counterpart and back is told once`() throws {
         let app = try world.devices.primary.app()
         try world.linkUp()
+        world.scheduler.advance(by: Limits.introduction)
         let counterpart = try world.devices.secondary.app()
         counterpart.disconnect()
         world.scheduler.run()
         world.linkDown(.noHeartbeat)
         #expect(
             try levels(app) == [
-                "unreachable no-link", "background not-installed", "immediate none",
+                "unreachable no-link", "background counterpart-absent", "background not-installed", "immediate none",
                 "background counterpart-absent", "unreachable no-heartbeat",
             ])
         let revisions = try app.situations(now: world.scheduler.now).map(\.revision)

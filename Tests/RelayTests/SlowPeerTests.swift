@@ -74,7 +74,7 @@ import Testing
         #expect(simulation.counter("relay.shed") > 0 && !caller.isClosed)
     }
 
-    @Test func `a counterpart that reads again in time loses nothing`() throws {
+    @Test func `LIM-17: a counterpart that reads again in time loses nothing`() throws {
         let caller = try simulation.app(.primary)
         let busy = try simulation.app(.secondary)
         busy.stream.pauseReading()

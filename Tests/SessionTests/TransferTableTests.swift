@@ -79,10 +79,12 @@ struct HandlingMemoryTests {
         if case .new = arrival { true } else { false }
     }
 
+    private func item() -> ItemName { ItemName(pairing: .random(), channel: .userInfo, id: .random()) }
+
     @Test("SES-51: an item in hand is not handled a second time, and one with a verdict gets the same again")
     func once() {
         var memory = HandlingMemory<Int>()
-        let id = UniqueIdentifier.random()
+        let id = item()
         let arrival = memory.arrived(id)
         #expect(isNew(arrival))
         guard case .inHand = memory.arrived(id) else { Issue.record("another arrival"); return }
@@ -93,17 +95,33 @@ struct HandlingMemoryTests {
     @Test("SES-51: an item whose handler failed is new when it comes again")
     func failed() {
         var memory = HandlingMemory<Int>()
-        let id = UniqueIdentifier.random()
+        let id = item()
         _ = memory.arrived(id)
         memory.failed(id)
         let arrival = memory.arrived(id)
         #expect(isNew(arrival))
     }
 
+    @Test("SES-51: one identifier through another pairing, or on another channel, is another item")
+    func sameIdentifier() {
+        var memory = HandlingMemory<Int>()
+        let first = item()
+        let others = [
+            ItemName(pairing: .random(), channel: .userInfo, id: first.id),
+            ItemName(pairing: first.pairing, channel: .file, id: first.id),
+        ]
+        _ = memory.arrived(first)
+        memory.ended(first, 1)
+        for other in others {
+            let arrival = memory.arrived(other)
+            #expect(isNew(arrival))
+        }
+    }
+
     @Test("SES-51: of the verdicts the oldest is forgotten first, and what is in hand never")
     func bounded() {
         var memory = HandlingMemory<Int>(capacity: 2)
-        let ids = (0..<4).map { _ in UniqueIdentifier.random() }
+        let ids = (0..<4).map { _ in item() }
         for id in ids { _ = memory.arrived(id) }
         for (number, id) in ids.dropLast().enumerated() { memory.ended(id, number) }
         guard case .inHand = memory.arrived(ids[3]) else { Issue.record("another arrival"); return }

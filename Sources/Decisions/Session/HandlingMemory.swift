@@ -1,8 +1,23 @@
 // What became of the items that this process was given (SES-51). The daemon gives an item again when it has not heard
 // the verdict, because one of the two or the connection ended in between. An item whose handler still runs, or has
-// returned, does not run it a second time: the verdict is said again. Only a process that is gone forgets.
+// returned, does not run it a second time: the verdict is said again. Only a process that is gone forgets. An identifier is
+// chosen by whoever submits: the same one on another channel or through another pairing is another item.
 
 package import TandemIdentity
+package import TandemWire
+
+/// A received item as it is told apart from all others of its app.
+package struct ItemName: Sendable, Hashable {
+    package let pairing: UniqueIdentifier
+    package let channel: Channel
+    package let id: UniqueIdentifier
+
+    package init(pairing: UniqueIdentifier, channel: Channel, id: UniqueIdentifier) {
+        self.pairing = pairing
+        self.channel = channel
+        self.id = id
+    }
+}
 
 /// The recent items of one app: in hand, or with their verdict.
 package struct HandlingMemory<Verdict: Sendable>: Sendable {
@@ -19,8 +34,8 @@ package struct HandlingMemory<Verdict: Sendable>: Sendable {
         case done(Verdict)
     }
 
-    private var states: [UniqueIdentifier: State] = [:]
-    private var finished: [UniqueIdentifier] = []
+    private var states: [ItemName: State] = [:]
+    private var finished: [ItemName] = []
     private var oldest = 0
     private let capacity: Int
 
@@ -28,10 +43,10 @@ package struct HandlingMemory<Verdict: Sendable>: Sendable {
     package init(capacity: Int = 1024) { self.capacity = capacity }
 
     /// An item was delivered.
-    package mutating func arrived(_ id: UniqueIdentifier) -> Arrival {
-        switch states[id] {
+    package mutating func arrived(_ item: ItemName) -> Arrival {
+        switch states[item] {
         case nil:
-            states[id] = .inHand
+            states[item] = .inHand
             return .new
         case .inHand: return .inHand
         case .done(let verdict): return .done(verdict)
@@ -39,17 +54,17 @@ package struct HandlingMemory<Verdict: Sendable>: Sendable {
     }
 
     /// The handler is done with it for good.
-    package mutating func ended(_ id: UniqueIdentifier, _ verdict: Verdict) {
-        if states.updateValue(.done(verdict), forKey: id) != nil { remember(id) }
+    package mutating func ended(_ item: ItemName, _ verdict: Verdict) {
+        if states.updateValue(.done(verdict), forKey: item) != nil { remember(item) }
     }
 
     /// The handler failed: given again, the item is new.
-    package mutating func failed(_ id: UniqueIdentifier) { states[id] = nil }
+    package mutating func failed(_ item: ItemName) { states[item] = nil }
 
-    private mutating func remember(_ id: UniqueIdentifier) {
-        if finished.count < capacity { return finished.append(id) }
+    private mutating func remember(_ item: ItemName) {
+        if finished.count < capacity { return finished.append(item) }
         states[finished[oldest]] = nil
-        finished[oldest] = id
+        finished[oldest] = item
         oldest = (oldest + 1) % capacity
     }
 }

@@ -39,6 +39,8 @@ package enum BadArgument: String, Sendable {
     case topic
     case supersedeKey = "key"
     case kind
+    /// Apps submit nothing on this channel.
+    case channel
     /// The time to live of an item is not positive.
     case timeToLive = "remaining"
 }

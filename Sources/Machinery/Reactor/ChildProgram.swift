@@ -57,12 +57,24 @@ package final class ChildProgram: ReadinessTarget {
         let result = Self.start(call, &process)
         descriptor = try OwnedDescriptor(result, "exec")
         self.process = process
-        registration = try loop.register(descriptor.raw, for: .readable, target: self)
+        do {
+            registration = try loop.register(descriptor.raw, for: .readable, target: self)
+        } catch {
+            // Nobody would ever hear of its end.
+            tandem_program_kill(descriptor.raw)
+            throw error
+        }
     }
+
+    /// What is told of a program of which the system does not tell: somebody else has reaped it.
+    package static var unknownEnd: Int32 { 255 }
 
     package func isReady(_ readiness: Readiness) {
         var status: CInt = 0
-        guard let registration, tandem_program_reap(descriptor.raw, &status) != 0 else { return }
+        guard let registration else { return }
+        let outcome = tandem_program_reap(descriptor.raw, &status)
+        guard outcome != 0 else { return }
+        if outcome < 0 { status = Self.unknownEnd }
         loop.deregister(registration)
         self.registration = nil
         onEnd(status)
@@ -73,6 +85,8 @@ package final class ChildProgram: ReadinessTarget {
         let arguments = call.arguments.map { strdup($0) }
         let environment = call.environment.map { strdup($0) }
         defer { for text in arguments + environment { free(text) } }
+        // A missing one would end the list before its end, and start something else.
+        guard !(arguments + environment).contains(where: { $0 == nil }) else { return -ENOMEM }
         return (arguments + [nil]).withUnsafeBufferPointer { arguments in
             (environment + [nil]).withUnsafeBufferPointer { environment in
                 guard let arguments = arguments.baseAddress, let environment = environment.baseAddress else {

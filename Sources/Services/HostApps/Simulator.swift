@@ -90,6 +90,9 @@ package final class Simulator {
         }
     }
 
+    /// Waits for the files of the first loop's devices: for a clock that a test moves.
+    package func waitForDisk() { first.waitForDisk() }
+
     /// The accepting endpoints, for what the tests or a command ask of them.
     package var primary: LocalEndpoint { first.primary }
     package var secondaries: [LocalEndpoint] { first.secondaries }

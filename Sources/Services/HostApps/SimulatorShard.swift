@@ -54,6 +54,9 @@ final class SimulatorShard {
     /// Binds the default sessions of the primary's apps to a pairing.
     func setActive(_ pairing: UniqueIdentifier) { relay.setActive(pairing, role: .primary) }
 
+    /// Waits for the files' threads.
+    func waitForDisk() { for items in items { items.waitForDisk() } }
+
     /// The endpoints of all devices, the primary's first.
     var endpoints: [LocalEndpoint] { [primary] + secondaries }
 

@@ -60,7 +60,8 @@ extension DeadLetter {
         ]
         body["id"] = id.map { .data($0.bytes) }
         body["topic"] = topic.map { .string($0) }
-        body["code"] = code.map { .integer($0) }
+        body["code"] = refusal.map { .integer($0.code) }
+        body["refusal"] = refusal?.name.map { .string($0) }
         return body
     }
 }

@@ -24,14 +24,8 @@ extension Node: FileExchangeDelegate {
 
     package func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
         guard let user = installed.state[app]?.user else { return nil }
-        do throws(FileError) {
-            let directory = try device.applications.directory(named: app.description, mode: 0o750, owner: user)
-            return FileInbox(of: directory, owner: user)
-        } catch {
-            log(
-                LogEvent(
-                    .error, "an app's directory cannot be used", .text("app", "\(app)"), .text("error", "\(error)")))
-            return nil
+        return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+            try device.applications.directory(named: app.description, mode: 0o750, owner: user)
         }
     }
 

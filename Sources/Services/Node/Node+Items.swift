@@ -26,16 +26,24 @@ extension Node: ItemExchangeDelegate {
     }
 
     package func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
     ) {
         switch queue.channel {
         case .configuration: carrier.ended(id, outcome)
-        case .context, .userInfo, .urgent, .file: local.items?.ended(id, in: queue, outcome, code: code)
+        case .context, .userInfo, .urgent, .file: local.items?.ended(id, in: queue, outcome, refusal)
         }
     }
 
     package func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {
         if queue.channel != .configuration { local.items?.stored(id, in: queue) }
+    }
+
+    package func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {
+        files.released(id, in: queue, direction)
     }
 
     package func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {

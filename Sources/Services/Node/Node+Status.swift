@@ -32,6 +32,7 @@ extension Node {
         for (key, value) in deviceStatus { status[key] = value }
         status["pairings"] = .array(registry.state.pairings.map { .dictionary(describe($0)) })
         status["queues"] = .array(waitingQueues)
+        status["contexts"] = .array(contexts)
         status["health"] = .dictionary(healthReport)
         status["counters"] = .dictionary(
             PropertyListDictionary(
@@ -42,6 +43,18 @@ extension Node {
     /// The outbound queues in which something waits.
     var waitingQueues: [PropertyListValue] {
         exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
+    }
+
+    private var contexts: [PropertyListValue] {
+        // A peer may name any application; what is not here is nobody's.
+        exchange.contextRevisions.filter { installed.state[$0.key.app] != nil }.map { context in
+            var body: PropertyListDictionary = [
+                "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
+            ]
+            body["sent"] = context.sent.map { .integer(Int64(clamping: $0)) }
+            body["received"] = context.received.map { .integer(Int64(clamping: $0)) }
+            return .dictionary(body)
+        }
     }
 
     private var deviceStatus: PropertyListDictionary {

@@ -37,9 +37,9 @@ package final class Node {
     let pairingDirectories: PairingDirectories
     let instance = UniqueIdentifier.random()
     let started: MonotonicTime
-    private var links: (context: LinkContext, acceptor: LinkAcceptor)?
+    var links: (context: LinkContext, acceptor: LinkAcceptor)?
     /// Where links are accepted, with the ports in effect.
-    package private(set) var listening: [SocketAddress] = []
+    package internal(set) var listening: [SocketAddress] = []
     var dialers: [UniqueIdentifier: LinkDialer] = [:]
     var joins: [ObjectIdentifier: JoinClient] = [:]
     /// The relay's ends of the ready links.
@@ -63,8 +63,8 @@ package final class Node {
     /// Starts absent apps for which items wait, if an operator says how.
     private(set) var starter: AppStarter?
     var isLookingForItems = false
-    private(set) var isStopping = false
-    private var isClosingStore = false
+    var isStopping = false
+    var isClosingStore = false
     /// Told once the store can promise nothing any more: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
 
@@ -100,15 +100,17 @@ package final class Node {
         installed = CommittedState(applications, in: store)
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
-        exchange = ItemExchange(store: store, scheduler: loop, channels: Set(Channel.allCases), log: log)
-        files = FileExchange(in: device.directory, scheduler: loop, log: log)
+        exchange = ItemExchange(
+            store: store, scheduler: loop, channels: Set(Channel.allCases), counters: counters, log: log)
+        files = FileExchange(in: device.directory, scheduler: loop, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
         pairingDirectories = PairingDirectories(
-            in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) }, log: log)
+            in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
+            scheduler: loop, log: log)
         if let commands = options.wake, let processes {
             starter = AppStarter(commands, socket: options.local, loop: processes, log: log) { [weak self] app in
                 self?.installed.state[app]?.user
@@ -151,133 +153,5 @@ package final class Node {
         let reportKey = device.keys.report.publicKey.key.subjectPublicKeyInfo
         return PairingRegistry.OwnDevice(
             pin: device.keys.device.publicKey.identifier, claim: JoinClaim(name: options.name, reportKey: reportKey))
-    }
-
-    /// Introduces the parts to each other and gives them what was stored.
-    private func prepare(_ software: String) throws(NodeError) {
-        let link = LinkDevice(
-            vendorIdentifier: device.keys.vendorIdentifier, name: options.name, software: software, instance: instance)
-        let key = device.keys.device
-        let context = LinkContext(
-            scheduler: loop, identity: try TLSIdentity(key: key), device: link, authority: self, delegate: self,
-            log: log)
-        context.wrapping = network.wrapping
-        links = (context, LinkAcceptor(context: context))
-        store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
-        relay.delegate = self
-        exchange.delegate = self
-        local.delegate = self
-        local.controlResponder = self
-        let items = DurableChannels(exchange: exchange, endpoint: local)
-        items.files = files
-        items.onEvent = { [weak self] in self?.note($0) }
-        local.items = items
-        files.items = exchange
-        files.delegate = self
-        carrier.delegate = self
-        try restore()
-    }
-
-    private func restore() throws(NodeError) {
-        for record in registry.state.pairings { exchange.setPairing(record.pairing, epoch: record.epoch) }
-        do {
-            try exchange.restore { try device.rows(in: $0) }
-        } catch let error as NodeError {
-            throw error
-        } catch {
-            throw .row(path: device.store.path, reason: String(describing: error))
-        }
-        pairingDirectories.keepOnly(registry.state.pairings.map(\.pairing))
-        for record in registry.state.pairings { introduce(record) }
-        for application in installed.state.records.values {
-            relay.install(
-                application.app, role: options.role, identifier: application.identifier,
-                isAnchored: carrier.anchorIdentifier(of: application.app) != nil)
-        }
-        activePrimary = registry.state.active(as: .secondary)?.pairing
-        chooseActive()
-        restoreFiles()
-    }
-
-    // MARK: life
-
-    /// Listens and dials from now on.
-    package func start() throws(NodeError) {
-        for address in options.listen where address.isWildcard && options.advertise == nil {
-            throw .needsAdvertise(address)
-        }
-        carrier.start()
-        exchange.resume()
-        itemsMayWait()
-        try listen()
-        for record in registry.state.pairings { dial(record) }
-        joinTrusted()
-        scheduleExpiry()
-        log(
-            LogEvent(
-                .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
-                .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
-    }
-
-    private func listen() throws(NodeError) {
-        do throws(ListenError) {
-            for address in options.listen { listening.append(try network.listen(at: address, for: acceptor)) }
-            let access = options.localGroup.map { SocketAccess.group($0) } ?? .owner
-            try network.listen(at: .unix(path: options.local), access: access, for: local)
-        } catch {
-            acceptor.close()
-            throw .listen(error)
-        }
-    }
-
-    /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
-    package func stop(completion: @escaping () -> Void) {
-        guard !isStopping else { return }
-        isStopping = true
-        log(LogEvent(.info, "stopping"))
-        acceptor.close()
-        starter?.stop()
-        for dialer in dialers.values { dialer.stop() }
-        for join in joins.values { join.cancel() }
-        local.stop()
-        // Bounded as a whole: an app that does not read must not keep a daemon from stopping.
-        loop.schedule(after: Self.stopTime) { [self] in closeStore(completion) }
-        relay.stop(within: Self.answerTime) { [self] in
-            context.links.endAll(.stopping)
-            local.close { [self] in closeStore(completion) }
-        }
-    }
-
-    /// What was accepted may take this long to be finished (SES-18), and requests this long to be answered.
-    private static var stopTime: Duration { .seconds(5) }
-    private static var answerTime: Duration { .milliseconds(4500) }
-
-    /// Waits until the store has done what was asked of it: for a clock that a test moves.
-    package func settleStore() {
-        _ = try? device.store.read(RowRange(space: .pairing, limit: 1))
-        files.waitForDisk()
-    }
-
-    /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
-    /// daemon any more.
-    package func abandon() {
-        isStopping = true
-        files.close()
-        device.close()
-    }
-
-    private func closeStore(_ completion: @escaping () -> Void) {
-        guard !isClosingStore else { return }
-        isClosingStore = true
-        files.close()
-        // What this turn has changed is committed at its end; then the last commits are in their order, and an empty
-        // one tells when they are done.
-        loop.atEndOfTurn { [self] in
-            store.commit([]) { [self] _ in
-                device.close()
-                log(LogEvent(.info, "stopped"))
-                completion()
-            }
-        }
     }
 }

@@ -4,6 +4,7 @@
 import TandemFiles
 import TandemIdentity
 import TandemLog
+import TandemReactor
 
 /// Makes, names and removes the directories; confined to the daemon's loop.
 final class PairingDirectories {
@@ -18,16 +19,19 @@ final class PairingDirectories {
     private let applications: OwnedDirectory
     private let owners: () -> [ApplicationIdentifier: UInt32]
     private let log: LogHandler
+    /// Of its own: files of items do not wait for what apps have left behind.
+    private let worker: FileWorker
     private var paths: [Place: String] = [:]
 
     /// - Parameter owners: the installed apps and their users at the moment.
     init(
         in applications: OwnedDirectory, owners: @escaping () -> [ApplicationIdentifier: UInt32],
-        log: @escaping LogHandler
+        scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.applications = applications
         self.owners = owners
         self.log = log
+        worker = FileWorker(for: scheduler)
     }
 
     /// The path, made if it is missing; nil if it cannot be made.
@@ -50,28 +54,49 @@ final class PairingDirectories {
     /// Directories within directories, each held open while its content goes: no app of sound mind goes deeper.
     private static let deepest = 64
 
-    /// The pairing has ended: its directories go, with all that is in them.
-    func remove(_ pairing: UniqueIdentifier) { removeAll { $0 == pairing.description } }
+    /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done when
+    /// the daemon ends is done at its next start.
+    func remove(_ pairing: UniqueIdentifier) {
+        paths = paths.filter { $0.key.pairing != pairing }
+        for (app, owner) in owners() { remove([pairing.description], of: app, owner) }
+    }
 
-    /// Removes what an earlier run could not any more.
+    /// Removes what an earlier run could not any more; before a new pairing can be made.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
-        removeAll { !kept.contains($0) }
-    }
-
-    private func removeAll(where isGone: (String) -> Bool) {
-        paths = paths.filter { !isGone($0.key.pairing.description) }
-        for app in owners() {
-            let path = "\(applications.path)/\(app.key)/\(Self.folder)"
-            do throws(FileError) {
-                let folder = try OwnedDirectory(existing: path, owner: app.value)
-                for name in try folder.names() where isGone(name) {
-                    try folder.removeDirectory(name, depth: Self.deepest)
-                }
-            } catch {
-                if case .missing = error { continue }
-                log(LogEvent(.error, "a pairing's directory stays", .text("path", path), .text("error", "\(error)")))
-            }
+        for (app, owner) in owners() {
+            guard let gone = try? Self.folder(of: app, owner, in: applications).names().filter({ !kept.contains($0) }),
+                !gone.isEmpty
+            else { continue }
+            remove(gone, of: app, owner)
         }
     }
+
+    private func remove(_ names: [String], of app: ApplicationIdentifier, _ owner: UInt32) {
+        let applications = applications
+        worker.remove({ () throws(FileError) in
+            do throws(FileError) {
+                let folder = try Self.folder(of: app, owner, in: applications)
+                return try TreeRemoval(names, in: folder, depth: Self.deepest)
+            } catch {
+                if case .missing = error { return nil }
+                throw error
+            }
+        }) { [log] error in
+            guard let error else { return }
+            log(LogEvent(.error, "a pairing's directory stays", .text("app", "\(app)"), .text("error", "\(error)")))
+        }
+    }
+
+    private static func folder(
+        of app: ApplicationIdentifier, _ owner: UInt32, in applications: OwnedDirectory
+    ) throws(FileError) -> OwnedDirectory {
+        try OwnedDirectory(existing: "\(applications.path)/\(app)/\(folder)", owner: owner)
+    }
+
+    /// Waits for the disk; for tests that turn time by hand.
+    func waitForDisk() { worker.waitUntilIdle() }
+
+    /// Ends the thread.
+    func close() { worker.close() }
 }

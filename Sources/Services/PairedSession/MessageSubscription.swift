@@ -12,18 +12,20 @@ public final class MessageSubscription: Sendable {
 
     private let state = Mutex(State.beginning)
     private let handle: WeakHandle
-    private let finish: @Sendable () -> Void
+    private let close: @Sendable () -> Void
     private let remove: @Sendable (SessionCore, UInt64) -> Void
+    /// Runs the handler.
+    private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// - Parameters:
-    ///   - finish: ends what its receiver reads.
+    ///   - close: ends what its receiver reads.
     ///   - remove: takes the receiver with this number out of the session, on its scheduler.
     init(
-        _ handle: SessionHandle, finish: @escaping @Sendable () -> Void,
+        _ handle: SessionHandle, close: @escaping @Sendable () -> Void,
         remove: @escaping @Sendable (SessionCore, UInt64) -> Void
     ) {
         self.handle = WeakHandle(handle)
-        self.finish = finish
+        self.close = close
         self.remove = remove
     }
 
@@ -34,8 +36,19 @@ public final class MessageSubscription: Sendable {
             return state
         }
         if case .receiving(let number) = previous { leave(number) }
-        finish()
+        close()
     }
+
+    /// As ``cancel()``, and waits until its handler has returned and the answer or verdict has been given to the session:
+    /// ``PairedSession/end()`` sends it before it ends. Not to be called from within the handler, which would wait for
+    /// itself.
+    public func finish() async {
+        cancel()
+        await work.withLock { $0 }?.value
+    }
+
+    /// The handler's task ends with what it reads.
+    func handled(by task: Task<Void, Never>) { work.withLock { $0 = task } }
 
     func began(_ number: UInt64) {
         let isWanted = state.withLock { state in

@@ -55,7 +55,7 @@ extension PairedSession {
         _ consume: @escaping @Sendable (AsyncStream<ReceivedMessage>) async -> Void
     ) -> MessageSubscription {
         let (stream, subscription) = receive(kind, topic: topic, claims: false)
-        Task { await consume(stream) }  // owned by the subscription: ends with its stream
+        subscription.handled(by: Task { await consume(stream) })
         return subscription
     }
 
@@ -66,7 +66,7 @@ extension PairedSession {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(Inbox.capacity))
         let subscription = MessageSubscription(
-            handle, finish: { continuation.finish() }, remove: { core, number in core.inbox.remove(number) })
+            handle, close: { continuation.finish() }, remove: { core, number in core.inbox.remove(number) })
         let pairing = pairing
         handle.run { core in
             guard !core.isEnded else { return continuation.finish() }

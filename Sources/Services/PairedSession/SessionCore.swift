@@ -31,8 +31,11 @@ package final class SessionCore {
     /// What this app has submitted and not heard the end of, and who hears of it.
     var transfers = TransferTable<TransferToken>(capacity: Limits.queuedItems)
     var followed: [UniqueIdentifier: Transfer] = [:]
+    /// A connection was made and does not know them yet.
+    private var followsAgain = false
     /// Ends of former processes' items that nobody here has asked about yet.
     var unheard: [TransferEvent] = []
+    var toldEnds = ToldEnds()
     var onTransfer: ((TransferEvent) -> Void)?
     var questions = ReplyTable<AnswerWaiter>(capacity: Limits.openRequests)
     /// What this app was given, and its handlers.
@@ -120,7 +123,9 @@ package final class SessionCore {
 
     private func perform(_ effect: ClientSession.Effect) {
         switch effect {
-        case .connect: connect()
+        case .connect:
+            followsAgain = true
+            connect()
         case .sendHello: send(.offer(software: settings.software))
         case .sendRegister: send(settings.registration)
         case .disconnect: disconnect()
@@ -153,8 +158,11 @@ package final class SessionCore {
     private func passed(through state: ActivationState) {
         publish(state)
         onEvent?(.activation(state))
-        if state == .activated { submitAgain() }
-        if state == .activated { finishWaiters(.success(())) }
+        guard state == .activated else { return }
+        submitAgain()
+        if followsAgain { followAgain() }
+        followsAgain = false
+        finishWaiters(.success(()))
     }
 
     private func finishWaiters(_ result: Result<Void, SessionError>) {

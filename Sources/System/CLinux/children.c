@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_GROUPS = 256, USUAL_DESCRIPTORS = 1024 };
+enum { MOST_GROUPS = 256, USUAL_DESCRIPTORS = 1024, EXEC_MILLISECONDS = 1000 };
 
 // What a child tells through the pipe: which call failed is not worth a protocol, its number is.
 static void fail(int report) {
@@ -44,7 +44,12 @@ static int become(const struct tandem_program *program, const gid_t *groups, siz
 
 static void run(const struct tandem_program *program, const gid_t *groups, size_t count, int null, int report) {
     reset_signals();
-    if (setsid() < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0) fail(report);
+    // A daemon that was started without its first three may have got these here: they must not be in their way, nor be
+    // closed by exec because a descriptor is copied to itself.
+    if (report < 3) report = fcntl(report, F_DUPFD_CLOEXEC, 4);
+    if (report < 0) _exit(127);
+    if (null < 3) null = fcntl(null, F_DUPFD_CLOEXEC, 4);
+    if (null < 0 || setsid() < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0) fail(report);
     // The report's place becomes 3 and closes itself at exec; everything above goes.
     if (report != 3 && dup3(report, 3, O_CLOEXEC) < 0) fail(report);
     report = 3;
@@ -60,9 +65,14 @@ static void run(const struct tandem_program *program, const gid_t *groups, size_
     fail(report);
 }
 
-// Waits until exec closed the pipe, or reads why there was none.
+// Waits until exec closed the pipe, or reads why there was none. A program on a file system that does not answer counts
+// as started: the daemon does not wait for it, and hears how it ends.
 static int outcome_of(int report) {
     int number = 0;
+    struct pollfd waiting = {.fd = report, .events = POLLIN};
+    int ready;
+    do { ready = poll(&waiting, 1, EXEC_MILLISECONDS); } while (ready < 0 && errno == EINTR);
+    if (ready <= 0) return 0;
     ssize_t count;
     do { count = read(report, &number, sizeof number); } while (count < 0 && errno == EINTR);
     return count == (ssize_t)sizeof number ? -number : 0;
@@ -118,6 +128,12 @@ int tandem_program_reap(int descriptor, int *status) {
     if (!information.si_pid) return 0;
     *status = information.si_code == CLD_EXITED ? information.si_status : 128 + information.si_status;
     return 1;
+}
+
+void tandem_program_kill(int descriptor) {
+    siginfo_t information = {0};
+    syscall(SYS_pidfd_send_signal, descriptor, SIGKILL, NULL, 0u);
+    (void)TANDEM_RETRY(waitid((idtype_t)P_PIDFD, (id_t)descriptor, &information, WEXITED));
 }
 
 int tandem_user_home(uint32_t user, char *home, size_t capacity, uint32_t *group) {

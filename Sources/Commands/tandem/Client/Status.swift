@@ -30,7 +30,7 @@ private struct StatusReport {
     init(_ facts: Fact) { self.facts = facts }
 
     var lines: [String] {
-        let tables = [pairings, applications, queues, configurations].map(\.lines).filter { !$0.isEmpty }
+        let tables = [pairings, applications, queues, contexts, configurations].map(\.lines).filter { !$0.isEmpty }
         return device + tables.flatMap { [""] + $0 }
     }
 
@@ -76,6 +76,15 @@ private struct StatusReport {
             table.add(
                 queue.text("app"), queue.text("channel"), queue.text("waiting"), queue.text("bytes"),
                 queue.span("oldest"), queue.text("pairing"))
+        }
+        return table
+    }
+
+    /// By their revisions: the last one set here, and the last one applied that came.
+    private var contexts: Table {
+        var table = Table("contexts", ["app", "sent", "received", "pairing"])
+        for context in facts.list("contexts") {
+            table.add(context.text("app"), context.text("sent"), context.text("received"), context.text("pairing"))
         }
         return table
     }

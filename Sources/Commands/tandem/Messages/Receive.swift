@@ -2,7 +2,6 @@
 // reply. It takes no configuration: that needs an app with a schema and a key of its own.
 
 import PairedSession
-import Synchronization
 import TandemPropertyList
 
 extension Subcommand {
@@ -24,20 +23,19 @@ extension Subcommand {
     ) { arguments, console in
         let reply = try arguments.value("reply").map(MessageText.dictionary) ?? [:]
         let verdict = try ItemVerdict(arguments)
-        let count: Int = try arguments.integer("count", in: 1...Int.max) ?? .max
-        let places = Places(count)
+        let places = Places(try arguments.integer("count", in: 1...Int.max) ?? .max)
         let session = try arguments.session(receives: true)
         if let directory = arguments.value("files") {
-            try await ReceiveFiles(directory: directory).run(session, count: count, console)
+            try await ReceiveFiles(directory: directory).run(session, places, console)
             return await session.end()
         }
         // All handlers are there before the first thing can arrive.
         let messages = session.messages
-        session.handleUserInfo { info in
+        let userInfos = session.handleUserInfo { info in
             try places.take { console.print(json: .dictionary(info.line)) }
             try verdict.judge()
         }
-        session.handleApplicationContext { context in
+        let contexts = session.handleApplicationContext { context in
             try places.take { console.print(json: .dictionary(context.line)) }
             try verdict.judge()
         }
@@ -46,34 +44,11 @@ extension Subcommand {
         }
         try await session.activate(timeout: HostSession.patience)
         await places.allTaken()
-        // The last answer and the last verdict are on their way.
-        try await Task.sleep(for: .milliseconds(100))
+        // The session ends behind the last verdict.
+        for handling in [userInfos, contexts] { await handling.finish() }
         answering.cancel()
         await session.end()
     }
-}
-
-/// How much is still to be received; the last place taken ends the command.
-private final class Places: Sendable {
-    private struct Full: Error {}
-
-    private let left: Mutex<Int>
-    private let ended = AsyncStream.makeStream(of: Void.self)
-
-    init(_ count: Int) { left = Mutex(count) }
-
-    /// Takes a place, or throws if there is none.
-    func take(_ body: () -> Void) throws {
-        let place = left.withLock { left in
-            defer { left = max(0, left - 1) }
-            return left
-        }
-        guard place > 0 else { throw Full() }
-        body()
-        if place == 1 { ended.continuation.finish() }
-    }
-
-    func allTaken() async { for await _ in ended.stream {} }
 }
 
 private enum MessageAnswer {
@@ -83,8 +58,8 @@ private enum MessageAnswer {
         if message.isConfiguration { return message.fail("'tandem receive' takes no configuration") }
         try places.take {
             console.print(json: message.dictionary.map { .dictionary($0) } ?? .data(message.data ?? []))
+            do { try answer(message, with: reply) } catch { message.fail("\(error)") }
         }
-        try answer(message, with: reply)
     }
 
     /// Data is answered with no data: a dictionary is not allowed there.

@@ -15,11 +15,13 @@ extension Subcommand {
             for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
             return
         }
-        var table = Table("dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "id", "pairing"])
+        var table = Table(
+            "dead letters", ["app", "channel", "way", "attempts", "bytes", "topic", "refusal", "id", "pairing"])
         for letter in letters {
             table.add(
                 letter.text("app"), letter.text("channel"), letter.text("direction"), letter.text("attempts"),
-                letter.text("size"), letter.text("topic"), letter.text("id"), letter.text("pairing"))
+                letter.text("size"), letter.text("topic"), letter.text("refusal"), letter.text("id"),
+                letter.text("pairing"))
         }
         for line in table.lines { console.print(line) }
     }

@@ -10,10 +10,9 @@ import TandemTransport
 import TandemWire
 
 extension DurableChannels {
-    /// Bytes of bodies in one answer: with the rest it stays below the largest frame (LIM-1).
+    /// Bytes of bodies and items in one answer (LIM-40): with the rest it stays below the largest frame.
     private static var pageBytes: Int { 256 * 1024 }
-    private static var pageItems: Int { 512 }
-    /// Pages of one connection under way at once: all of them fit what may wait for it (LIM-6).
+    /// Pages of one connection under way at once (LIM-24): all of them fit what may wait for it.
     private static var pages: Int { 8 }
     /// Bytes that wait for a connection while contexts are told to it.
     private static var contextBytes: Int { 512 * 1024 }
@@ -32,6 +31,7 @@ extension DurableChannels {
         switch (command, queue) {
         case ("outstanding", let queue?): outstanding(id, queue, body, connection)
         case ("cancel", let queue?): cancel(id, queue, body, connection)
+        case ("follow", let queue?): follow(id, queue, body, connection)
         case ("budget", _): budget(id, QueueKey(pairing: pairing, app: app, channel: .urgent), connection)
         default: answer(id, app, command, connection, code: .invalidParameter, name: "unknown-command")
         }
@@ -56,7 +56,7 @@ extension DurableChannels {
         }
         pages[connection.number, default: 0] += 1
         let after = body["after"]?.unsignedValue ?? 0
-        let records = exchange.outstanding(in: queue, after: after, limit: Self.pageItems)
+        let records = exchange.outstanding(in: queue, after: after, limit: Limits.pageItems)
         page(Page(id: id, queue: queue, number: connection.number, rest: records[...], after: after))
     }
 
@@ -93,7 +93,23 @@ extension DurableChannels {
         answer(page.id, page.queue.app, "outstanding", connection, body)
     }
 
-    // MARK: taking back, budget
+    // MARK: following, taking back, budget
+
+    private func follow(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
+    ) {
+        guard let items = Self.followed(body) else {
+            return answer(id, queue.app, "follow", connection, code: .invalidParameter, name: "items")
+        }
+        let number = connection.number
+        follow(items, in: queue, connection) { [weak self] unknown in
+            guard let self, let connection = endpoint.connection(number) else { return }
+            guard let unknown else {
+                return answer(id, queue.app, "follow", connection, code: .genericError, name: "store")
+            }
+            answer(id, queue.app, "follow", connection, ["unknown": .array(unknown.map { .data($0.bytes) })])
+        }
+    }
 
     private func cancel(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
@@ -103,7 +119,7 @@ extension DurableChannels {
         }
         let number = connection.number
         // What the daemon has not accepted is known to nobody else.
-        if queue.channel == .file, files?.drop(FileKey(queue, item)) == true {
+        if queue.channel == .file, files?.drop(FileKey(queue, item), for: connection, .cancelled) == true {
             submitters[Submitted(item, in: queue)] = nil
             return answer(id, queue.app, "cancel", connection, name: "cancelled")
         }

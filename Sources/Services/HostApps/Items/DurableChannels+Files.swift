@@ -47,7 +47,9 @@ extension DurableChannels {
     private func notTaken(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ refusal: FileRefusal, _ number: ConnectionNumber
     ) {
-        submitters[Submitted(id, in: queue)] = nil
+        // Another connection may hand the same file over by now.
+        let name = Submitted(id, in: queue)
+        if submitters[name] == number { submitters[name] = nil }
         guard let connection = endpoint.connection(number),
             let failure = try? Envelope(
                 .failure, app: queue.app, pairing: queue.pairing, id: id, code: refusal.code.rawValue,
@@ -83,7 +85,6 @@ extension DurableChannels {
             case .failure(.missing):
                 let code = Int64(SessionError.Code.fileAccessDenied.rawValue)
                 exchange.rejected(item.ordinal, code: code, in: item.queue)
-                files.judged(item.id, in: item.queue)
             }
         }
     }

@@ -64,32 +64,21 @@ extension DurableChannels {
 
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
     func obstacle(to envelope: Envelope, _ size: Int, _ queue: QueueKey) -> SessionError? {
-        guard let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side) else {
-            return SessionError(.deviceNotPaired, name: "not-paired", reason: "this device has no such pairing")
-        }
-        if seen.reason == .notInstalled {
-            let isPrimary = endpoint.options.role == .primary
-            return SessionError(
-                isPrimary ? .watchAppNotInstalled : .companionAppNotInstalled, name: "not-installed",
-                reason: "\(queue.app) was never registered on the other device")
-        }
-        if let name = envelope.name, queue.channel == .urgent, !name.isShortText {
-            return SessionError(.invalidParameter, name: "kind", reason: "a kind has 1 to 128 bytes and no NUL")
-        }
-        guard let limit = queue.channel.bodyLimit else {
-            return SessionError(
-                .invalidParameter, name: "channel", reason: "apps submit nothing on '\(queue.channel.rawValue)'")
-        }
-        guard size <= limit else {
-            return SessionError(
-                .payloadTooLarge, name: "too-large", reason: "the item is too large", actual: size, limit: limit)
-        }
-        if isDraining {
-            return SessionError(
-                .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
-                isRetryable: true)
-        }
-        return nil
+        let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
+        let check = SendCheck(
+            activation: .activated,
+            counterpart: seen.map { seen in
+                SendCheck.Counterpart(role: endpoint.options.role, level: seen.level, reason: seen.reason)
+            },
+            badArgument: Self.badArgument(envelope), bodySize: size, bodyLimit: queue.channel.bodyLimit ?? 0,
+            needsReachability: false)
+        if let refusal = check.refusal { return SessionError(refusal, messageID: envelope.id) }
+        return isDraining ? .draining : nil
+    }
+
+    private static func badArgument(_ envelope: Envelope) -> BadArgument? {
+        guard envelope.channel?.bodyLimit != nil else { return .channel }
+        return envelope.channel == .urgent && envelope.name?.isShortText == false ? .kind : nil
     }
 }
 
@@ -105,6 +94,12 @@ extension Channel {
 }
 
 extension SessionError {
+    fileprivate static var draining: SessionError {
+        SessionError(
+            .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
+            isRetryable: true)
+    }
+
     /// Why an item did not become durable.
     init(_ failure: SubmitFailure) {
         switch failure {

@@ -47,6 +47,9 @@ final class SimulatedItems {
         files?.delegate = self
     }
 
+    /// Waits for its files' thread: for a clock that a test moves.
+    func waitForDisk() { files?.waitForDisk() }
+
     /// Ends its files' thread.
     func close() { files?.close() }
 
@@ -80,7 +83,7 @@ extension SimulatedItems: ItemExchangeDelegate {
         switch (envelope.kind, envelope.channel) {
         case (.failure, _):
             guard let id = envelope.id, let pairing = envelope.pairing else { return false }
-            return exchange.refused(id, by: pairing, code: envelope.code.map(Int64.init))
+            return exchange.refused(id, by: pairing, ItemRefusal(envelope))
         case (.item, .file), (.gap, .file), (.chunk, _), (.want, _): return files?.receive(envelope) ?? false
         default: return exchange.receive(envelope)
         }
@@ -93,9 +96,17 @@ extension SimulatedItems: ItemExchangeDelegate {
     }
 
     func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome, code: Int64?
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
     ) {
-        channels.ended(id, in: queue, outcome, code: code)
+        channels.ended(id, in: queue, outcome, refusal)
+    }
+
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {
+        files?.released(id, in: queue, direction)
     }
 
     func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { channels.contextChanged(context) }
@@ -123,14 +134,8 @@ extension SimulatedItems: FileExchangeDelegate {
 
     func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
         guard let applications else { return nil }
-        do throws(FileError) {
-            let all = try applications.directory.directory(named: applications.name)
-            return FileInbox(of: try all.directory(named: app.description), owner: nil)
-        } catch {
-            log(
-                LogEvent(
-                    .error, "an app's directory cannot be used", .text("app", "\(app)"), .text("error", "\(error)")))
-            return nil
+        return FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
+            try applications.directory.directory(named: applications.name).directory(named: app.description)
         }
     }
 }

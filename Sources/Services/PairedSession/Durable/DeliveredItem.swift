@@ -48,6 +48,8 @@ package struct DeliveredItem: Sendable {
     package let content: PropertyListDictionary
     package let revision: UInt64?
 
+    var name: ItemName { ItemName(pairing: facts.pairing, channel: channel, id: facts.id) }
+
     /// - Throws: ``WireError`` for a frame that lacks what `delivery` must have.
     init(_ envelope: Envelope) throws(WireError) {
         guard let id = envelope.id else { throw .missingKey(.id, envelope.kind) }

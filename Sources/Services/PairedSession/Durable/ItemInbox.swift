@@ -32,7 +32,7 @@ struct ItemInbox {
     /// Hands the item to its handlers, keeps it for a later one, or rejects what the app's handlers do not want.
     mutating func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
         guard handlers.contains(where: { $0.interest.channels.contains(item.channel) }) else {
-            waiting.removeAll { $0.item.facts.id == item.facts.id }
+            waiting.removeAll { $0.item.name == item.name }
             return waiting.append((item, give))
         }
         let takers = takers(of: item)

@@ -43,7 +43,7 @@ extension PairedSession {
     ) -> MessageSubscription {
         let (stream, continuation) = AsyncStream.makeStream(of: (DeliveredItem, HandlingToken).self)
         let subscription = MessageSubscription(
-            handle, finish: { continuation.finish() }, remove: { core, number in core.items.remove(number) })
+            handle, close: { continuation.finish() }, remove: { core, number in core.items.remove(number) })
         let pairing = pairing
         handle.run { core in
             guard !core.isEnded else { return continuation.finish() }
@@ -51,9 +51,8 @@ extension PairedSession {
             subscription.began(
                 core.handleItems(channels, pairing: pairing, topic: topic) { continuation.yield(($0, $1)) })
         }
-        Task {  // owned by the subscription: ends with its stream
-            for await (item, token) in stream { await Self.run(handler, item, token) }
-        }
+        subscription.handled(
+            by: Task { for await (item, token) in stream { await Self.run(handler, item, token) } })
         return subscription
     }
 

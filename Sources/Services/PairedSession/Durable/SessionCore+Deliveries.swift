@@ -23,35 +23,33 @@ extension SessionCore {
 
     private func delivered(_ envelope: Envelope) {
         guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return }
-        switch handling.arrived(id) {
+        let name = ItemName(pairing: pairing, channel: channel, id: id)
+        switch handling.arrived(name) {
         case .inHand: return
-        case .done(let verdict): return send(verdict, of: id, pairing, channel)
+        case .done(let verdict): return send(verdict, of: name)
         case .new: break
         }
         guard let item = try? DeliveredItem(envelope), channel == .file || !item.content.hasReservedKey else {
-            return decided(.rejected(.malformedItem), id, pairing, channel)
+            return decided(.rejected(.malformedItem), name)
         }
         let core = LoopBound(self, to: scheduler)
         let scheduler = scheduler
         items.arrived(item) { verdict in
-            scheduler.submit { core.value.decided(verdict, id, pairing, channel) }
+            scheduler.submit { core.value.decided(verdict, name) }
         }
         publishPending()
     }
 
-    private func decided(
-        _ verdict: HandlingVerdict, _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ channel: Channel
-    ) {
-        if case .failed = verdict { handling.failed(id) } else { handling.ended(id, verdict) }
-        send(verdict, of: id, pairing, channel)
+    private func decided(_ verdict: HandlingVerdict, _ item: ItemName) {
+        if case .failed = verdict { handling.failed(item) } else { handling.ended(item, verdict) }
+        send(verdict, of: item)
         publishPending()
     }
 
-    private func send(
-        _ verdict: HandlingVerdict, of id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ channel: Channel
-    ) {
+    private func send(_ verdict: HandlingVerdict, of item: ItemName) {
         guard machine.phase == .active else { return }
-        var envelope = Envelope(.verdict, app: settings.application, pairing: pairing, id: id, channel: channel)
+        var envelope = Envelope(
+            .verdict, app: settings.application, pairing: item.pairing, id: item.id, channel: item.channel)
         var body: PropertyListDictionary?
         switch verdict {
         case .handled: envelope.name = "handled"

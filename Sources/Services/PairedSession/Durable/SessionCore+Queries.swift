@@ -31,8 +31,9 @@ extension SessionCore {
     }
 
     /// Takes an item back; its end tells what came of it.
-    package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel) {
-        ask("cancel", pairing: transfers[id]?.pairing, channel: channel, ["item": .data(id.bytes)]) { _ in }
+    /// - Parameter pairing: of an item that a former process submitted.
+    package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
+        ask("cancel", pairing: transfers[id]?.pairing ?? pairing, channel: channel, ["item": .data(id.bytes)]) { _ in }
     }
 
     /// The items of a kind for a pairing that have not ended; page by page, as the daemon gives them.

@@ -86,10 +86,24 @@ extension SessionCore {
         transfer?.finished(outcome)
         fileEnded(id, isStored: outcome == .handled)
         let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
+        guard toldEnds.insert(id, of: pairing) || isOurs else {
+            // Told before, and the word that it was heard was lost; or it is still to be heard.
+            if !isParked(event) { heard(event) }
+            return
+        }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
         let isAnothers = transfer == nil && !isOurs && channel != .context
-        if let onTransfer { onTransfer(event) } else if isAnothers { return unheard.append(event) }
+        if let onTransfer { onTransfer(event) } else if isAnothers { return park(event) }
         heard(event)
+    }
+
+    /// Kept for an observer; each new connection tells it again until then.
+    private func park(_ event: TransferEvent) {
+        if !isParked(event) { unheard.append(event) }
+    }
+
+    private func isParked(_ event: TransferEvent) -> Bool {
+        unheard.contains { $0.id == event.id && $0.pairing == event.pairing && $0.channel == event.channel }
     }
 
     /// What is said of an item later says that it was accepted, though that word was lost with a connection.

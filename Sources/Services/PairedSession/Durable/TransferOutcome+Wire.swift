@@ -31,7 +31,11 @@ extension SessionError {
         }
         let fields = BodyFields(try envelope.dictionaryBody())
         self = plain
-        reason = try fields.optionalString("text") ?? plain.reason
+        if let refusal = try fields.optionalString("refusal") {
+            name = refusal
+            reason = "\(plain.reason); the other device said '\(refusal)' at last"
+        }
+        reason = try fields.optionalString("text") ?? reason
         actual = try fields.optionalInteger("actual").map { Int($0) }
         limit = try fields.optionalInteger("limit").map { Int($0) }
     }

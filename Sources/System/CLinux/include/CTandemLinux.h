@@ -62,6 +62,8 @@ struct tandem_program {
 int tandem_program_start(const struct tandem_program *program, int *process);
 // 1 with the exit code, or 128 and the signal; 0 while it runs.
 int tandem_program_reap(int descriptor, int *status);
+// Ends a program at once and waits for that.
+void tandem_program_kill(int descriptor);
 int tandem_user_home(uint32_t user, char *home, size_t capacity, uint32_t *group);
 
 // ---- memory (memory.c)

@@ -13,42 +13,25 @@ struct ReceiveFiles: Sendable {
 
     let directory: String
 
-    /// Takes so many files, then returns.
-    func run(_ session: PairedSession, count: Int, _ console: Console) async throws {
+    /// Takes a file for each place, then returns.
+    func run(_ session: PairedSession, _ places: Places, _ console: Console) async throws {
         guard (try? OwnedDirectory(existing: directory)) != nil else {
             throw CommandFailure.refused("\(directory) is not a directory of this user that others cannot write to")
         }
-        let (taken, continuation) = AsyncStream.makeStream(of: String.self)
-        begin(session, console) { continuation.yield($0) }
+        let handling = session.handleFiles { file in try places.take { try take(file, console) } }
         try await session.activate(timeout: HostSession.patience)
-        var left = count
-        for await path in taken {
-            left -= 1
-            if left == 0 { return await handled(path) }
-        }
+        await places.allTaken()
+        // The session ends behind the last verdict.
+        await handling.finish()
     }
 
-    /// Waits until the daemon has heard that the file was handled: it removes the directory in which it gave the file.
-    private func handled(_ path: String) async {
-        let directory = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        for _ in 0..<Self.attempts {
-            guard (try? OwnedDirectory(existing: directory)) != nil else { return }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
-    /// Begins to take files; `told` is called for each when it is in its place.
-    private func begin(_ session: PairedSession, _ console: Console, told: @escaping @Sendable (String) -> Void) {
-        session.handleFiles { file in
-            let path = try move(file)
-            var line: PropertyListDictionary = [
-                "file": .string(path), "name": .string(file.name), "size": .integer(file.size),
-                "sha256": .string(Hexadecimal.encode(file.digest)),
-            ]
-            line["metadata"] = file.metadata.map { .dictionary($0) }
-            console.print(json: .dictionary(line))
-            told(file.path)
-        }
+    private func take(_ file: ReceivedFile, _ console: Console) throws {
+        var line: PropertyListDictionary = [
+            "file": .string(try move(file)), "name": .string(file.name), "size": .integer(file.size),
+            "sha256": .string(Hexadecimal.encode(file.digest)),
+        ]
+        line["metadata"] = file.metadata.map { .dictionary($0) }
+        console.print(json: .dictionary(line))
     }
 
     /// Nothing is overwritten: a name that is taken gets a number.

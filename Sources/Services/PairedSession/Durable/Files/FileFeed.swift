@@ -2,13 +2,13 @@
 // the daemon has written. The last part is only given if the file is still the one that was opened (FIL-16).
 
 import TandemFiles
-import TandemIdentity
+package import TandemIdentity
 import TandemReactor
 import TandemWire
 
 /// One file that is handed over; confined to the session's scheduler.
 final class FileFeed {
-    /// The bytes of one part, and of all that the daemon has not written (LIM-28).
+    /// The bytes of one part (LIM-28), and of all that the daemon has not written (LIM-39).
     static let chunk = 65_536
     static let ahead: Int64 = 8 * 65_536
 
@@ -77,6 +77,12 @@ extension SessionCore {
                     .chunk, app: settings.application, pairing: feed.pairing, id: id, channel: .file,
                     offset: UInt64(clamping: offset), body: bytes))
         }
+    }
+
+    /// Takes a file back, in any phase; its end tells what came of it.
+    /// - Parameter pairing: of a file that a former process submitted.
+    package func takeBackFile(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
+        if !stopHandingOver(id, .cancelled(id)) { cancelTransfer(id, on: .file, in: pairing) }
     }
 
     /// Ends the handing over of a file that the daemon has not accepted.

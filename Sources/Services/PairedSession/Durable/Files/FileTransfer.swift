@@ -24,6 +24,23 @@ public final class FileTransfer: Sendable {
         case refused(SessionError)
     }
 
+    /// Is told on the session's thread: what WCSession's names need, whose callbacks wait for no task.
+    package struct Follower: Sendable {
+        let changed: @Sendable (FileTransferProgress) -> Void
+        let refused: @Sendable (SessionError) -> Void
+
+        /// - Parameters:
+        ///   - changed: how far the file is now.
+        ///   - refused: it was never accepted.
+        package init(
+            changed: @escaping @Sendable (FileTransferProgress) -> Void,
+            refused: @escaping @Sendable (SessionError) -> Void
+        ) {
+            self.changed = changed
+            self.refused = refused
+        }
+    }
+
     private struct Contents {
         var phase = Phase.handingOver
         var progress = FileTransferProgress(total: 0)
@@ -39,16 +56,23 @@ public final class FileTransfer: Sendable {
     public let path: String
     private let contents = Mutex(Contents())
     private let session: WeakHandle
+    private let follower: Follower?
 
-    init(id: UniqueIdentifier, path: String, handle: SessionHandle) {
+    init(id: UniqueIdentifier, path: String, handle: SessionHandle, follower: Follower? = nil) {
         self.id = id
         self.path = path
+        self.follower = follower
         session = WeakHandle(handle)
     }
 
     /// The durable item; nil until this device's daemon has accepted it.
     public var transfer: Transfer? {
         contents.withLock { if case .accepted(let transfer) = $0.phase { transfer } else { nil } }
+    }
+
+    /// Why it never will be an item; nil as long as it may be.
+    package var refusal: SessionError? {
+        contents.withLock { if case .refused(let error) = $0.phase { error } else { nil } }
     }
 
     /// How far the file is now.
@@ -117,15 +141,20 @@ public final class FileTransfer: Sendable {
     func opened(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
 
     func update(_ change: (inout FileTransferProgress) -> Void) {
-        contents.withLock { contents in
+        let progress = contents.withLock { contents in
             change(&contents.progress)
             for observer in contents.observers { observer.yield(contents.progress) }
+            return contents.progress
         }
+        follower?.changed(progress)
     }
 
     func accepted(as transfer: Transfer) { leave(.accepted(transfer), hasEnded: false) }
 
-    func refused(_ error: SessionError) { leave(.refused(error), hasEnded: true) }
+    func refused(_ error: SessionError) {
+        leave(.refused(error), hasEnded: true)
+        follower?.refused(error)
+    }
 
     private func leave(_ phase: Phase, hasEnded: Bool) {
         let waiting = contents.withLock { contents in

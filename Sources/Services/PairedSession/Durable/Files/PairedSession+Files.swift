@@ -2,7 +2,7 @@
 // the acceptance the source may change or go. The other device's daemon puts the whole file into a directory of the
 // counterpart, which moves it away within its handler.
 
-import TandemIdentity
+package import TandemIdentity
 public import TandemPropertyList
 public import TandemWire
 
@@ -30,7 +30,19 @@ extension PairedSession {
     public func beginFileTransfer(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions()
     ) -> FileTransfer {
-        let transfer = FileTransfer(id: .random(), path: path, handle: handle)
+        begin(FileTransfer(id: .random(), path: path, handle: handle), metadata, options)
+    }
+
+    /// The same with an identifier that the caller has chosen, and somebody who is told of each step.
+    package func beginFileTransfer(
+        _ path: String, metadata: PropertyListDictionary?, id: UniqueIdentifier, follower: FileTransfer.Follower
+    ) {
+        _ = begin(FileTransfer(id: id, path: path, handle: handle, follower: follower), metadata, TransferOptions())
+    }
+
+    private func begin(
+        _ transfer: FileTransfer, _ metadata: PropertyListDictionary?, _ options: TransferOptions
+    ) -> FileTransfer {
         let (pairing, handle) = (pairing, handle)
         handle.run { core in
             core.transferFile(transfer, metadata: metadata, options: options, to: pairing, of: handle)

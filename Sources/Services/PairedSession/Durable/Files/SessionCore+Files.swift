@@ -88,6 +88,10 @@ extension SessionCore {
         transfer.ended()
     }
 
+    /// Returns when what was asked of the files' thread is done; its word comes in a later turn. For tests that turn time
+    /// by hand.
+    package func waitForFiles() { fileWorker?.waitUntilIdle() }
+
     /// The session ends.
     func endFiles() {
         for id in opening { _ = stopHandingOver(id, SessionError(.ended, messageID: id)) }

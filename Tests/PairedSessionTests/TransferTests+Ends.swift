@@ -1,0 +1,96 @@
+// How whoever waits for an item's end hears of it when connections, pairings and sessions end before (SES-50, SES-56).
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+extension TransferTests {
+    @Test(
+        "SES-49: what is told of an item that was accepted on a connection that is gone completes its submission",
+        arguments: [(FrameKind.progress, "stored"), (.finished, "handled")])
+    func acceptedUnheard(kind: FrameKind, name: String) throws {
+        let (id, results) = submit()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        #expect(results.all.isEmpty)
+        say(kind, id, name)
+        #expect(results.all.count == 1)
+        say(.accepted, id)
+        say(.finished, id, "handled")
+        #expect(results.all.count == 1)
+        #expect(try results.all.first?.get().state == .finished(.handled))
+    }
+
+    @Test("SES-50: nobody waits for the end of a context, so it is confirmed at once")
+    func contextEnds() throws {
+        let (id, _) = submit(on: .context)
+        for (kind, name) in [(FrameKind.accepted, nil), (.finished, "superseded")] {
+            fixture.daemon.send(
+                Envelope(
+                    kind, app: fixture.daemon.app, pairing: pairing, id: id, channel: .context, name: name))
+            fixture.scheduler.run()
+        }
+        let other = UniqueIdentifier.random()
+        fixture.daemon.send(
+            Envelope(
+                .finished, app: fixture.daemon.app, pairing: pairing, id: other, channel: .context, name: "handled"))
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.filter { $0.kind == .heard }.map(\.id) == [id, other])
+    }
+
+    @Test(
+        "SES-56: a new connection names the items that are waited for, and what the daemon forgot is waited for no more"
+    )
+    func followsAgain() async throws {
+        let transfers = try (0..<2).map { _ in
+            let (id, results) = submit()
+            say(.accepted, id)
+            return try #require(try results.all.first?.get())
+        }
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        let question = try #require(fixture.daemon.received.last { $0.command == "follow" })
+        let named = try #require(try question.dictionaryBody()["items"]?.arrayValue).compactMap(\.dataValue)
+        #expect(Set(named) == Set(transfers.map(\.id.bytes)) && question.channel == .userInfo)
+        let answer = Envelope(.answer, app: fixture.daemon.app, id: question.id, code: 0, command: "follow")
+        fixture.daemon.send(try answer.with(body: ["unknown": [.data(transfers[0].id.bytes)]]))
+        fixture.scheduler.run()
+        await #expect(throws: SessionError.self) { try await transfers[0].outcome() }
+        say(.finished, transfers[1].id, "handled")
+        #expect(try await transfers[1].outcome() == .handled)
+        #expect(fixture.daemon.received.filter { $0.command == "follow" }.count == 1)
+    }
+
+    @Test("SES-23, SES-50: an accepted item ends with its pairing, and nobody waits for it beyond the session")
+    func pairingEnds() async throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        fixture.daemon.situation.pairings = []
+        fixture.daemon.situation.active = nil
+        fixture.daemon.tellSituation()
+        fixture.scheduler.run()
+        guard case .finished(.failed(let error)) = transfer.state else {
+            Issue.record("it waits for a device that is no more")
+            return
+        }
+        #expect(error.code == .deviceNotPaired)
+    }
+
+    @Test("SES-50: whoever waits for an item's end hears when the session ends")
+    func sessionEnds() async throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        let transfer = try #require(try results.all.first?.get())
+        fixture.handle.run { core in core.end() }
+        fixture.scheduler.run()
+        #expect(transfer.state == .accepted)
+        await #expect(throws: SessionError.self) { try await transfer.outcome() }
+    }
+}

@@ -1,0 +1,259 @@
+// Files by Apple's names, over a scripted daemon: the call returns at once, the file is read on a thread of its own, and
+// each transfer finishes once, in the process that sent it or in the next.
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemFiles
+import TandemIdentity
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// Remembers what is told of files.
+private final class FileDelegate: WCSessionDelegate {
+    let calls = Mutex<[String]>([])
+    let errors = Mutex<[SessionError]>([])
+
+    func add(_ call: String) { calls.withLock { $0.append(call) } }
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+    }
+
+    func session(_ session: WCSession, didReceive file: WCSessionFile) {
+        add("received \(file.fileURL.path) \(file.metadata?["album"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?) {
+        let underlying = (error as? WCError)?.underlyingError
+        if let underlying { errors.withLock { $0.append(underlying) } }
+        add("finished \(fileTransfer.file.fileURL.lastPathComponent) \(underlying?.code.rawValue ?? 0)")
+    }
+}
+
+struct WCSessionFileTests {
+    private let fixture: SessionFixture
+    private let session: WCSession
+    private let delegate = FileDelegate()
+    private let directory = TemporaryDirectory()
+
+    init() throws {
+        fixture = try SessionFixture()
+        session = WCSession(over: fixture.session)
+        session.delegate = delegate
+        fixture.daemon.pair(.unreachable, .noLink)
+        session.activate()
+        settle()
+    }
+
+    private var calls: [String] { delegate.calls.withLock { $0 } }
+    private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
+    private var chunks: [Envelope] { fixture.daemon.received.filter { $0.kind == .chunk } }
+
+    private func settle() {
+        for _ in 0..<3 {
+            fixture.scheduler.run()
+            fixture.handle.run { $0.waitForFiles() }
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+    }
+
+    private func say(
+        _ kind: FrameKind, of envelope: Envelope, _ name: String? = nil, offset: UInt64? = nil, code: Int? = nil,
+        body: PropertyListDictionary? = nil
+    ) throws {
+        let plain = Envelope(
+            kind, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .file, code: code,
+            name: name, offset: offset)
+        fixture.daemon.send(try body.map { try plain.with(body: $0) } ?? plain)
+        settle()
+    }
+
+    private func about(_ id: UniqueIdentifier) -> Envelope {
+        Envelope(
+            .finished, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: id, channel: .file)
+    }
+
+    private func makeFile(_ bytes: [UInt8] = [1, 2, 3, 4, 5]) -> URL {
+        directory.write(bytes, to: "photo.jpg")
+        return URL(fileURLWithPath: directory.path("photo.jpg"))
+    }
+
+    @Test(
+        "FIL-2, FIL-3, SES-50: transferFile hands the file over, shows how far it is, and finishes once when it is stored"
+    )
+    func transfer() throws {
+        let transfer = session.transferFile(makeFile(), metadata: ["album": 7])
+        #expect(transfer.isTransferring && session.outstandingFileTransfers == [transfer])
+        settle()
+        let envelope = try #require(submitted.last)
+        let body = try envelope.dictionaryBody()
+        #expect(envelope.channel == .file)
+        #expect(body == ["name": "photo.jpg", "size": 5, "metadata": .dictionary(["album": 7])])
+        try say(.progress, of: envelope, "taking", offset: 0)
+        #expect(chunks.map { Array($0.body ?? []) } == [[1, 2, 3, 4, 5]])
+        try say(.accepted, of: envelope)
+        #expect(calls.isEmpty && session.outstandingFileTransfers == [transfer])
+        try say(.progress, of: envelope, "transferred", offset: 3)
+        #expect(transfer.progress.completedUnitCount == 3 && transfer.progress.totalUnitCount == 5)
+        try say(.progress, of: envelope, "stored")
+        #expect(calls == ["finished photo.jpg 0"])
+        #expect(!transfer.isTransferring && session.outstandingFileTransfers.isEmpty)
+        #expect(transfer.progress.isFinished)
+        try say(.finished, of: envelope, "handled")
+        #expect(calls == ["finished photo.jpg 0"])
+    }
+
+    @Test(
+        "a file that ends before it is stored finishes with its error, once",
+        arguments: [("expired", 7017), ("cancelled", 7014)])
+    func failed(_ name: String, _ code: Int) throws {
+        session.transferFile(makeFile(), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        try say(.accepted, of: envelope)
+        try say(.finished, of: envelope, name)
+        #expect(calls == ["finished photo.jpg \(code)"])
+        #expect(session.outstandingFileTransfers.isEmpty)
+    }
+
+    @Test("SES-50, FIL-11: what a peer refused to the end finishes with the name of its last refusal")
+    func refusedByPeer() throws {
+        session.transferFile(makeFile(), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        try say(.accepted, of: envelope)
+        try say(.finished, of: envelope, "dead", code: 7014, body: ["refusal": "digest-mismatch"])
+        let error = try #require(delegate.errors.withLock { $0 }.first)
+        #expect(error.code == .deliveryFailed && error.name == "digest-mismatch" && error.messageID == envelope.id)
+        #expect(error.reason.contains("dead letter") && error.reason.contains("'digest-mismatch'"))
+    }
+
+    @Test("FIL-14: cancel and the progress's cancel take back a file that is handed over, and the end is told once")
+    func cancelled() throws {
+        for takeBack in [{ $0.cancel() }, { $0.progress.cancel() }] as [(WCSessionFileTransfer) -> Void] {
+            delegate.calls.withLock { $0 = [] }
+            let transfer = session.transferFile(makeFile(), metadata: nil)
+            settle()
+            let envelope = try #require(submitted.last)
+            takeBack(transfer)
+            // Foundation calls a progress's handler from a thread of its own.
+            for _ in 0..<100_000 where calls.isEmpty {
+                sched_yield()
+                settle()
+            }
+            #expect(calls == ["finished photo.jpg 7014"] && !transfer.isTransferring)
+            let question = try #require(fixture.daemon.received.last { $0.command == "cancel" })
+            #expect(try question.dictionaryBody()["item"] == .data(try #require(envelope.id).bytes))
+            // The daemon had accepted it meanwhile.
+            try say(.accepted, of: envelope)
+            try say(.finished, of: envelope, "cancelled")
+            #expect(calls == ["finished photo.jpg 7014"])
+        }
+    }
+
+    @Test("an accepted file is taken back at the daemon")
+    func cancelledLater() throws {
+        let transfer = session.transferFile(makeFile(), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        try say(.accepted, of: envelope)
+        transfer.cancel()
+        settle()
+        #expect(fixture.daemon.received.contains { $0.command == "cancel" })
+        #expect(transfer.isTransferring && calls.isEmpty)
+        try say(.finished, of: envelope, "cancelled")
+        #expect(calls == ["finished photo.jpg 7014"] && !transfer.isTransferring)
+    }
+
+    @Test(
+        "what cannot be sent finishes at once: not activated 7004, no file 7013, metadata that no property list holds 7010"
+    )
+    func refused() throws {
+        let unready = WCSession(over: try SessionFixture().session)
+        unready.delegate = delegate
+        unready.transferFile(makeFile(), metadata: nil)
+        unready.callbacks.sync {}
+        session.transferFile(makeFile(), metadata: ["bad": URL(fileURLWithPath: "/")])
+        settle()
+        #expect(calls == ["finished photo.jpg 7004", "finished photo.jpg 7010"])
+        session.transferFile(URL(fileURLWithPath: directory.path("missing.jpg")), metadata: nil)
+        settle()
+        #expect(calls.last == "finished missing.jpg 7013")
+        #expect(session.outstandingFileTransfers.isEmpty && submitted.isEmpty)
+    }
+
+    @Test("SES-50: a file that ended while no process ran is told to the delegate of the next one, once")
+    func formerEnd() throws {
+        let stored = about(.random())
+        try say(.progress, of: stored, "stored")
+        try say(.finished, of: stored, "handled")
+        #expect(calls == ["finished file 0"])
+        try say(.finished, of: about(.random()), "expired")
+        #expect(calls == ["finished file 0", "finished file 7017"])
+        #expect(fixture.daemon.received.filter { $0.kind == .heard }.count == 2)
+    }
+
+    @Test(
+        "SES-54: what a former process queued is outstanding with its size and name, can be taken back, and finishes here"
+    )
+    func formerProcess() throws {
+        let question = try #require(
+            fixture.daemon.received.last { $0.command == "outstanding" && $0.channel == .file })
+        let id = UniqueIdentifier.random()
+        let manifest: PropertyListDictionary = [
+            "name": "photo.jpg", "size": 5, "metadata": .dictionary(["album": 7]),
+        ]
+        let item: PropertyListDictionary = [
+            "id": .data(id.bytes), "state": "accepted", "size": 5,
+            "body": .data(try PropertyListWriter.write(manifest)),
+        ]
+        fixture.daemon.send(
+            try Envelope(.answer, app: question.app, id: question.id, code: 0, command: "outstanding")
+                .with(body: ["items": .array([.dictionary(item)])]))
+        settle()
+        let transfer = try #require(session.outstandingFileTransfers.first)
+        // Nothing can be there: a delegate may delete what has arrived.
+        #expect(transfer.file.fileURL.path == "/dev/null/photo.jpg")
+        #expect(transfer.file.metadata?["album"] as? Int == 7 && transfer.progress.totalUnitCount == 5)
+        transfer.cancel()
+        settle()
+        #expect(fixture.daemon.received.contains { $0.command == "cancel" })
+        try say(.finished, of: about(id), "cancelled")
+        #expect(calls == ["finished photo.jpg 7014"] && session.outstandingFileTransfers.isEmpty)
+    }
+
+    @Test("FIL-11, FIL-15: a file arrives at its own callback with its metadata, and returning is handling it")
+    func receives() throws {
+        let envelope = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: .random(),
+            channel: .file, attempt: 1)
+        fixture.daemon.send(
+            try envelope.with(body: [
+                "path": "/apps/x/inbox/p/i/photo.jpg", "name": "photo.jpg", "size": 5, "digest": .data([1]),
+                "metadata": .dictionary(["album": 7]),
+            ]))
+        settle()
+        #expect(calls == ["received /apps/x/inbox/p/i/photo.jpg 7"])
+        #expect(fixture.daemon.received.last?.kind == .verdict && fixture.daemon.received.last?.name == "handled")
+    }
+
+    @Test("FIL-10: observers of incoming files hear how far each is, and what does not read says nothing")
+    func incoming() throws {
+        let heard = Collector<IncomingFileProgress>()
+        fixture.session.observeIncomingFiles { heard.add($0) }
+        settle()
+        let file = about(.random())
+        try say(.progress, of: file, "transferred", offset: 3, body: ["name": "photo.jpg", "size": 5])
+        try say(.progress, of: file, "transferred", offset: 4, body: ["name": "photo.jpg"])
+        try say(.progress, of: file, "transferred", offset: 5, body: ["name": "photo.jpg", "size": 5])
+        #expect(heard.all.map(\.received) == [3, 5])
+        #expect(heard.all.allSatisfy { $0.id == file.id && $0.name == "photo.jpg" && $0.size == 5 })
+        #expect(heard.all.first?.pairing == fixture.daemon.situation.active)
+    }
+}
