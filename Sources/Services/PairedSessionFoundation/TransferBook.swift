@@ -2,37 +2,41 @@
 // finishes once, with its storage on the other device or with an error. What a former process sent may have ended
 // before anybody here asked for it: that is told, too.
 
-import Foundation
-import PairedSession
 import Synchronization
 import TandemIdentity
 
-/// The user infos of one session; usable from any thread.
-final class TransferBook: Sendable {
+/// What the delegate knows a transfer by: Apple has one class for user infos and one for files.
+protocol BookedTransfer: AnyObject, Sendable {
+    var id: UniqueIdentifier { get }
+    /// False if it had ended before.
+    func end() -> Bool
+}
+
+/// The transfers of one kind of one session; usable from any thread.
+final class TransferBook<Transfer: BookedTransfer>: Sendable {
     private struct Contents {
         /// In the order in which they were queued.
         var order: [UniqueIdentifier] = []
-        var transfers: [UniqueIdentifier: WCSessionUserInfoTransfer] = [:]
-        /// Stored, told to the delegate, and not ended: their end is not told a second time.
+        var transfers: [UniqueIdentifier: Transfer] = [:]
+        /// Told to the delegate, and the daemon's last word is to come: their end is not told a second time.
         var told: Set<UniqueIdentifier> = []
-        var remainingUrgent = 0
     }
 
     private let contents = Mutex(Contents())
 
     /// Those that are on their way.
-    var outstanding: [WCSessionUserInfoTransfer] {
+    var outstanding: [Transfer] {
         contents.withLock { contents in contents.order.compactMap { contents.transfers[$0] } }
     }
 
-    /// Adds a transfer; of the urgent ones only the newest is current.
-    func add(_ transfer: WCSessionUserInfoTransfer) {
+    /// Adds a transfer that is not known, and whose end has not been told.
+    /// - Parameter others: called with each that was there before.
+    func add(_ transfer: Transfer, others: (Transfer) -> Void = { _ in }) {
         contents.withLock { contents in
-            guard !contents.told.contains(transfer.id) else { return }
-            guard contents.transfers.updateValue(transfer, forKey: transfer.id) == nil else { return }
+            guard !contents.told.contains(transfer.id), contents.transfers[transfer.id] == nil else { return }
+            contents.transfers.values.forEach(others)
+            contents.transfers[transfer.id] = transfer
             contents.order.append(transfer.id)
-            guard transfer.isCurrentComplicationInfo else { return }
-            for other in contents.transfers.values where other !== transfer { other.setCurrent(false) }
         }
     }
 
@@ -40,9 +44,7 @@ final class TransferBook: Sendable {
     /// - Parameters:
     ///   - isLast: nothing comes after this; false for one that is stored.
     ///   - former: makes the transfer of a former process that nobody here knows.
-    func end(
-        _ id: UniqueIdentifier, isLast: Bool, former: () -> WCSessionUserInfoTransfer
-    ) -> WCSessionUserInfoTransfer? {
+    func end(_ id: UniqueIdentifier, isLast: Bool, former: () -> Transfer) -> Transfer? {
         let (wasTold, known) = contents.withLock { contents in
             let wasTold = contents.told.contains(id)
             if isLast { contents.told.remove(id) } else { contents.told.insert(id) }
@@ -52,11 +54,5 @@ final class TransferBook: Sendable {
         guard !wasTold else { return nil }
         let transfer = known ?? former()
         return transfer.end() ? transfer : nil
-    }
-
-    /// What is left of the budget of urgent items.
-    var remainingUrgent: Int {
-        get { contents.withLock { $0.remainingUrgent } }
-        set { contents.withLock { $0.remainingUrgent = newValue } }
     }
 }

@@ -49,10 +49,10 @@ extension WCSession {
     }
 
     /// Urgent user infos that may still pass the others today; 0 while it is not known.
-    public var remainingComplicationUserInfoTransfers: Int { book.remainingUrgent }
+    public var remainingComplicationUserInfoTransfers: Int { remainingUrgent }
 
     /// User infos that have not been stored on the other device, cancelled or given up.
-    public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { book.outstanding }
+    public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
 
     private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
         let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
@@ -61,7 +61,7 @@ extension WCSession {
             session: { [weak self] in self?.pairedSession })
         do {
             let session = try ready()
-            book.add(transfer)
+            add(transfer)
             session.handle.run { [weak self] core in
                 core.submit(submission) { result in
                     if case .failure(let error) = result { self?.finished(transfer.id, error) }
@@ -69,10 +69,16 @@ extension WCSession {
                 }
             }
         } catch {
-            book.add(transfer)
+            add(transfer)
             finished(transfer.id, error.underlyingError)
         }
         return transfer
+    }
+
+    /// Of the urgent ones only the newest is current.
+    private func add(_ transfer: WCSessionUserInfoTransfer) {
+        let isCurrent = transfer.isCurrentComplicationInfo
+        userInfos.add(transfer) { if isCurrent { $0.setCurrent(false) } }
     }
 
     // MARK: what comes of them
@@ -94,7 +100,7 @@ extension WCSession {
 
     private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
         let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false, session: { nil }) }
-        guard let transfer = book.end(id, isLast: isLast, former: former) else { return }
+        guard let transfer = userInfos.end(id, isLast: isLast, former: former) else { return }
         tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
 
@@ -114,7 +120,7 @@ extension WCSession {
     private func learned(_ item: OutstandingTransfer) {
         guard item.state == .accepted else { return }
         let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
-        book.add(
+        add(
             WCSessionUserInfoTransfer(
                 id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent,
                 session: { [weak self] in self?.pairedSession }))
@@ -123,7 +129,7 @@ extension WCSession {
     private func learnBudget(_ core: SessionCore) {
         core.ask("budget", pairing: nil, channel: .urgent) { [weak self] result in
             guard let body = try? result.get().dictionaryBody() else { return }
-            self?.book.remainingUrgent = body["remaining"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
+            self?.remainingUrgent = body["remaining"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
         }
     }
 

@@ -19,6 +19,7 @@ public final class WCSession: NSObject, Sendable {
         var watchDirectory: String?
         var session: PairedSession?
         var options = PairedSessionOptions()
+        var remainingUrgent = 0
     }
 
     /// The process's session.
@@ -26,8 +27,8 @@ public final class WCSession: NSObject, Sendable {
 
     private let state: Mutex<State>
     /// The transfers that this process knows.
-    let book = TransferBook()
-    let files = FileBook()
+    let userInfos = TransferBook<WCSessionUserInfoTransfer>()
+    let files = TransferBook<WCSessionFileTransfer>()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
     let labels = ArrivalLabels()
@@ -134,14 +135,20 @@ public final class WCSession: NSObject, Sendable {
         state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
     }
 
+    /// What is left of the budget of urgent items.
+    var remainingUrgent: Int {
+        get { state.withLock { $0.remainingUrgent } }
+        set { state.withLock { $0.remainingUrgent = newValue } }
+    }
+
     /// The active pairing's directory may have changed.
     func follow(directory: String?) { state.withLock { $0.watchDirectory = directory } }
 }
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.
 ///
-/// `@unchecked`: the reference is read under the session's mutex, and the delegate is called on the callback queue
-/// only.
+/// `@unchecked`: the reference is read and replaced under the session's mutex `state`, and the delegate is called on the thread
+/// of the callback queue only.
 struct DelegateReference: @unchecked Sendable {
     weak var value: (any WCSessionDelegate)?
 }

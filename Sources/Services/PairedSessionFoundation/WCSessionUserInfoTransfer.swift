@@ -10,8 +10,8 @@ import TandemWire
 /// ``WCSession/transferCurrentComplicationUserInfo(_:)``.
 ///
 /// `@unchecked`: `userInfo` is never changed, and its values are property-list values, which nobody changes; the rest
-/// is under the lock.
-public final class WCSessionUserInfoTransfer: NSObject, @unchecked Sendable {
+/// is under the mutex `state`.
+public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     private struct State {
         var isCurrent = false
         var isTransferring = true
@@ -51,7 +51,6 @@ public final class WCSessionUserInfoTransfer: NSObject, @unchecked Sendable {
 
     func setCurrent(_ isCurrent: Bool) { state.withLock { $0.isCurrent = isCurrent } }
 
-    /// False if it had ended before.
     func end() -> Bool {
         state.withLock { state in
             defer { state.isTransferring = false }

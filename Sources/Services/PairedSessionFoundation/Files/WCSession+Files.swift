@@ -12,18 +12,19 @@ extension WCSession {
     /// fails with `fileAccessDenied`.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
-        let shown = WCSessionFile(fileURL: file, metadata: metadata)
+        let id = UniqueIdentifier.random()
+        let transfer = WCSessionFileTransfer(id: id, file: WCSessionFile(fileURL: file, metadata: metadata)) {
+            [weak self] in self?.takeBack(id)
+        }
+        files.add(transfer)
         do {
             let session = try ready()
             let values = try metadata.map { values throws(WCError) in try Self.values(values) }
-            let transfer = session.beginFileTransfer(file.path, metadata: values)
-            return follow(transfer, shown)
+            session.beginFileTransfer(file.path, metadata: values, id: id, follower: follower(of: transfer))
         } catch {
-            let transfer = WCSessionFileTransfer(id: .random(), file: shown) {}
-            files.add(transfer)
-            fileFinished(transfer.id, error.underlyingError)
-            return transfer
+            fileFinished(id, error.underlyingError)
         }
+        return transfer
     }
 
     /// Files that have not been stored on the other device, cancelled or given up.
@@ -40,29 +41,34 @@ extension WCSession {
         }
     }
 
-    private func follow(_ transfer: FileTransfer, _ file: WCSessionFile) -> WCSessionFileTransfer {
-        let shown = WCSessionFileTransfer(id: transfer.id, file: file) { Task { _ = try? await transfer.cancel() } }
-        files.add(shown)
-        Task { [weak self, weak shown] in  // ends with the transfer
-            for await step in transfer.progressUpdates { shown?.show(step) }
-            do throws(SessionError) { try await transfer.reached(.accepted) } catch {
-                self?.fileFinished(transfer.id, error)
-            }
-        }
-        return shown
+    /// The session keeps what it tells, and not the session's names: they own it.
+    private func follower(of transfer: WCSessionFileTransfer) -> FileTransfer.Follower {
+        FileTransfer.Follower(
+            changed: { [weak transfer] in transfer?.show($0) },
+            refused: { [weak self, id = transfer.id] error in
+                // Whoever takes a file back learns the same in every phase of it. The daemon may have accepted it
+                // meanwhile: its word is not told a second time.
+                let shown = error.name == "cancelled" ? TransferOutcome.cancelled.error : error
+                self?.fileFinished(id, shown, isLast: false)
+            })
+    }
+
+    private func takeBack(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
+        pairedSession?.handle.run { $0.takeBackFile(id, in: pairing) }
     }
 
     /// A step of a file, of a former process's too.
     func fileHappened(_ event: TransferEvent) {
         switch event.step {
-        case .stored: fileFinished(event.id, nil)
+        case .stored: fileFinished(event.id, nil, isLast: false)
         case .finished(let outcome): fileFinished(event.id, outcome.error)
         }
     }
 
-    private func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?) {
-        guard let transfer = files.end(id) else { return }
-        if error == nil { transfer.progress.completedUnitCount = transfer.progress.totalUnitCount }
+    private func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
+        let former = { WCSessionFileTransfer(id: id, file: WCSessionFile(former: "file", metadata: nil)) {} }
+        guard let transfer = files.end(id, isLast: isLast, former: former) else { return }
+        if error == nil { transfer.showWhole() }
         tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
 
@@ -72,12 +78,11 @@ extension WCSession {
             let values = try? PropertyListReader.readDictionary(body)
         else { return }
         let file = WCSessionFile(
-            fileURL: URL(fileURLWithPath: values["name"]?.stringValue ?? "file"),
+            former: values["name"]?.stringValue ?? "file",
             metadata: values["metadata"]?.dictionaryValue?.foundationValue)
         files.add(
-            WCSessionFileTransfer(id: item.id, file: file) { [weak self] in
-                guard let session = self?.pairedSession else { return }
-                Task { _ = try? await session.cancelTransfer(item) }
+            WCSessionFileTransfer(id: item.id, file: file, size: Int64(item.size)) { [weak self] in
+                self?.takeBack(item.id, in: item.pairing)
             })
     }
 
