@@ -33,7 +33,8 @@ package final class App: @unchecked Sendable {
     package let place: Place
     package let session: PairedSession
     let scheduler: any Scheduler
-    private let random: @Sendable () -> UInt64
+    private let draws: Draws
+    private weak var core: SessionCore?
     /// What happened, in order, each with the world's time: the same in each run of one seed.
     package private(set) var log: [String] = []
     package private(set) var messages: [Receipt] = []
@@ -45,11 +46,10 @@ package final class App: @unchecked Sendable {
     /// What was told of the ends of contexts: nothing, by rights.
     package private(set) var contextEnds = 0
 
-    init(
-        _ name: String, at place: Place, settings: SessionSettings, scheduler: any Scheduler, dialer: any Dialer,
-        random: @escaping @Sendable () -> UInt64
-    ) {
-        (self.name, self.place, self.scheduler, self.random) = (name, place, scheduler, random)
+    /// - Parameter draws: its random numbers.
+    init(_ name: String, at place: Place, scheduler: any Scheduler, dialer: any Dialer, draws: Draws) throws {
+        (self.name, self.place, self.scheduler, self.draws) = (name, place, scheduler, draws)
+        let settings = try SessionSettings(PairedSessionOptions(application: name), environment: { _ in nil })
         session = PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: dialer))
     }
 
@@ -66,13 +66,17 @@ package final class App: @unchecked Sendable {
     @discardableResult
     package func activate() -> Later<Result<Void, SessionError>> {
         let later = Later<Result<Void, SessionError>>()
-        run { [random, self] core in
-            core.random = random
+        run { [draws, self] core in
+            self.core = core
+            core.random = { draws.next() }
             core.observeTransfers { [unowned self] in observed($0) }
-            core.activate(waiter: random()) { later.add($0) }
+            core.activate(waiter: draws.next()) { later.add($0) }
         }
         return later
     }
+
+    /// Returns when the app's files have been read as far as they are asked for.
+    func waitForFiles() { core?.waitForFiles() }
 
     // MARK: messages
 
@@ -119,6 +123,8 @@ package final class App: @unchecked Sendable {
     package func receive(_ rule: @escaping (ReceivedMessage) -> Bool = { _ in false }) {
         run { [unowned self] core in
             core.receive { [unowned self] message in
+                // The daemon's own word, not the counterpart's (CFG-42).
+                guard !message.isConfiguration else { return }
                 note("message \(message.number ?? -1)")
                 messages.append(message.withoutToken)
                 if rule(message) { kept.append(message) }
@@ -148,7 +154,7 @@ package final class App: @unchecked Sendable {
         let (ready, handle) = (submission, session.handle)
         run { [unowned self] core in
             core.transfer(ready, of: handle) { [unowned self] result in
-                note("accepted \(content["n"]?.integerValue ?? -1) \(result.isSuccess)")
+                note("accepted \(content["n"]?.integerValue ?? -1): \(result.summary)")
                 item.accepted(result)
             }
         }

@@ -12,32 +12,36 @@ package struct Case: Sendable, CustomStringConvertible {
     package let clause: String
     package let needs: Set<Ability>
     package let secondaries: Int
+    /// Takes a minute of processor time; only long runs have that.
+    package let isLong: Bool
     let body: @Sendable (Stage) throws -> Void
 
     init(
         _ clause: String, _ name: String, needs: Set<Ability> = [], secondaries: Int = 1,
-        _ body: @escaping @Sendable (Stage) throws -> Void
+        isLong: Bool = false, _ body: @escaping @Sendable (Stage) throws -> Void
     ) {
-        (self.name, self.clause, self.needs, self.secondaries, self.body) = (name, clause, needs, secondaries, body)
+        (self.name, self.clause, self.needs, self.secondaries) = (name, clause, needs, secondaries)
+        (self.isLong, self.body) = (isLong, body)
     }
 
     package var description: String { "\(clause): \(name)" }
 
     /// Runs the case in a fresh world; the log of its apps.
     @discardableResult
-    package func run(in world: any World, seed: UInt64) throws -> [String] {
-        let stage = Stage(world, seed: seed)
+    package func run(in world: any World, seed: UInt64, length: RunLength) throws -> [String] {
+        let stage = Stage(world, seed: seed, length: length)
         defer { world.stop() }
         do {
             try body(stage)
         } catch let violation as Violation {
-            throw Violation("\(self), seed \(seed): \(violation)\n\(stage.log.joined(separator: "\n"))")
+            let account = (stage.log + world.notes.suffix(60)).joined(separator: "\n")
+            throw Violation("\(self), seed \(seed): \(violation)\n\(account)")
         }
         return stage.log
     }
 
     /// All of them.
-    package static let all = messages + broadcasts + userInfos + ends + contexts + losses
+    package static let all = messages + broadcasts + userInfos + ends + contexts + files + losses
 }
 
 /// A world and what a case has set up there.
@@ -45,9 +49,10 @@ package final class Stage {
     package let world: any World
     package var generator: SeededGenerator
     package private(set) var apps: [App] = []
+    private let length: RunLength
 
-    init(_ world: any World, seed: UInt64) {
-        self.world = world
+    init(_ world: any World, seed: UInt64, length: RunLength) {
+        (self.world, self.length) = (world, length)
         generator = SeededGenerator(seed: seed)
     }
 
@@ -72,10 +77,26 @@ package final class Stage {
         return (primary, secondary)
     }
 
-    /// Lets time pass until it holds; a violation if it does not in time.
+    /// Lets time pass until it holds; a violation if it does not in time, which is two minutes where people wait.
     func wait(
         _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), until condition: () throws -> Bool
-    ) throws { try demand(try world.wait(within: limit, until: condition), "in time: \(text())") }
+    ) throws {
+        let limit = isRealTime ? min(limit, .seconds(120)) : limit
+        try demand(try world.wait(within: limit, until: condition), "in time: \(text())")
+    }
+
+    /// How often a case does something.
+    func count(_ short: Int, long: Int) -> Int { length == .short ? short : long }
+
+    /// How often a case does something of which each time costs a way through all processes and back.
+    func count(_ count: Int, inRealTime fewer: Int) -> Int { isRealTime && length == .short ? fewer : count }
+
+    var isRealTime: Bool { !world.abilities.contains(.manualTime) }
+
+    /// Lets time pass in which something wrong would show: all of it where time costs nothing.
+    func linger(_ time: Duration) {
+        pass(isRealTime ? min(time, .milliseconds(400)) : time)
+    }
 
     /// Lets that much time pass.
     func pass(_ time: Duration) { _ = world.wait(within: time) { false } }

@@ -57,6 +57,16 @@ final class FrameFaultFilter: StreamFilter {
     }
 }
 
+extension FaultPlan {
+    /// Of each kind of fault a little, and all bytes late.
+    static func storm(seed: UInt64) -> FaultPlan {
+        var faults = FaultPlan(seed: seed)
+        faults.delay = .zero ... .milliseconds(40)
+        (faults.corrupt, faults.cut, faults.stall) = (15, 15, 10)
+        return faults
+    }
+}
+
 extension FrameFate {
     fileprivate func copies(of frame: ByteSlice) -> [ByteSlice] {
         switch self {

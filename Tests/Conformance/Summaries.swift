@@ -23,8 +23,10 @@ extension Result where Success == [UInt8] {
 }
 
 extension DeliveredItem {
-    /// The `n` of its content; -1 without one.
-    package var number: Int64 { content["n"]?.integerValue ?? -1 }
+    /// The `n` of its content, or of a file's metadata; -1 without one.
+    package var number: Int64 {
+        (content["n"] ?? content["metadata"]?.dictionaryValue?["n"])?.integerValue ?? -1
+    }
 }
 
 extension ReceivedMessage {

@@ -6,7 +6,7 @@ package import TandemTransport
 
 /// What a world can do besides carrying messages.
 package enum Ability: String, Sendable, CaseIterable {
-    /// Its daemons have stores: contexts and user infos.
+    /// Items are durable, as far as what else can be done there puts them to the test.
     case durable
     /// Device links can be cut, and kept down.
     case cut
@@ -41,6 +41,11 @@ package enum Place: Hashable, Sendable, CustomStringConvertible {
 /// How a daemon or an app ends.
 package enum Ending: Sendable {
     case orderly, killed
+
+    var participle: String { self == .orderly ? "stopped" : "killed" }
+
+    /// Of a world in which daemons end like that.
+    var needs: Set<Ability> { self == .orderly ? [.restart] : [.restart, .kill] }
 }
 
 /// Paired devices and the way between them; confined to the thread that made it.
@@ -68,11 +73,15 @@ package protocol World: AnyObject {
     /// What becomes of each frame that a device sends inside TLS.
     var frameFate: FrameFate.Rule? { get set }
 
+    /// What the daemons said, for a violation.
+    var notes: [String] { get }
+
     /// Ends everything.
     func stop()
 }
 
 extension World {
+    package var notes: [String] { [] }
     package func restart(_ place: Place, _ ending: Ending) throws { throw Violation("this world restarts nothing") }
     package func cutLinks() {}
     package var isLinkAllowed: Bool {

@@ -31,6 +31,16 @@ package final class TemporaryDirectory: Sendable {
         precondition(Glibc.write(descriptor, bytes, bytes.count) == bytes.count, "short write to \(path(name))")
     }
 
+    /// The bytes of any file; nil if it cannot be read.
+    package static func read(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+        return ferror(file) == 0 ? bytes : nil
+    }
+
     /// The names of the entries, sorted.
     package var names: [String] { Self.names(in: path).sorted() }
 

@@ -46,7 +46,7 @@ import Testing
         return received
     }
 
-    @Test(arguments: 0..<12)
+    @Test(arguments: Repetition.seeds(6, long: 12))
     func `FRM-12: frames of any size, cut anywhere, leave as the bytes that came`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let largest = seed.isMultiple(of: 3) ? Limits.frame : 70_000

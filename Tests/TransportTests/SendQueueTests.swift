@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<40)
+    @Test(arguments: Repetition.seeds(12, long: 40))
     func whatIsQueuedLeavesInOrderAndOnce(seed: UInt64) throws {
         let pair = try Pair()
         var source = Source(seed: seed)

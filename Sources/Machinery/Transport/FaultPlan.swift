@@ -26,28 +26,28 @@ package struct FaultPlan: Sendable {
 }
 
 /// The draws of a plan.
-struct FaultDice {
+package struct FaultDice {
     /// What becomes of one piece.
-    struct Outcome: Equatable {
-        var copies: [[UInt8]]
-        var delay: Duration
-        var mayOvertake = false
-        var isCut = false
-        var stalls = false
+    package struct Outcome: Equatable {
+        package var copies: [[UInt8]]
+        package var delay: Duration
+        package var mayOvertake = false
+        package var isCut = false
+        package var stalls = false
     }
 
     private let plan: FaultPlan
 
-    var stallTime: Duration { plan.stallTime }
+    package var stallTime: Duration { plan.stallTime }
 
     private var state: UInt64
 
-    init(_ plan: FaultPlan) {
+    package init(_ plan: FaultPlan) {
         self.plan = plan
         state = plan.seed
     }
 
-    mutating func roll(for piece: [UInt8]) -> Outcome {
+    package mutating func roll(for piece: [UInt8]) -> Outcome {
         var outcome = Outcome(copies: [piece], delay: drawDelay())
         if happens(plan.drop) { outcome.copies = [] }
         if happens(plan.duplicate) { outcome.copies += outcome.copies }

@@ -26,31 +26,34 @@ extension Case {
         let (primary, secondary) = try stage.pair()
         secondary.handle([.context])
         var revision: UInt64 = 0
-        for number in 1...100 {
+        let count = stage.count(100, inRealTime: 20)
+        for number in 1...count {
             let acceptance = try accept(primary.update(["n": .integer(Int64(number))]), stage)
             try demand((acceptance.revision ?? 0) > revision, "revisions rise: \(acceptance)")
             revision = acceptance.revision ?? 0
         }
-        try stage.wait("the last one is there") { secondary.items.last?.number == 100 }
-        try demand(secondary.session.receivedApplicationContext == ["n": 100], "it is the received context")
-        try demand(primary.session.applicationContext == ["n": 100], "it is the sent context")
+        try stage.wait("the last one is there") { secondary.items.last?.number == Int64(count) }
+        try demand(
+            secondary.session.receivedApplicationContext == ["n": .integer(Int64(count))], "it is the received context")
+        try demand(primary.session.applicationContext == ["n": .integer(Int64(count))], "it is the sent context")
         try checkRising(secondary)
     }
 
     private static let offline = Case(
-        "SES-48", "of 1,000 contexts that were set without a link one is given", needs: [.durable, .cut]
+        "SES-48", "of many contexts that were set without a link one is given", needs: [.durable, .cut]
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle([.context])
         try stage.unlink(primary)
-        for start in stride(from: 0, to: 1000, by: 100) {
+        let count = stage.count(1000, inRealTime: 200)
+        for start in stride(from: 0, to: count, by: 100) {
             let updates = (start..<start + 100).map { primary.update(["n": .integer(Int64($0))]) }
             try stage.wait("accepted") { updates.allSatisfy { $0.value?.isSuccess == true } }
         }
         stage.relink()
         try stage.wait("it is there") { !secondary.items.isEmpty }
-        stage.pass(.seconds(5))
-        try demand(secondary.items.map(\.number) == [999], "one: \(secondary.items.map(\.number))")
+        stage.linger(.seconds(5))
+        try demand(secondary.items.map(\.number) == [Int64(count - 1)], "one: \(secondary.items.map(\.number))")
     }
 
     private static let unchanged = Case(
@@ -62,7 +65,7 @@ extension Case {
         try stage.wait("it is there") { secondary.items.count == 1 }
         let same = try accept(primary.update(["n": 1]), stage)
         try demand(same.name == "unchanged" && same.revision == first.revision, "unchanged: \(same)")
-        stage.pass(.seconds(2))
+        stage.linger(.seconds(2))
         try demand(secondary.items.count == 1, "not given again")
         let again = try accept(primary.update(["n": 1], always: true), stage)
         try demand(again.name == nil && (again.revision ?? 0) > (first.revision ?? 0), "a new revision: \(again)")
@@ -73,7 +76,7 @@ extension Case {
     private static let empty = Case("SES-52", "an empty context is one, and none is none", needs: [.durable]) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle([.context])
-        stage.pass(.seconds(1))
+        stage.linger(.seconds(1))
         try demand(primary.session.applicationContext == nil, "never sent")
         try demand(secondary.session.receivedApplicationContext == nil, "never received")
         _ = try accept(primary.update([:]), stage)
@@ -103,7 +106,7 @@ extension Case {
                 && other.session.applicationContext == ["n": 2] && other.session.receivedApplicationContext == ["n": 1]
         }
         other.handle([.context])
-        stage.pass(.seconds(2))
+        stage.linger(.seconds(2))
         try demand(other.items.isEmpty, "what was handled is not given again")
         let same = try accept(next.update(["n": 1]), stage)
         try demand(same.name == "unchanged", "the last one is known: \(same)")

@@ -55,7 +55,7 @@ extension Case {
         let item = try stage.submit([1], from: primary)[0]
         try stage.wait("given") { token != nil }
         _ = try cancel(item, by: primary, stage)
-        stage.pass(.seconds(1))
+        stage.linger(.seconds(1))
         token?.returned()
         try stage.wait("it ends") { item.outcome != nil }
         try demand(item.outcome == .handled, "handled: \(item.outcome as Any)")
@@ -132,17 +132,17 @@ extension Case {
         try stage.wait("given") { token != nil }
         let second = primary.submit(2, on: .urgent, options: TransferOptions(after: first.id))
         try stage.wait("accepted") { second.isAccepted }
-        stage.pass(.seconds(5))
+        stage.linger(.seconds(5))
         try demand(second.outcome == nil && !primary.storedItems.contains(second.id), "it waits")
         token?.returned()
         try stage.wait("both are handled") { first.outcome == .handled && second.outcome == .handled }
         try demand(secondary.items.map(\.number) == [1, 2], "in that order")
     }
 
-    /// Takes a minute, so only the long form runs it.
-    package static let queueFull = Case(
+    /// Takes a minute, so only the long form runs it; the relay's tests fill a queue in both forms.
+    private static let queueFull = Case(
         "LIM-14", "a full queue refuses with 7001, and takes items again when it has room",
-        needs: [.durable, .cut, .manualTime]
+        needs: [.durable, .cut, .manualTime], isLong: true
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle()

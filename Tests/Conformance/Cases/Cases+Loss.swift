@@ -2,16 +2,17 @@
 
 import PairedSession
 import TandemSession
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 
 extension Case {
-    package static let losses =
+    static let losses =
         [randomCuts, flap, appRestarts, appInHand, threeSecondaries, badStreams, hearsLater, chaos] + restarts + frames
 
     /// A case in which items flow from the primary while something is done to them from time to time.
     private static func flow(
-        _ clause: String, _ name: String, needs: Set<Ability>, count: Int = 60,
+        _ clause: String, _ name: String, needs: Set<Ability>, count: Int = Repetition.times(30, long: 60),
         prepare: @escaping @Sendable (Stage) -> Void = { _ in },
         _ disturb: @escaping @Sendable (Stage) throws -> Void
     ) -> Case {
@@ -19,13 +20,12 @@ extension Case {
             let (primary, secondary) = try stage.pair()
             secondary.handle()
             prepare(stage)
-            var next = 0
-            while next < count {
+            var items: [Item] = []
+            while items.count < count {
                 // Without its daemon an app is told 7004; what it has given before is submitted again by its library.
                 try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
-                let end = min(count, next + Int.random(in: 1...10, using: &stage.generator))
-                for number in next..<end { _ = primary.submit(Int64(number)) }
-                next = end
+                let end = min(count, items.count + Int.random(in: 1...10, using: &stage.generator))
+                items += (items.count..<end).map { primary.submit(Int64($0)) }
                 try disturb(stage)
                 stage.pass(.milliseconds(Int64.random(in: 0...30, using: &stage.generator)))
             }
@@ -36,9 +36,10 @@ extension Case {
                 // Outcomes are repeated when the link is ready (DEL-9): on an open link TLS loses nothing.
                 stage.world.cutLinks()
             }
-            try stage.wait("all are given", within: .seconds(900)) { stage.hasAll(0..<count, at: .secondary(0)) }
-            try stage.wait("all are told", within: .seconds(900)) { primary.endings.count == count }
-            try stage.checkFlow(0..<count, at: .secondary(0))
+            let accepted = try stage.accepted(items)
+            try stage.wait("all are given", within: .seconds(900)) { stage.hasAll(accepted, at: .secondary(0)) }
+            try stage.wait("all are told", within: .seconds(900)) { primary.endings.count == accepted.count }
+            try stage.checkFlow(accepted, at: .secondary(0))
             try demand(
                 primary.endings.values.allSatisfy { $0 == [.handled] }, "each ends once: \(primary.endings.values)")
         }
@@ -58,12 +59,9 @@ extension Case {
     }
 
     private static let badStreams = flow(
-        "SES-4", "late, broken and stalled streams lose nothing", needs: [.streamFaults, .manualTime],
+        "SES-4", "late, broken and stalled streams lose nothing", needs: [.cut, .streamFaults],
         prepare: { stage in
-            var faults = FaultPlan(seed: stage.generator.next())
-            faults.delay = .zero ... .milliseconds(40)
-            (faults.corrupt, faults.cut, faults.stall) = (15, 15, 10)
-            stage.world.streamFaults = faults
+            stage.world.streamFaults = FaultPlan.storm(seed: stage.generator.next())
             stage.world.cutLinks()
         }
     ) { _ in }
@@ -86,7 +84,7 @@ extension Case {
         flow(
             "DEL-3",
             "frames of \(kind.map { "kind '\($0.rawValue)'" } ?? "durable items") that are \(what) change nothing",
-            needs: [.frameFaults, .manualTime], count: 30,
+            needs: [.cut, .frameFaults], count: 30,
             prepare: { stage in
                 var isFirst = true
                 stage.world.frameFate = { [unowned stage] envelope in
@@ -101,10 +99,9 @@ extension Case {
     // MARK: daemons
 
     private static let restarts: [Case] = [Ending.orderly, .killed].flatMap { ending in
-        let needs: Set<Ability> = ending == .killed ? [.restart, .kill] : [.restart]
-        let how = ending == .killed ? "killed" : "stopped"
-        return [Place.primary, .secondary(0)].map { place in
-            flow("DEL-1", "the \(place)'s daemon may be \(how) at any time", needs: needs) { stage in
+        [Place.primary, .secondary(0)].map { place in
+            flow("DEL-1", "the \(place)'s daemon may be \(ending.participle) at any time", needs: ending.needs) {
+                stage in
                 guard stage.draws(4) else { return }
                 stage.pass(.milliseconds(Int64.random(in: 0...20, using: &stage.generator)))
                 try stage.world.restart(place, ending)
@@ -159,14 +156,14 @@ extension Case {
         stage.world.end(primary, .killed)
         secondary.handle()
         try stage.wait("all are given") { secondary.items.count == 10 }
-        stage.pass(.seconds(5))
+        stage.linger(.seconds(5))
         let next = try stage.app(at: .primary)
         try stage.wait("the ends are told") { next.endings.count == 10 }
         try demand(items.allSatisfy { next.endings[$0.id] == [.handled] }, "handled, once: \(next.endings)")
-        stage.pass(.seconds(5))
+        stage.linger(.seconds(5))
         stage.world.end(next, .orderly)
         let last = try stage.app(at: .primary)
-        stage.pass(.seconds(10))
+        stage.linger(.seconds(10))
         try demand(last.endings.isEmpty, "not told again: \(last.endings)")
     }
 

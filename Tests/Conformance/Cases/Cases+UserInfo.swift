@@ -26,7 +26,7 @@ extension Case {
         token?.returned()
         try stage.wait("handled") { item.outcome != nil }
         try demand(primary.endings[item.id] == [.handled], "once: \(primary.endings)")
-        stage.pass(.seconds(2))
+        stage.linger(.seconds(2))
         try stage.checkFlow([1], at: .secondary(0))
         try demand(primary.endings[item.id]?.count == 1, "once: \(primary.endings)")
     }
@@ -59,8 +59,7 @@ extension Case {
         try stage.wait("stored") { items.allSatisfy { primary.storedItems.contains($0.id) } }
         try demand(items.allSatisfy { $0.outcome == nil }, "nothing is handled")
         let secondary = try stage.app(at: .secondary(0))
-        stage.pass(.seconds(2))
-        try demand(secondary.session.hasContentPending, "an item waits for its first handler")
+        try stage.wait("an item waits for its first handler") { secondary.session.hasContentPending }
         secondary.handle()
         try stage.wait("handled") { items.allSatisfy { $0.outcome == .handled } }
         try stage.checkFlow(0..<20, at: .secondary(0))
@@ -111,7 +110,7 @@ extension Case {
         try demand(error.code == .deliveryFailed, "7014: \(error)")
         let attempts = secondary.items.filter { $0.number == 1 }.map(\.facts.attempt)
         try demand(attempts == [1, 2, 3, 4, 5], "five attempts: \(attempts)")
-        stage.pass(.seconds(3600))
+        stage.linger(.seconds(3600))
         try demand(secondary.items.count == 7, "and no more")
     }
 
@@ -147,13 +146,13 @@ extension Case {
         for round in 0..<3 {
             let item = primary.submit(7, id: id)
             if round == 0 { try stage.wait("accepted") { item.isAccepted } }
-            if round > 0 { stage.pass(.seconds(1)) }
+            if round > 0 { stage.linger(.seconds(1)) }
             stage.world.end(primary, .killed)
             primary = try stage.app(at: .primary)
         }
         try stage.submit([8], from: primary)
         try stage.wait("the next is there") { stage.hasAll([7, 8], at: .secondary(0)) }
-        stage.pass(.seconds(3))
+        stage.linger(.seconds(3))
         try stage.checkFlow([7, 8], at: .secondary(0))
         try demand(secondary.items.count == 2, "each once: \(secondary.items.map(\.number))")
     }

@@ -22,11 +22,30 @@ extension Stage {
         return items
     }
 
+    /// The numbers of the items that were accepted: all of them, but for those that met a daemon about to stop, or one that
+    /// has a link again and was not told yet which apps are at its other end; it says so at once. On a manual clock nothing
+    /// is under way at such a moment.
+    func accepted(_ items: [Item]) throws -> [Int] {
+        try wait("an answer to each") { items.allSatisfy { $0.acceptance != nil } }
+        for item in items where !item.isAccepted {
+            try demandPassing(item.error)
+        }
+        let accepted = items.indices.filter { items[$0].isAccepted }
+        try demand(accepted.count > items.count / 2, "most are accepted: \(accepted)")
+        return accepted
+    }
+
+    /// A refusal that comes of the moment, where time is real.
+    func demandPassing(_ error: SessionError?) throws {
+        let isPassing = error.map { $0.isRetryable || $0.code == .sessionNotActivated } ?? false
+        try demand(isRealTime && isPassing, "accepted: \(error as Any)")
+    }
+
     /// Each of the numbers was given, first in their order, and again only as a redelivery.
-    func checkFlow(_ numbers: some Sequence<Int>, at place: Place) throws {
+    func checkFlow(_ numbers: some Sequence<Int>, at place: Place, channel: Channel = .userInfo) throws {
         var attempts: [Int64: Int] = [:]
         var order: [Int64] = []
-        for item in given(at: place) {
+        for item in given(at: place, [channel]) {
             let before = attempts.updateValue(item.facts.attempt, forKey: item.number)
             if let before {
                 try demand(item.facts.attempt > before, "\(item.number) came twice as attempt \(item.facts.attempt)")

@@ -1,26 +1,26 @@
 // Host apps on an event loop that the case's thread runs: for worlds with real sockets, whoever serves them.
 
 import PairedSession
-package import TandemReactor
-package import TandemTransport
+import TandemReactor
+import TandemTransport
 
 /// Dials one socket, and can break what it dialled.
-package final class LoopDialer: Dialer {
+final class LoopDialer: Dialer {
     private let path: String
     private let loop: EventLoop
     private var attempt: StreamConnector?
     private var stream: SocketStream?
 
-    package init(to path: String, on loop: EventLoop) { (self.path, self.loop) = (path, loop) }
+    init(to path: String, on loop: EventLoop) { (self.path, self.loop) = (path, loop) }
 
-    package func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
+    func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
         attempt = StreamConnector(to: .unix(path: path), loop: loop) { [weak self] outcome in
             self?.stream = try? outcome.get()
             completion(try? outcome.get())
         }
     }
 
-    package func cancel() {
+    func cancel() {
         attempt?.cancel()
         attempt = nil
     }
@@ -33,20 +33,9 @@ package final class LoopDialer: Dialer {
     }
 }
 
-extension App {
-    package convenience init(
-        _ name: String, at place: Place, on loop: EventLoop, _ dialer: LoopDialer, seed: UInt64
-    ) throws {
-        let settings = try SessionSettings(PairedSessionOptions(application: name), environment: { _ in nil })
-        let draws = Draws(seed: seed)
-        self.init(
-            name, at: place, settings: settings, scheduler: loop, dialer: dialer, random: { draws.next() })
-    }
-}
-
 extension EventLoop {
     /// Runs the loop until the condition holds, but no longer than that; whether it holds.
-    package func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
+    func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
         let end = Linux.bootTime + limit
         while try !condition() {
             guard Linux.bootTime < end else { return false }
@@ -66,10 +55,19 @@ extension EventLoop {
         cancel(tick)
     }
 
-    package func end(_ app: App, _ dialer: LoopDialer, _ ending: Ending) {
-        if ending == .killed { dialer.kill() }
+    /// Ends an app as its process would end; it is gone when this returns.
+    func end(_ app: App, _ dialer: LoopDialer, _ ending: Ending) {
         var hasEnded = false
-        app.run { core in core.end { hasEnded = true } }
+        switch ending {
+        case .orderly: app.run { core in core.end { hasEnded = true } }
+        case .killed:
+            dialer.kill()
+            // Nobody hears this farewell; it stops what the session would try next.
+            app.run { core in
+                core.end()
+                hasEnded = true
+            }
+        }
         _ = wait(within: .seconds(10)) { hasEnded }
     }
 }

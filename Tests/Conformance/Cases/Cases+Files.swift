@@ -1,0 +1,161 @@
+// Files: whole, in order, once, whatever happens to their bytes on the way; and nothing is left of those that end early.
+
+import PairedSession
+import TandemIdentity
+import TandemPropertyList
+import TandemSession
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+
+extension Case {
+    static let files: [Case] =
+        [filesBothWays, fileWaits, fileRejected, fileCut, fileTorn]
+        + [Ending.orderly, .killed].flatMap { ending in
+            [Place.primary, .secondary(0)].map { fileRestart($0, ending) }
+        }
+
+    /// Files on their way from one app to the other.
+    private final class Flow {
+        private let stage: Stage
+        private let directory = TemporaryDirectory(isInMemory: true)
+        private var contents: [Int64: [UInt8]] = [:]
+        private var wrong: [String] = []
+        private(set) var transfers: [FileTransfer] = []
+
+        init(_ stage: Stage) { self.stage = stage }
+
+        /// Gives a file of that many random bytes.
+        func send(_ number: Int64, from app: App, bytes count: Int) {
+            let bytes = stage.generator.bytes(count)
+            contents[number] = bytes
+            directory.write(bytes, to: "file-\(number)")
+            transfers.append(
+                app.session.beginFileTransfer(directory.path("file-\(number)"), metadata: ["n": .integer(number)]))
+        }
+
+        /// Waits until the last file is an item; an app whose daemon goes meanwhile gives it again.
+        func waitUntilAccepted(from app: App) throws {
+            while let last = transfers.last {
+                try stage.wait("an answer") { last.transfer != nil || last.refusal != nil }
+                guard let refusal = last.refusal else { return }
+                try stage.demandPassing(refusal)
+                transfers.removeLast()
+                let number = Int64(transfers.count)
+                try stage.wait("the app has its daemon") { app.isReachable }
+                transfers.append(
+                    app.session.beginFileTransfer(directory.path("file-\(number)"), metadata: ["n": .integer(number)]))
+            }
+        }
+
+        /// Handles files at an app, and compares each with its source.
+        func handle(at app: App) {
+            app.handle([.file]) { [unowned self] item, _ in
+                let path = item.content["path"]?.stringValue ?? ""
+                if TemporaryDirectory.read(path) != contents[item.number] { wrong.append("\(item.number) at \(path)") }
+                if item.content["name"] != .string("file-\(item.number)") { wrong.append("the name of \(item.number)") }
+                return .handled
+            }
+        }
+
+        var areHandled: Bool {
+            transfers.allSatisfy { if case .finished(.handled)? = $0.transfer?.state { true } else { false } }
+        }
+
+        /// All are handled, whole, in order, and once unless something ended a handler.
+        func finish(at place: Place) throws {
+            try stage.wait("all files are handled", within: .seconds(900)) { areHandled }
+            try demand(wrong.isEmpty, "as they were sent: \(wrong)")
+            try stage.checkFlow(contents.keys.sorted().map { Int($0) }, at: place, channel: .file)
+        }
+    }
+
+    private static let filesBothWays = Case(
+        "FIL-10", "files arrive whole, with name and metadata, in both directions at once", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        let (there, back) = (Flow(stage), Flow(stage))
+        there.handle(at: secondary)
+        back.handle(at: primary)
+        for (number, size) in [0, 1, 65_536, 65_537, 300_000].enumerated() {
+            there.send(Int64(number), from: primary, bytes: size)
+            back.send(Int64(number), from: secondary, bytes: size)
+        }
+        try there.finish(at: .secondary(0))
+        try back.finish(at: .primary)
+        for transfer in there.transfers + back.transfers {
+            let progress = transfer.progress
+            try demand(progress.handedOver == progress.total && progress.transferred == progress.total, "\(progress)")
+        }
+    }
+
+    private static let fileWaits = Case(
+        "FIL-15", "a file waits on the other device for an app that is away", needs: [.durable]
+    ) { stage in
+        let primary = try stage.alone()
+        let files = Flow(stage)
+        files.send(0, from: primary, bytes: 100_000)
+        try stage.wait("the other device has it") { files.transfers[0].progress.transferred == 100_000 }
+        files.handle(at: try stage.app(at: .secondary(0)))
+        try files.finish(at: .secondary(0))
+    }
+
+    private static let fileRejected = Case(
+        "FIL-15", "a file that its handler rejects ends, and the next arrives", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        secondary.handle([.file]) { item, _ in
+            item.number == 0 ? .rejected(SessionError(.genericError, name: "rejected", reason: "no")) : .handled
+        }
+        let files = Flow(stage)
+        for number in Int64(0)..<2 { files.send(number, from: primary, bytes: 1000) }
+        try stage.wait("both end") {
+            files.transfers.allSatisfy { if case .finished? = $0.transfer?.state { true } else { false } }
+        }
+        guard case .finished(.failed)? = files.transfers[0].transfer?.state else {
+            throw Violation("rejected: \(files.transfers[0].transfer?.state as Any)")
+        }
+        try demand(secondary.items.map(\.number) == [0, 1], "each once: \(secondary.items.map(\.number))")
+    }
+
+    // MARK: what breaks meanwhile
+
+    /// Files flow while something is done to them until the last is handled.
+    private static func disturbed(
+        _ clause: String, _ name: String, needs: Set<Ability>, _ disturb: @escaping @Sendable (Stage) throws -> Void
+    ) -> Case {
+        Case(clause, name, needs: needs.union([.durable])) { stage in
+            let (primary, secondary) = try stage.pair()
+            let files = Flow(stage)
+            files.handle(at: secondary)
+            for number in 0..<6 {
+                try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
+                files.send(Int64(number), from: primary, bytes: Int.random(in: 0...400_000, using: &stage.generator))
+                stage.pass(.milliseconds(Int64.random(in: 0...20, using: &stage.generator)))
+                // What is handed over again after a restart of the daemon is begun anew by the library.
+                try disturb(stage)
+                try files.waitUntilAccepted(from: primary)
+            }
+            stage.world.streamFaults = nil
+            try files.finish(at: .secondary(0))
+        }
+    }
+
+    private static let fileCut = disturbed(
+        "FIL-8", "files go on where they were when links are cut", needs: [.cut]
+    ) { stage in stage.world.cutLinks() }
+
+    private static let fileTorn = disturbed(
+        "FIL-9", "files come through late, broken and stalled streams", needs: [.cut, .streamFaults]
+    ) { stage in
+        guard stage.world.streamFaults == nil else { return }
+        stage.world.streamFaults = FaultPlan.storm(seed: stage.generator.next())
+        stage.world.cutLinks()
+    }
+
+    private static func fileRestart(_ place: Place, _ ending: Ending) -> Case {
+        disturbed(
+            "FIL-8", "files flow on when the \(place)'s daemon was \(ending.participle)", needs: ending.needs
+        ) { stage in try stage.world.restart(place, ending) }
+    }
+}

@@ -1,0 +1,115 @@
+// A run of the suite in one world: each case with each seed, some at once, each on a thread of its own choosing, because
+// a case owns its thread until it is over. What fails is told with its seed, which repeats the run in worlds with a
+// manual clock.
+
+import Synchronization
+import TandemIdentity
+import TandemReactor
+import TandemTestSupport
+
+/// What a run of the suite consists of.
+package struct SuitePlan: Sendable {
+    /// Each case runs that often, with a seed of its own.
+    package var runs: UInt64 = 1
+    package var firstSeed: UInt64 = 1
+    package var length = RunLength.short
+    /// Only cases whose description contains it.
+    package var part = ""
+    /// At once.
+    package var width = 2
+    package var commands: DaemonCommands?
+    /// Tells what begins and what has ended.
+    package var isVerbose = false
+
+    /// The plan that the variables of `Scripts/conformance` ask for; without them one short run.
+    /// - Parameter tandem: this project's executable.
+    package init(environment: (String) -> String?, tandem: String) {
+        runs = environment("TANDEM_CONFORMANCE_RUNS").flatMap { UInt64($0) } ?? 1
+        firstSeed = environment("TANDEM_CONFORMANCE_SEED").flatMap { UInt64($0) } ?? 1
+        length = Repetition.isLong ? .long : .short
+        part = environment("TANDEM_CONFORMANCE_CASE") ?? ""
+        isVerbose = environment("TANDEM_CONFORMANCE_VERBOSE") != nil
+        var commands = DaemonCommands(tandem: tandem)
+        commands.primary = environment("TANDEM_CONFORMANCE_PRIMARY") ?? commands.primary
+        commands.secondary = environment("TANDEM_CONFORMANCE_SECONDARY") ?? commands.secondary
+        self.commands = commands
+    }
+}
+
+/// One run; usable once, from any task.
+package final class SuiteRun: Sendable {
+    private struct State {
+        var next = 0
+        var threads = 0
+        var failures: [String] = []
+
+        mutating func take() -> Int {
+            defer { next += 1 }
+            return next
+        }
+
+        /// Whether it was the last one.
+        mutating func leaveThread() -> Bool {
+            threads -= 1
+            return threads == 0
+        }
+    }
+
+    private let kind: WorldKind
+    private let plan: SuitePlan
+    private let cases: [Case]
+    private let state = Mutex(State())
+
+    package init(_ kind: WorldKind, _ plan: SuitePlan) {
+        (self.kind, self.plan) = (kind, plan)
+        cases = kind.cases(plan.length).filter { plan.part.isEmpty || "\($0)".contains(plan.part) }
+    }
+
+    private var count: Int { cases.count * Int(clamping: plan.runs) }
+
+    /// Runs everything.
+    /// - Returns: what did not hold, each with its case and seed; and whether there was anything to run.
+    package func failures() async -> (all: [String], isEmpty: Bool) {
+        guard count > 0 else { return ([], true) }
+        await withCheckedContinuation { continuation in
+            let width = min(plan.width, count)
+            state.withLock { $0.threads = width }
+            for _ in 0..<width {
+                start { [self] in
+                    work()
+                    if state.withLock({ $0.leaveThread() }) { continuation.resume() }
+                }
+            }
+        }
+        return (state.withLock(\.failures), false)
+    }
+
+    /// A system without a thread to give has the caller's for it.
+    private func start(_ body: @escaping @Sendable () -> Void) {
+        do { try LoopThread(named: "conformance", body).detach() } catch { body() }
+    }
+
+    private func work() {
+        while case let number = state.withLock({ $0.take() }), number < count {
+            run(cases[number % cases.count], seed: plan.firstSeed &+ UInt64(number / cases.count))
+        }
+    }
+
+    private func run(_ each: Case, seed: UInt64) {
+        tell("begins", each)
+        do {
+            try kind.run(each, seed: seed, length: plan.length, commands: plan.commands)
+            tell("holds", each)
+        } catch { fail("\(kind): \(error)") }
+    }
+
+    private func tell(_ what: String, _ each: Case) {
+        if plan.isVerbose { print("\(Linux.bootTime.nanoseconds / 1_000_000) \(kind): \(what): \(each)") }
+    }
+
+    /// A long run tells at once.
+    private func fail(_ text: String) {
+        if plan.runs > 1 { print("FAILED \(text)") }
+        state.withLock { $0.failures.append(text) }
+    }
+}

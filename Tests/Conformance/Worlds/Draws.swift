@@ -1,0 +1,14 @@
+// The draws of a run: where a daemon or an app takes a random number, the seed gives it.
+
+import TandemTestSupport
+
+/// Random numbers from a seed.
+///
+/// `@unchecked`: used on the world's thread only.
+final class Draws: @unchecked Sendable {
+    private var generator: SeededGenerator
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    func next() -> UInt64 { generator.next() }
+}

@@ -1,0 +1,103 @@
+// Whole daemons with their stores and TLS on one clock that a case moves, and every fault that there is.
+
+import TandemHostApps
+package import TandemIdentity
+import TandemLog
+import TandemNode
+import TandemReactor
+import TandemTestSupport
+package import TandemTransport
+
+/// Nodes on one manual clock.
+package final class ManualWorld: World {
+    private struct Daemon {
+        let process: ProcessScheduler
+        let node: Node
+    }
+
+    package let abilities = WorldKind.manual.abilities
+    package private(set) var pairings: [UniqueIdentifier] = []
+    package private(set) var notes: [String] = []
+    private let processes: ManualProcesses
+    private let directory = TemporaryDirectory(isInMemory: true)
+    private var daemons: [Place: Daemon] = [:]
+
+    package init(seed: UInt64, secondaries: Int = 1) throws {
+        processes = ManualProcesses(seed: seed)
+        let primary = try start(.primary)
+        for number in 0..<secondaries { pairings.append(try pair(primary, start(.secondary(number)))) }
+    }
+
+    package var now: MonotonicTime { processes.clock.now }
+
+    package func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
+        try processes.wait(within: limit, until: condition)
+    }
+
+    // MARK: faults
+
+    package func cutLinks() { processes.network.cutLinks() }
+
+    package var isLinkAllowed: Bool {
+        get { processes.network.isLinkAllowed }
+        set { processes.network.isLinkAllowed = newValue }
+    }
+
+    package var streamFaults: FaultPlan? {
+        get { processes.network.streamFaults }
+        set { processes.network.streamFaults = newValue }
+    }
+
+    package var frameFate: FrameFate.Rule? {
+        get { processes.network.frameFate }
+        set { processes.network.frameFate = newValue }
+    }
+
+    // MARK: daemons
+
+    private func socket(_ place: Place) -> String { directory.path(place.fileName + ".sock") }
+
+    @discardableResult
+    private func start(_ place: Place) throws -> Node {
+        let process = ProcessScheduler(processes.clock)
+        var options = NodeOptions(
+            role: place == .primary ? .primary : .secondary, name: "\(place)", state: directory.path(place.fileName),
+            local: socket(place))
+        if place == .primary { options.listen = [.unix(path: directory.path("link"))] }
+        let draws = processes.draws
+        let node = try Node(
+            options, software: "conformance", scheduler: process,
+            network: ManualNodeNetwork(processes.network, process), random: { draws.next() },
+            log: { [weak self] event in self?.notes.append("\(place): \(event.message) \(event.fields)") })
+        daemons[place] = Daemon(process: process, node: node)
+        processes.add(process) { node.settleStore() }
+        try node.start()
+        processes.settle()
+        return node
+    }
+
+    package func restart(_ place: Place, _ ending: Ending) throws {
+        guard let daemon = daemons.removeValue(forKey: place) else { throw Violation("\(place) does not run") }
+        if ending == .orderly { try stop(daemon.node) }
+        processes.end(daemon.process)
+        daemon.node.abandon()
+        try start(place)
+    }
+
+    // MARK: apps
+
+    package func app(_ name: String, at place: Place) throws -> App {
+        try processes.app(name, at: place, daemon: socket(place))
+    }
+
+    package func end(_ app: App, _ ending: Ending) { processes.end(app, ending) }
+
+    package func stop() {
+        processes.endApps()
+        for daemon in daemons.values {
+            processes.end(daemon.process)
+            daemon.node.abandon()
+        }
+        daemons = [:]
+    }
+}

@@ -1,0 +1,24 @@
+// What a world with sockets needs of its daemons, wherever they run: in its own process, or in processes of their own.
+
+package import TandemIdentity
+
+/// The daemons of one world; confined to its loop's thread.
+package protocol Daemons: AnyObject {
+    var notes: [String] { get }
+    var frameFate: FrameFate.Rule? { get set }
+
+    /// Starts a device's daemon over its state; it serves its socket when this returns.
+    func start(_ place: Place) throws
+    /// Ends it; it is gone when this returns.
+    func end(_ place: Place, _ ending: Ending) throws
+    /// Pairs the primary with a secondary.
+    func pair(_ number: Int) throws -> UniqueIdentifier
+    func endAll()
+}
+
+extension Daemons {
+    package var frameFate: FrameFate.Rule? {
+        get { nil }
+        set {}
+    }
+}
