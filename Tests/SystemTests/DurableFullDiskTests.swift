@@ -10,7 +10,6 @@ import Testing
 @Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(3))) struct DurableFullDiskTests {
     @Test func `items are refused without space, and go on within 5 s when there is some`() async throws {
         let workspace = try Workspace()
-        try FileManager.default.createDirectory(atPath: workspace["hub"], withIntermediateDirectories: false)
         let disk = try SmallDisk(at: workspace["hub"], size: "4m")
         let devices = try await TwoDevices(in: workspace)
         try await devices.pair()
@@ -43,21 +42,5 @@ import Testing
         await apps.end()
         devices.hub.signal(SIGTERM)
         #expect(try await devices.hub.ending().status == 0)
-    }
-}
-
-/// A file system in memory.
-private final class SmallDisk {
-    private let path: String
-
-    init(at path: String, size: String) throws {
-        self.path = path
-        try #require(mount("tmpfs", path, "tmpfs", 0, "size=\(size),mode=700") == 0, "cannot mount: errno \(errno)")
-    }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
-
-    func grow(to size: String) throws {
-        try #require(mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(size)") == 0, "errno \(errno)")
     }
 }

@@ -10,8 +10,7 @@ import Testing
 
     init() throws {
         workspace = try Workspace()
-        try FileManager.default.createDirectory(atPath: workspace["disk"], withIntermediateDirectories: false)
-        disk = try SmallDisk(at: workspace["disk"])
+        disk = try SmallDisk(at: workspace["disk"], size: "2m")
     }
 
     private func start() throws -> Program {
@@ -53,27 +52,4 @@ import Testing
         let daemon = try start()
         #expect(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
     }
-}
-
-/// A file system of 2 MiB in memory.
-private final class SmallDisk {
-    private let path: String
-
-    init(at path: String) throws {
-        self.path = path
-        try #require(mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0, "cannot mount a file system: errno \(errno)")
-    }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
-
-    /// Leaves no free block.
-    func fill() throws {
-        let descriptor = open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
-        defer { close(descriptor) }
-        let block = [UInt8](repeating: 1, count: 4096)
-        while write(descriptor, block, block.count) > 0 {}
-        #expect(errno == ENOSPC)
-    }
-
-    func free() throws { try FileManager.default.removeItem(atPath: "\(path)/ballast") }
 }

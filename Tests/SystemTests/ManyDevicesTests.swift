@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    @Test func moreSecondariesOrLoopsThanThereMayBeAreAWrongCall() async throws {
+    @Test("LIM-20, LIM-22: more secondaries or loops than there may be are a wrong call")
+    func moreSecondariesOrLoopsThanThereMayBeAreAWrongCall() async throws {
         let workspace = try Workspace()
         for (option, count) in [("--secondaries", "0"), ("--secondaries", "2049"), ("--loops", "0"), ("--loops", "65")]
         {

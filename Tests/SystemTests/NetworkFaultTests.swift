@@ -4,9 +4,10 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(8))) struct NetworkFaultTests {
+// Side by side: they wait, and need little else.
+@Suite(.timeLimit(.minutes(4))) struct NetworkFaultTests {
     enum Fault: String, CaseIterable, Sendable {
-        case delay, silence, resets, halfOpen, flap
+        case delay, loss, narrow, silence, resets, halfOpen, flap
     }
 
     @Test(arguments: Fault.allCases, ["hub", "kiosk"])
@@ -22,7 +23,7 @@ import Testing
         for number in Int64(0)..<10 { try await apps.queue(number) }
         async let weather: Void = suffer(fault, proxy)
         for number in Int64(10)..<40 {
-            try await apps.queue(number)
+            try await apps.queue(number, padding: 8000)
             try await Task.sleep(for: .milliseconds(50))
         }
         try await weather
@@ -41,6 +42,9 @@ import Testing
         switch fault {
         case .delay:
             proxy.set(.delay(milliseconds: 500))
+            try await Task.sleep(for: .seconds(5))
+        case .loss, .narrow:
+            proxy.set(fault == .loss ? .loss : .narrow)
             try await Task.sleep(for: .seconds(5))
         case .silence:
             // Longer than it takes to give the link up (LIM-9), so that another one is dialled into the silence.

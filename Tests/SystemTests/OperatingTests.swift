@@ -2,6 +2,8 @@
 // form of status --json (CTL-3, CTL-10 to CTL-14, CTL-20).
 
 import Foundation
+import PairedSession
+import TandemPropertyList
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(4))) struct OperatingTests {
@@ -71,6 +73,27 @@ import Testing
         let unknown = try await tandem(["trace", UUID().uuidString] + both, in: devices.workspace)
         #expect(unknown.status == 1 && unknown.errors.contains("nothing is known of"))
         #expect(receiver.isRunning)
+    }
+
+    @Test func `CTL-10: status tells the revisions of contexts, also after a restart`() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let apps = try DeviceApps(devices.workspace)
+        try await apps.activate()
+        try await apps.untilReachable()
+        for number in 1...3 as ClosedRange<Int64> {
+            try await apps.sender.updateApplicationContext(["n": .integer(number)])
+        }
+        let sent = try await devices.status(of: "hub")
+        #expect(sent.contains("\"sent\":3") && !sent.contains("\"received\":"), "\(sent)")
+        #expect(try await eventually { try await devices.status(of: "kiosk").contains("\"received\":3") })
+        devices.kiosk.signal(SIGKILL)
+        _ = try await devices.kiosk.ending()
+        try await devices.restartKiosk()
+        let status = try await devices.run("kiosk", "status").output
+        let row = status.split(separator: "\n").last { $0.contains(TwoDevices.app) && $0.contains(" 3 ") }
+        #expect(row != nil && status.contains("contexts"), "\(status)")
+        await apps.end()
     }
 
     @Test func `CTL-20: untraced messages leave nothing, applied configuration leaves its way`() async throws {

@@ -53,7 +53,8 @@ import Testing
         #expect(try await join(with: pair.output).status == 0)
     }
 
-    @Test func aSecondaryThatDoesNotRunIsJoinedInItsStateDirectory() async throws {
+    @Test("CTL-6: a secondary that does not run is joined in its state directory")
+    func aSecondaryThatDoesNotRunIsJoinedInItsStateDirectory() async throws {
         devices.kiosk.signal(SIGTERM)
         _ = try await devices.kiosk.ending()
         let link = try await devices.run("hub", "pair", "--link-only").output

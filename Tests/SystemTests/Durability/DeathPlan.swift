@@ -10,10 +10,11 @@ struct DeathPlan: Sendable {
         case hub, kiosk
         /// The app that receives, a process.
         case receiver
-        /// The session of the app that sends, ended while it submits.
-        case session
         /// A process that submits one item.
         case sender
+        /// The session of this process, which submits most items. It is ended while it submits, in order, and not killed: who
+        /// is killed is in a process of its own.
+        case session
     }
 
     struct Death {

@@ -13,8 +13,8 @@ final class FileDevices {
     let receiver: PairedSession
     let received = ReceivedFiles()
 
-    init() async throws {
-        devices = try await TwoDevices()
+    init(in workspace: Workspace? = nil) async throws {
+        devices = try await TwoDevices(in: workspace)
         let port = try #require(UInt16(devices.address.split(separator: ":").last ?? ""))
         proxy = try CuttingProxy(to: port)
         let workspace = devices.workspace

@@ -3,6 +3,7 @@
 
 import Foundation
 import Synchronization
+import TandemTestSupport
 import Testing
 
 /// A proxy on a free port of loopback.
@@ -12,6 +13,10 @@ final class FaultyProxy: Sendable {
         case fine
         /// Each piece waits this long.
         case delay(milliseconds: UInt32)
+        /// One segment of twenty is lost and sent again after 200 to 400 ms, as TCP does; all behind it wait.
+        case loss
+        /// A line of 1 Mbit/s.
+        case narrow
         /// Nothing arrives and nobody is told: packets are lost, and sent again later.
         case silence
         /// New connections are reset at once.
@@ -109,10 +114,11 @@ final class FaultyProxy: Sendable {
 
     private func pump(_ from: Int32, _ to: Int32, _ number: Int) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
+        var random = SeededGenerator(seed: UInt64(number))
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
-            waitForWeather()
+            waitForWeather(count, &random)
             if send(to, buffer, count, Int32(MSG_NOSIGNAL)) != count, !isHalfOpen(number) { break }
         }
         if !isHalfOpen(number) { shutdown(to, Int32(SHUT_WR)) }
@@ -120,8 +126,16 @@ final class FaultyProxy: Sendable {
 
     private func isHalfOpen(_ number: Int) -> Bool { state.withLock { $0.pairs[number]?.isHalfOpen == true } }
 
-    private func waitForWeather() {
-        if case .delay(let milliseconds) = weather { usleep(milliseconds * 1000) }
+    private func waitForWeather(_ count: Int, _ random: inout SeededGenerator) {
+        switch weather {
+        case .delay(let milliseconds): usleep(milliseconds * 1000)
+        case .loss:
+            for _ in stride(from: 0, to: count, by: 1448) where random.next() % 20 == 0 {
+                usleep(.random(in: 200_000...400_000, using: &random))
+            }
+        case .narrow: usleep(UInt32(count) * 8)
+        case .fine, .silence, .closed: break
+        }
         while weather == .silence, !state.withLock(\.isEnded) { usleep(10_000) }
     }
 

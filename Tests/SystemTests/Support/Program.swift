@@ -2,7 +2,6 @@
 // stop a program, and everything started is ended by its pid when the test is over.
 
 import Foundation
-import Synchronization
 import Testing
 
 /// A running executable of this build.
@@ -14,10 +13,10 @@ final class Program: Sendable {
         let errors: String
     }
 
-    let pid: pid_t
     private let workspace: Workspace
     private let name: String
-    private let process: Mutex<Process>
+    private let process: ChildProcess
+    var pid: pid_t { process.pid }
 
     /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output files
     /// in the workspace.
@@ -27,20 +26,14 @@ final class Program: Sendable {
     ) throws {
         self.workspace = workspace
         self.name = name
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: executable, relativeTo: Self.directory)
-        process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
-        process.currentDirectoryURL = URL(fileURLWithPath: workspace.path)
-        process.standardInput = FileHandle(forReadingAtPath: try workspace.write("\(name).in", input))
-        process.standardOutput = FileHandle(forWritingAtPath: try workspace.write("\(name).out", ""))
-        process.standardError = FileHandle(forWritingAtPath: try workspace.write("\(name).err", ""))
-        try process.run()
-        pid = process.processIdentifier
-        self.process = Mutex(process)
+        process = try ChildProcess(
+            URL(fileURLWithPath: executable, relativeTo: Self.directory).path, arguments,
+            ChildProcess.Surroundings(
+                directory: workspace.path,
+                environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 },
+                input: try workspace.write("\(name).in", input), output: try workspace.write("\(name).out", ""),
+                errors: try workspace.write("\(name).err", "")))
     }
-
-    deinit { if isRunning { signal(SIGKILL) } }
 
     /// Where the build put this test bundle and the executables.
     static let directory: URL = {
@@ -48,7 +41,7 @@ final class Program: Sendable {
         return URL(fileURLWithPath: bundle).deletingLastPathComponent()
     }()
 
-    var isRunning: Bool { process.withLock(\.isRunning) }
+    var isRunning: Bool { process.isRunning }
     var output: String { (try? workspace.text("\(name).out")) ?? "" }
     var errors: String { (try? workspace.text("\(name).err")) ?? "" }
 
@@ -58,13 +51,14 @@ final class Program: Sendable {
         return pages?.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(getpagesize()) }
     }
 
-    func signal(_ number: Int32) { kill(pid, number) }
+    /// Not after its end, when the number may be another's.
+    func signal(_ number: Int32) { if isRunning { kill(pid, number) } }
 
     /// Waits for the program's end; ends it when the time is over, which the test then sees as status 9.
     func ending(within limit: Duration = .seconds(30)) async throws -> Ending {
         if try await !holds(within: limit, { !self.isRunning }) { signal(SIGKILL) }
         _ = try await holds(within: .seconds(5), { !self.isRunning })
-        return Ending(status: process.withLock(\.terminationStatus), output: output, errors: errors)
+        return Ending(status: process.status ?? SIGKILL, output: output, errors: errors)
     }
 }
 

@@ -22,9 +22,10 @@ final class TwoDevices {
     /// - Parameters:
     ///   - port: where the hub accepts links; by default a free one.
     ///   - advertised: the port that the kiosk dials, if there is something in between.
+    ///   - hubEnvironment: for the hub's first start only.
     init(
         overUnixSocket: Bool = false, port: UInt16? = nil, advertised: UInt16? = nil, in workspace: Workspace? = nil,
-        hubOptions: [String] = [], kioskOptions: [String] = []
+        hubOptions: [String] = [], kioskOptions: [String] = [], hubEnvironment: [String: String] = [:]
     ) async throws {
         let workspace = try workspace ?? Workspace()
         self.workspace = workspace
@@ -32,7 +33,7 @@ final class TwoDevices {
         let advertise = advertised.map { ["--advertise", "127.0.0.1:\($0)"] } ?? []
         self.hubOptions = ["--listen", address] + advertise + hubOptions
         self.kioskOptions = kioskOptions
-        hub = try Self.start("hub", "primary", self.hubOptions, in: workspace, 0)
+        hub = try Self.start("hub", "primary", self.hubOptions, in: workspace, 0, environment: hubEnvironment)
         kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, 0)
         try await waitUntilReady(hub)
         try await waitUntilReady(kiosk)
@@ -117,10 +118,12 @@ final class TwoDevices {
     }
 
     private static func start(
-        _ name: String, _ role: String, _ options: [String], in workspace: Workspace, _ number: Int
+        _ name: String, _ role: String, _ options: [String], in workspace: Workspace, _ number: Int,
+        environment: [String: String] = [:]
     ) throws -> Program {
         let place = [role, "--state", workspace[name], "--local", workspace["\(name).sock"]]
         let fixed = options.contains("--name") ? place : place + ["--name", name]
-        return try Program("tandem", fixed + options, named: "\(name)-\(number)", in: workspace)
+        return try Program(
+            "tandem", fixed + options, named: "\(name)-\(number)", in: workspace, environment: environment)
     }
 }

@@ -1,0 +1,43 @@
+// Errors of durable items that a real daemon or the machine is the cause of; 7015 is in FileFullDiskTests.
+
+import Foundation
+import PairedSession
+import TandemPropertyList
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct RealErrorTests {
+    @Test("7013: a file that is not there, and one that is no file, are refused by name, and nothing is queued")
+    func unreadable() async throws {
+        let devices = try await FileDevices()
+        for path in [devices.devices.workspace["nowhere"], devices.devices.workspace.path] {
+            let error = await #expect(throws: SessionError.self) { try await devices.sender.transferFile(path) }
+            #expect(error?.code == .fileAccessDenied && error?.isRetryable == false, "\(error as Any)")
+        }
+        #expect(try devices.leftovers(on: "hub").isEmpty)
+        await devices.end()
+    }
+
+    @Test("7017: an item whose time is over before its receiver is back ends with it, and never comes")
+    func expired() async throws {
+        let devices = try await TwoDevices()
+        try await devices.pair()
+        let apps = try DeviceApps(devices.workspace)
+        try await apps.activate()
+        try await apps.untilReachable()
+        devices.kiosk.signal(SIGKILL)
+        _ = try await devices.kiosk.ending()
+        // What was sent before the loss is seen is the receiver's to end.
+        #expect(try await eventually { !apps.sender.reachability.isImmediate })
+        var options = TransferOptions()
+        options.timeToLive = .milliseconds(300)
+        let error = await #expect(throws: SessionError.self) {
+            try await apps.sender.transferUserInfo(["n": 1], options: options, until: .handled)
+        }
+        #expect(error?.code == .transferTimedOut && error?.name == "expired", "\(error as Any)")
+        try await devices.restartKiosk()
+        try await apps.queue(2)
+        #expect(try await holds(within: .seconds(20)) { !apps.received.isEmpty } && apps.received == [2])
+        await apps.end()
+    }
+}
