@@ -159,6 +159,27 @@ measure_start() {
     done
 }
 
+# A start with more than 100,000 items in its queues, from twelve apps, that a daemon has accepted for a peer which is away.
+measure_queued() {
+    local round device app waiting socket=$place/hub.sock
+    seconds=60
+    hub_up
+    # Each app stops before its queue is full, and one user's apps may fill half of what a pairing keeps.
+    join_hub kiosk-2
+    join_hub kiosk-3
+    for device in 1 2 3; do
+        for ((app = 1; app <= 4; app++)); do durable filled hub 300 1 64 --receivers "$device"; done
+    done
+    waiting=$("$tandem" status --json --device "$socket" | python3 -c \
+        'import json, sys; print(sum(each["waiting"] for each in json.load(sys.stdin)["pairings"]))')
+    ((waiting >= 100000)) || { echo "only $waiting items wait" >&2; return 1; }
+    stop hub
+    for ((round = 1; round <= rounds; round++)); do
+        served queued tandem "$socket" "$tandem" primary --state "$place/hub" --local "$socket" \
+            --listen "127.0.0.1:$hub_port" --log error
+    done
+}
+
 # The tables that stand for themselves: each prints one line of JSON for a figure.
 measure_codec() { table_of codec; }
 measure_verify() { table_of verify; }

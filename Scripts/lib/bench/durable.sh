@@ -6,11 +6,16 @@ apps=0
 
 # A pairing without a link: `accepted` needs no peer.
 hub_up() {
-    local link
     hub_port=$(free_port)
     hub_restarts
+    join_hub kiosk
+}
+
+# A device that does not run.
+join_hub() {
+    local link
     link=$("$tandem" pair --link-only --device "$place/hub.sock")
-    "$tandem" join --state "$place/kiosk" --name kiosk <<<"$link" >/dev/null
+    "$tandem" join --state "$place/$1" --name "$1" <<<"$link" >/dev/null
 }
 
 hub_restarts() {

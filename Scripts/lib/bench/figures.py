@@ -98,13 +98,15 @@ def idle_rows(runs):
 
 
 def start_rows(runs):
-    bounds_of = {"daemon": (12, 13)}
+    bounds_of = {"daemon": (12, 13, None), "queued": (3000, None, 256)}
     for relay in dict.fromkeys(relay for case, _, relay in runs if case == "start"):
-        bounds = bounds_of.get(relay, (None, None))
-        metrics = [("served", "cold start to first served", "ms"), ("resident", "memory at rest", "MiB")]
+        bounds = bounds_of.get(relay, (None, None, None))
+        metrics = [("served", "cold start to first served", "ms"), ("resident", "memory at rest", "MiB"),
+                   ("peak", "memory at most", "MiB")]
+        name = "daemon with over 100,000 queued items" if relay == "queued" else relay
         for (metric, what, unit), bound in zip(metrics, bounds):
             if values := column(runs, "start", 0, relay, metric):
-                yield judged(figure("At rest", f"{relay}, {what}", unit, values), "value", bound)
+                yield judged(figure("At rest", f"{name}, {what}", unit, values), "value", bound)
 
 
 def crowd_rows(runs):

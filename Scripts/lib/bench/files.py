@@ -29,9 +29,10 @@ def main():
                met=median / row["value"] <= 2.0)
     print(json.dumps(row))
     for metric in ("p99", "largest"):
-        waits = [result[metric] for _, result in runs["latency", "beside"]]
-        row = figures.figure("files", f"a message beside it, {metric}", "us", waits, reference="alone",
-                             reference_value=sorted(r[metric] for _, r in runs["latency", "alone"])[0])
+        # The worst second counts, not the usual one.
+        waits = {relay: max(result[metric] for _, result in runs["latency", relay]) for relay in ("alone", "beside")}
+        row = figures.figure("files", f"a message beside it, {metric}", "us", [waits["beside"]], reference="alone",
+                             reference_value=waits["alone"])
         print(json.dumps(figures.judged(row, "value", LONGEST)))
     for side in ("sending", "receiving"):
         row = figures.figure("files", f"the {side} daemon's memory at its peak", "B",

@@ -47,9 +47,9 @@ send() { hub send --app "$app" --file "$source" >/dev/null; }
 floor() {
     dd if="$source" of="$place/spooled" bs=64K conv=fsync status=none
     openssl s_server -quiet -naccept 1 -accept "127.0.0.1:$((port + 1))" -cert "$place/cert.pem" -key "$place/key.pem" \
-        -num_tickets 0 </dev/null 2>/dev/null | dd of="$place/copied" bs=64K iflag=fullblock conv=fsync status=none &
+        -num_tickets 0 <&"$open" 2>/dev/null | dd of="$place/copied" bs=64K iflag=fullblock conv=fsync status=none &
     local server=$!
-    until openssl s_client -quiet -no_ign_eof -connect "127.0.0.1:$((port + 1))" <"$place/spooled" 2>/dev/null; do sleep 0.01; done
+    until openssl s_client -quiet -no_ign_eof -nocommands -connect "127.0.0.1:$((port + 1))" <"$place/spooled" 2>/dev/null; do sleep 0.01; done
     wait "$server"
     cmp -s "$source" "$place/copied" || { echo "the floor lost bytes" >&2; exit 1; }
     rm -f "$place/spooled" "$place/copied"
@@ -70,25 +70,29 @@ measure_throughput() {
     note memory receiving 0 "{\"bytes\": $(peak kiosk)}"
 }
 
-# What a message of 300 bytes and its answer take, with nothing else and while a large file passes.
+# trips RELAY: messages of 300 bytes and their answers for a second, one after the other.
+trips() {
+    note latency "$1" 300 "$("$made/load" trips tandem --at "$place/hub.sock" --counterpart "$place/kiosk.sock" \
+        --relay "${started[hub]}" --bytes 300 --seconds 1 --pairs 1 --window 1)"
+}
+
+# What a message and its answer take, with nothing else and in each second of a large file's way: while it is taken over, while
+# it passes and while it is synchronised.
 measure_latency() {
-    local round relay began result
+    local round sending
     for ((round = 0; round < runs; round++)); do
-        for relay in alone beside; do
-            if [[ $relay == beside ]]; then
-                send &
-                began=$!
-                sleep 0.2
-            fi
-            result=$("$made/load" trips tandem --at "$place/hub.sock" --counterpart "$place/kiosk.sock" \
-                --relay "${started[hub]}" --bytes 300 --seconds 1 --pairs 1 --window 1)
-            note latency "$relay" 300 "$result"
-            if [[ $relay == beside ]]; then wait "$began"; fi
-            rm -f "$place"/received/*
-        done
+        trips alone
+        send &
+        sending=$!
+        while kill -0 "$sending" 2>/dev/null; do trips beside; done
+        wait "$sending"
+        rm -f "$place"/received/*
     done
 }
 
+# openssl's server ends when its own input does, so it gets one that never ends.
+mkfifo "$place/open"
+exec {open}<>"$place/open"
 openssl req -x509 -newkey ed25519 -nodes -keyout "$place/key.pem" -out "$place/cert.pem" -subj /CN=floor -days 1 2>/dev/null
 head -c "${mebibytes}M" /dev/urandom >"$source"
 both_up

@@ -41,20 +41,22 @@ static void runFor(double seconds, unsigned long least) {
     for (double end = now() + seconds; bursts < least || now() < end;) turn(spoken, take);
 }
 
-static void enterAll(void) {
+struct connection *enterReceiver(const struct protocol *protocol, enum part part, unsigned number) {
     char address[256];
+    int stem = (int)strlen(options.counterpart) - (int)strlen(".sock");
+    if (number == 0 || !protocol->hasManySockets) snprintf(address, sizeof address, "%s", options.counterpart);
+    else snprintf(address, sizeof address, "%.*s-%u.sock", stem, options.counterpart, number + 1);
+    struct connection *receiver = enter(protocol, part, number, address);
+    watch(receiver);
+    return receiver;
+}
+
+static void enterAll(void) {
     burst = calloc(options.burst, sizeof *burst);
     delivered = calloc(options.receivers, sizeof *delivered);
     if (!burst || !delivered) die("no memory");
     struct connection *last = NULL;
-    for (unsigned i = 0; i < options.receivers; i++) {
-        int stem = (int)strlen(options.counterpart) - (int)strlen(".sock");
-        bool isFirst = i == 0 || !spoken->hasManySockets;
-        if (isFirst) snprintf(address, sizeof address, "%s", options.counterpart);
-        else snprintf(address, sizeof address, "%.*s-%u.sock", stem, options.counterpart, i + 1);
-        last = enter(spoken, RECEIVER, i, address);
-        watch(last);
-    }
+    for (unsigned i = 0; i < options.receivers; i++) last = enterReceiver(spoken, RECEIVER, i);
     publisher = enter(spoken, PUBLISHER, 0, options.at);
     spoken->meet(publisher, last);
     watch(publisher);

@@ -91,7 +91,7 @@ static void enterItems(struct connection *it) {
         const uint8_t *pairing = plistContent(plistFind(plistElement(pairings, i), "pairing"), &count);
         memcpy(it->part == SUBMITTER ? known[i] : (uint8_t *)it->name, pairing, PAIRING);
     }
-    if (it->part == SUBMITTER) memcpy(it->name, known[0], PAIRING);
+    if (it->part == SUBMITTER) memcpy(it->name, known[most - 1], PAIRING);
 }
 
 static enum kind readReceipt(struct connection *it, uint8_t *bytes, size_t count, uint8_t **id) {

@@ -96,6 +96,9 @@ long ownBytes(int process);  // without the pages of files, which are shared, an
 void recordSample(double seconds);
 double percentile(double share);       // of the samples; seconds
 
+// A receiver on the device of this number, on a socket of its own where the relay has one for each.
+struct connection *enterReceiver(const struct protocol *, enum part, unsigned number);
+
 // trips.c, fanout.c, durable.c, receipts.c, crowd.c, start.c: the cases
 void runTrips(const struct protocol *);
 void runFanOut(const struct protocol *);

@@ -58,13 +58,7 @@ static void runFor(double seconds, unsigned long least) {
 }
 
 static void enterAll(void) {
-    int stem = (int)strlen(options.counterpart) - (int)strlen(".sock");
-    char address[256];
-    for (unsigned i = 0; i < options.receivers; i++) {
-        if (i == 0) snprintf(address, sizeof address, "%s", options.counterpart);
-        else snprintf(address, sizeof address, "%.*s-%u.sock", stem, options.counterpart, i + 1);
-        watch(enter(spoken, isOfItems ? HANDLER : RECEIVER, i, address));
-    }
+    for (unsigned i = 0; i < options.receivers; i++) enterReceiver(spoken, isOfItems ? HANDLER : RECEIVER, i);
     sender = enter(spoken, isOfItems ? SUBMITTER : PUBLISHER, 0, options.at);
     spoken->meet(sender, NULL);
     watch(sender);

@@ -1,5 +1,5 @@
 // Cold start: runs a command, and prints the time from its start until the first client has been served (for Tandem:
-// hello and registration), and the memory it holds when it has come to rest.
+// hello and registration), the memory it holds when it has come to rest, and the most that it has held.
 #include "load.h"
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +17,17 @@ static void waitUntilThere(int child) {
     }
 }
 
+static double peakMebibytes(int process) {
+    char path[64], line[256];
+    double kibibytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", process);
+    FILE *status = fopen(path, "r");
+    if (!status) die("the command has ended");
+    while (fgets(line, sizeof line, status) && sscanf(line, "VmHWM: %lf", &kibibytes) != 1) {}
+    fclose(status);
+    return kibibytes / 1024;
+}
+
 void runStart(const struct protocol *protocol, char **command) {
     unlink(options.at);
     double began = now();
@@ -30,7 +41,8 @@ void runStart(const struct protocol *protocol, char **command) {
     enter(protocol, IDLER, 0, options.at);
     double served = now() - began;
     nanosleep(&rest, NULL);
-    printf("{\"served\": %.3f, \"resident\": %.3f}\n", served * 1e3, (double)residentBytes(child) / (1 << 20));
+    printf("{\"served\": %.3f, \"resident\": %.3f, \"peak\": %.3f}\n", served * 1e3,
+        (double)residentBytes(child) / (1 << 20), peakMebibytes(child));
     kill(child, SIGTERM);
     waitpid(child, NULL, 0);
 }
