@@ -1,5 +1,6 @@
 // Real sockets on a real loop, with the test as the other end.
 
+import Glibc
 import TandemIdentity
 import TandemReactor
 import TandemTestSupport
@@ -35,6 +36,24 @@ import Testing
         try peer.send(Bytes.text("pong"))
         loop.run { recorder.bytes.count == 4 }
         #expect(recorder.bytes == Bytes.text("pong"))
+    }
+
+    @Test func `a closed stream has ended for its peer, although a child has a copy of its socket`() throws {
+        let pair = try Linux.socketPair()
+        let credentials = try Linux.peerCredentials(pair.first.raw)
+        let copy = dup(pair.first.raw)
+        defer { close(copy) }
+        let (stream, peer) = pair.split { first, second in
+            (
+                SocketStream(takingOwnership: first, loop: loop, peer: .local(credentials)),
+                RawPeer(takingOwnership: second)
+            )
+        }
+        stream.start()
+        stream.close(.closedHere)
+        loop.runOnce()
+        #expect(try peer.receiveAvailable().isEmpty)
+        #expect(copy >= 0 && peer.isEnded)
     }
 
     @Test func allThatATurnSendsLeavesInOneWrite() throws {

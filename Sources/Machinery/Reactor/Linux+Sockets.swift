@@ -86,4 +86,7 @@ extension Linux {
     package static func shutdownWriting(_ descriptor: CInt) throws(SystemError) {
         try check(tandem_shutdown_writing(descriptor), "shutdown")
     }
+
+    /// Ends the connection for the peer now, even while a child between its fork and its exec has a copy of the socket.
+    package static func hangUp(_ descriptor: CInt) { tandem_hang_up(descriptor) }
 }

@@ -86,6 +86,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         setCloseTimer(after: nil)
         if let registration { loop.deregister(registration) }
         registration = nil
+        if let raw = descriptor?.raw { Linux.hangUp(raw) }
         descriptor = nil
         charge = nil
         loseQueue()

@@ -114,6 +114,10 @@ int tandem_shutdown_writing(int descriptor) {
     return outcome == -ENOTCONN ? 0 : outcome;
 }
 
+// Ends both ways for all who have the socket: closing waits for the last copy, and a child has one between fork and exec.
+// What fails here has no more to lose.
+void tandem_hang_up(int descriptor) { (void)shutdown(descriptor, SHUT_RDWR); }
+
 int tandem_socket_error(int descriptor) {
     int number = 0;
     socklen_t length = sizeof number;

@@ -180,6 +180,7 @@ int tandem_bind(int descriptor, const struct tandem_address *address);
 int tandem_listen(int descriptor, int backlog);
 int tandem_accept(int descriptor, struct tandem_address *address);
 int tandem_shutdown_writing(int descriptor);
+void tandem_hang_up(int descriptor);
 int tandem_connect(int descriptor, const struct tandem_address *address);
 int tandem_socket_error(int descriptor);
 // The bytes that were written and that the other end has not read (Unix) or not acknowledged (TCP).
