@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(3))) struct DurableFullDiskTests {
     @Test func `items are refused without space, and go on within 5 s when there is some`() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["hub"], size: "4m")
         let devices = try await TwoDevices(in: workspace)
         try await devices.pair()

@@ -34,7 +34,7 @@ import Testing
     @Test func `after a failed fsync nothing is acknowledged, the daemon ends, and what was acknowledged is there`()
         async throws
     {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let environment = ["LD_PRELOAD": try await Self.makeFault(workspace), "FAILS_ONCE_THERE_IS": workspace["bad"]]
         let devices = try await TwoDevices(in: workspace, hubEnvironment: environment)
         try await devices.pair()

@@ -9,7 +9,7 @@ import Testing
     private let disk: SmallDisk
 
     init() throws {
-        workspace = try Workspace()
+        workspace = Workspace()
         disk = try SmallDisk(at: workspace["disk"], size: "2m")
     }
 

@@ -74,7 +74,7 @@ import Testing
 
     @Test("Without a daemon activation waits as long as asked and says so; a cancelled call ends")
     func withoutDaemon() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let app = try session("primary", in: workspace)
         let error = await #expect(throws: SessionError.self) { try await app.activate(timeout: .milliseconds(50)) }
         #expect(error?.code == .sessionNotActivated && error?.name == "no-daemon")

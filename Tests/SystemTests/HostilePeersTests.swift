@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func aThousandPeersThatClaimGigabytesCostTheDaemonOnlyWhatTheySent() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let socket = workspace["hub.sock"]
         let daemon = try Program(
             "tandem",

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ManyDevicesTests {
     /// Runs a test beside a simulator with these arguments, which must then stop in order.
     static func withSimulator(_ arguments: String..., body: (Workspace) async throws -> Void) async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let simulator = try Program(
             "tandem", ["simulate", "--local", workspace.path] + arguments, named: "simulator", in: workspace)
         try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
@@ -67,7 +67,7 @@ import Testing
 
     @Test("LIM-20, LIM-22: more secondaries or loops than there may be are a wrong call")
     func moreSecondariesOrLoopsThanThereMayBeAreAWrongCall() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         for (option, count) in [("--secondaries", "0"), ("--secondaries", "2049"), ("--loops", "0"), ("--loops", "65")]
         {
             let ending = try await tandem("simulate", "--local", workspace.path, option, count, in: workspace)

@@ -19,7 +19,7 @@ import Testing
 
     /// Runs a test beside a simulator, which must then stop in order.
     static func withSimulator(_ body: (Workspace) async throws -> Void) async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let simulator = try Program(
             "tandem", ["simulate", "--local", workspace.path], named: "simulator", in: workspace)
         try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")

@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(4))) struct SlowConsumerTests {
     @Test(arguments: [0, 8192])
     func `LIM-6: a consumer that reads so many bytes a second`(rate: Int) async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let simulator = try Program(
             "tandem", ["simulate", "--local", workspace.path], named: "simulator", in: workspace)
         try #require(try await holds(within: .seconds(20)) { simulator.output.contains("ready") })

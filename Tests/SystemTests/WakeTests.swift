@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WakeTests {
     private let workspace: Workspace
 
-    init() throws { workspace = try Workspace() }
+    init() throws { workspace = Workspace() }
 
     private var tandemPath: String { Program.directory.appendingPathComponent("tandem").path }
 

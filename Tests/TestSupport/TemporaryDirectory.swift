@@ -6,9 +6,20 @@ import Glibc
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// - Parameter isInMemory: where the machine has a place for that, so that waiting for the disk costs nothing.
-    package init(isInMemory: Bool = false) {
-        let place = isInMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    /// Where the directories are: in memory if there is enough, because a test waits for seconds when somebody else's
+    /// writing keeps the disk busy. What a disk may lose is tested below the store, not here.
+    private static let place: String = {
+        // ST_NOEXEC, which Swift does not see.
+        let noExecution: UInt = 8
+        var facts = statvfs()
+        guard statvfs("/dev/shm", &facts) == 0, access("/dev/shm", W_OK) == 0, facts.f_flag & noExecution == 0,
+            UInt64(facts.f_bavail) * UInt64(facts.f_frsize) > 1 << 30
+        else { return "/tmp" }
+        return "/dev/shm"
+    }()
+
+    package init() {
+        let place = Self.place
         var template = Array("\(place)/tandem-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { template in
             guard let start = template.baseAddress, mkdtemp(start) != nil else {

@@ -18,7 +18,7 @@ extension Case {
     /// Files on their way from one app to the other.
     private final class Flow {
         private let stage: Stage
-        private let directory = TemporaryDirectory(isInMemory: true)
+        private let directory = TemporaryDirectory()
         private var contents: [Int64: [UInt8]] = [:]
         private var wrong: [String] = []
         private(set) var transfers: [FileTransfer] = []

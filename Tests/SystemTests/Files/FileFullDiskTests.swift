@@ -14,7 +14,7 @@ import Testing
         "FIL-13, DEL-12: for a receiver without room a file waits some attempts, then is kept with 7015 and can be retried"
     )
     func receiver() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["kiosk"], size: Self.small)
         let devices = try await FileDevices(in: workspace)
         let source = try devices.makeFile(size: Self.size)
@@ -35,7 +35,7 @@ import Testing
 
     @Test("FIL-13: a file goes on by itself when the receiver has room again before the last attempt")
     func again() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["kiosk"], size: Self.small)
         let devices = try await FileDevices(in: workspace)
         let source = try devices.makeFile(size: Self.size)
@@ -55,7 +55,7 @@ import Testing
 
     @Test("FIL-13: a file that the own device has no room for is 7015 with both figures, and leaves nothing behind")
     func sender() async throws {
-        let workspace = try Workspace()
+        let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["hub"], size: Self.small)
         let devices = try await FileDevices(in: workspace)
         let source = try devices.makeFile(size: Self.size)

@@ -27,7 +27,7 @@ final class TwoDevices {
         overUnixSocket: Bool = false, port: UInt16? = nil, advertised: UInt16? = nil, in workspace: Workspace? = nil,
         hubOptions: [String] = [], kioskOptions: [String] = [], hubEnvironment: [String: String] = [:]
     ) async throws {
-        let workspace = try workspace ?? Workspace()
+        let workspace = workspace ?? Workspace()
         self.workspace = workspace
         address = overUnixSocket ? "unix:\(workspace["link.sock"])" : "127.0.0.1:\(try port ?? FreePort.find())"
         let advertise = advertised.map { ["--advertise", "127.0.0.1:\($0)"] } ?? []

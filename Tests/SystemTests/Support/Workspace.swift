@@ -2,17 +2,15 @@
 // it has at most 107 bytes.
 
 import Foundation
+import TandemTestSupport
 import Testing
 
 final class Workspace: Sendable {
-    let path: String
+    private let directory = TemporaryDirectory()
 
-    init() throws {
-        var template = Array("/tmp/tandem-XXXXXX".utf8CString)
-        path = try #require(mkdtemp(&template).map { String(cString: $0) })
-    }
+    init() {}
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    var path: String { directory.path }
 
     /// The path of a file in it.
     subscript(name: String) -> String { "\(path)/\(name)" }

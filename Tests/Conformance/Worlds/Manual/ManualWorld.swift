@@ -19,7 +19,7 @@ package final class ManualWorld: World {
     package private(set) var pairings: [UniqueIdentifier] = []
     package private(set) var notes: [String] = []
     private let processes: ManualProcesses
-    private let directory = TemporaryDirectory(isInMemory: true)
+    private let directory = TemporaryDirectory()
     private var daemons: [Place: Daemon] = [:]
 
     package init(seed: UInt64, secondaries: Int = 1) throws {

@@ -11,7 +11,7 @@ import TandemTransport
 package final class SimulatorWorld: World {
     package let abilities = WorldKind.simulator.abilities
     private let processes: ManualProcesses
-    private let directory = TemporaryDirectory(isInMemory: true)
+    private let directory = TemporaryDirectory()
     private let simulator: Simulator
 
     package init(seed: UInt64, secondaries: Int = 1) throws {

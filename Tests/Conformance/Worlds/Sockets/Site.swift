@@ -10,7 +10,7 @@ package import TandemTransport
 package final class Site: Sendable {
     private static let count = Atomic<UInt32>(0)
 
-    private let directory = TemporaryDirectory(isInMemory: true)
+    private let directory = TemporaryDirectory()
     /// Where the primary takes links, and where the secondaries dial.
     package let listening: SocketAddress
     package let dialled: SocketAddress
