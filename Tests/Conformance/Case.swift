@@ -77,11 +77,12 @@ package final class Stage {
         return (primary, secondary)
     }
 
-    /// Lets time pass until it holds; a violation if it does not in time, which is two minutes where people wait.
+    /// Lets time pass until it holds; a violation if it does not in time, which is two minutes where people wait,
+    /// and twenty in a long run.
     func wait(
         _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), until condition: () throws -> Bool
     ) throws {
-        let limit = isRealTime ? min(limit, .seconds(120)) : limit
+        let limit = isRealTime ? min(limit, length == .short ? .seconds(120) : .seconds(1200)) : limit
         try demand(try world.wait(within: limit, until: condition), "in time: \(text())")
     }
 
@@ -90,6 +91,9 @@ package final class Stage {
 
     /// How often a case does something of which each time costs a way through all processes and back.
     func count(_ count: Int, inRealTime fewer: Int) -> Int { isRealTime && length == .short ? fewer : count }
+
+    /// A time that something takes: a short one where people wait for it.
+    func time(_ time: Duration, inRealTime shorter: Duration) -> Duration { isRealTime ? shorter : time }
 
     var isRealTime: Bool { !world.abilities.contains(.manualTime) }
 

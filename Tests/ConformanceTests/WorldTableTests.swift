@@ -47,31 +47,19 @@ import Testing
             frames of durable items that are repeated change nothing - no cut, frameFaults
             frames of durable items that are overtaken change nothing - no cut, frameFaults
         manual: 63 of 63
-        unixSockets: 54 of 63
-            an item that fails five times is a dead letter, and the next goes on - no manualTime
-            an item expires that is not sent in its time to live - no manualTime
-            an item expires that waits for its handler too long - no manualTime
-            a full queue refuses with 7001, and takes items again when it has room - no manualTime
+        unixSockets: 58 of 63
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 54 of 63
-            an item that fails five times is a dead letter, and the next goes on - no manualTime
-            an item expires that is not sent in its time to live - no manualTime
-            an item expires that waits for its handler too long - no manualTime
-            a full queue refuses with 7001, and takes items again when it has room - no manualTime
+        tcp: 58 of 63
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 52 of 63
-            an item that fails five times is a dead letter, and the next goes on - no manualTime
-            an item expires that is not sent in its time to live - no manualTime
-            an item expires that waits for its handler too long - no manualTime
-            a full queue refuses with 7001, and takes items again when it has room - no manualTime
+        processes: 56 of 63
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

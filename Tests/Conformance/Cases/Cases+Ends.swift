@@ -74,12 +74,13 @@ extension Case {
     }
 
     private static let expiresHere = Case(
-        "DEL-8", "an item expires that is not sent in its time to live", needs: [.durable, .cut, .manualTime]
+        "DEL-8", "an item expires that is not sent in its time to live", needs: [.durable, .cut]
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle()
         try stage.unlink(primary)
-        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: .seconds(60)))
+        let life = stage.time(.seconds(60), inRealTime: .seconds(2))
+        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: life))
         let long = try stage.submit(3..<6, from: primary)
         try stage.wait("the short ones end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
         stage.relink()
@@ -88,10 +89,11 @@ extension Case {
     }
 
     private static let expiresThere = Case(
-        "DEL-8", "an item expires that waits for its handler too long", needs: [.durable, .manualTime]
+        "DEL-8", "an item expires that waits for its handler too long", needs: [.durable]
     ) { stage in
         let primary = try stage.alone()
-        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: .seconds(60)))
+        let life = stage.time(.seconds(60), inRealTime: .seconds(4))
+        let short = try stage.submit(0..<3, from: primary, options: TransferOptions(timeToLive: life))
         try stage.wait("stored", within: .seconds(30)) { short.allSatisfy { primary.storedItems.contains($0.id) } }
         try stage.wait("they end", within: .seconds(70)) { short.allSatisfy { $0.outcome == .expired } }
         let secondary = try stage.app(at: .secondary(0))
@@ -139,10 +141,10 @@ extension Case {
         try demand(secondary.items.map(\.number) == [1, 2], "in that order")
     }
 
-    /// Takes a minute, so only the long form runs it; the relay's tests fill a queue in both forms.
+    /// Takes minutes, so only the long form runs it; the relay's tests fill a queue in both forms.
     private static let queueFull = Case(
         "LIM-14", "a full queue refuses with 7001, and takes items again when it has room",
-        needs: [.durable, .cut, .manualTime], isLong: true
+        needs: [.durable, .cut], isLong: true
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle()

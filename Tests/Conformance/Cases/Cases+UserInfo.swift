@@ -100,7 +100,7 @@ extension Case {
 
     private static let deadLetter = Case(
         "DEL-11", "an item that fails five times is a dead letter, and the next goes on",
-        needs: [.durable, .manualTime]
+        needs: [.durable]
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle { item, _ in item.number == 1 ? .failed("never") : .handled }
