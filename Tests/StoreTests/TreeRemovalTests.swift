@@ -61,6 +61,58 @@ import Testing
         #expect(try parent.names().isEmpty)
     }
 
+    /// A name that is not read yet costs no memory, and no step when it is gone before its turn.
+    @Test func namesAreReadWhenTheirTurnComesAndNotBefore() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let tree = try parent.directory(named: "tree")
+        for number in 0..<10_000 { write([], to: "\(tree.path)/\(number)") }
+        let removal = try TreeRemoval(["tree"], in: parent, depth: 8)
+        #expect(!removal.step(256))
+        for name in try tree.names() { #expect(unlink("\(tree.path)/\(name)") == 0) }
+        var steps = 1
+        while !removal.step(256) { steps += 1 }
+        // What the C library reads at once is 32 KiB: some 1,300 of such names.
+        #expect(steps < 10 && removal.failure == nil)
+        #expect(try parent.names().isEmpty)
+    }
+
+    @Test func whatAnAppAddsMeanwhileGoesTooButNotWithoutEnd() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let tree = try parent.directory(named: "tree")
+        write([], to: "\(tree.path)/0")
+        let removal = try TreeRemoval(["tree"], in: parent, depth: 8)
+        var added = 0
+        while !removal.step(1), added < 100 {
+            added += 1
+            if access(tree.path, F_OK) == 0 { write([], to: "\(tree.path)/\(added)") }
+        }
+        #expect((4..<50).contains(added) && removal.failure != nil)
+        let again = try TreeRemoval(["tree"], in: parent, depth: 8)
+        #expect(again.step(.max) && again.failure == nil)
+        #expect(try parent.names().isEmpty)
+    }
+
+    @Test func namesThatAreNoTextGoToo() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let tree = try parent.directory(named: "tree")
+        let odd = Array("\(tree.path)/".utf8CString.dropLast()) + [-1, -2]
+        #expect(mkdir(odd + [0], 0o700) == 0)
+        #expect(mkdir(odd + Array("/".utf8CString.dropLast()) + [-3, 0], 0o700) == 0)
+        try parent.removeDirectory("tree", depth: 8)
+        #expect(try parent.names().isEmpty)
+    }
+
+    @Test func allButTheKeptNamesGo() throws {
+        let directory = try OwnedDirectory(path: temporary.path("in"))
+        for name in ["a", "b"] { try directory.directory(named: name).replace("file", with: [1]) }
+        write([], to: "\(directory.path)/.hidden")
+        #expect(try directory.holdsMore(than: ["a"]) && !directory.holdsMore(than: ["a", "b", "c"]))
+        let removal = try TreeRemoval(allIn: directory, but: ["a"], depth: 1)
+        #expect(removal.step(.max) && removal.failure == nil)
+        #expect(try directory.names() == ["a"] && !directory.holdsMore(than: ["a"]))
+        #expect(access("\(directory.path)/.hidden", F_OK) == 0)
+    }
+
     @Test func aTreeDeeperThanAnyAppNeedsIsAnErrorAndNoCrash() throws {
         let parent = try OwnedDirectory(path: temporary.path("parent"))
         var directory = try parent.directory(named: "tree")

@@ -114,12 +114,17 @@ package final class OwnedDirectory: Sendable {
 
     /// The names of the files and directories in it, sorted; without those that start with a dot.
     package func names() throws(FileError) -> [String] {
-        try Self.allNames(in: descriptor.raw, at: path).filter { !$0.hasPrefix(".") }.sorted()
+        let stream = try DirectoryNames(in: descriptor.raw, at: path)
+        var names: [String] = []
+        while let name = try stream.next() { if !name.isHidden { names.append(name.text) } }
+        return names.sorted()
     }
 
-    /// All names in an open directory but `.` and `..`.
-    static func allNames(in directory: CInt, at path: String) throws(FileError) -> [String] {
-        try NameList.names(in: directory, FilePlace(path: path)).filter { $0 != "." && $0 != ".." }
+    /// Whether something else is in it; not counting names that start with a dot. Reads no further than to the first one.
+    package func holdsMore(than kept: Set<String>) throws(FileError) -> Bool {
+        let stream = try DirectoryNames(in: descriptor.raw, at: path)
+        while let name = try stream.next() { if !name.isHidden, !kept.contains(name.text) { return true } }
+        return false
     }
 
     /// The bytes that this user may still write on the file system.
@@ -137,24 +142,5 @@ package final class OwnedDirectory: Sendable {
     /// Lends the descriptor to the watch.
     func withDescriptor<T, Failure: Error>(_ body: (CInt) throws(Failure) -> T) throws(Failure) -> T {
         try body(descriptor.raw)
-    }
-}
-
-/// Collects names for the C door that lists a directory.
-final class NameList {
-    private var names: [String] = []
-
-    /// All names, in no order, with `.` and `..`.
-    static func names(in directory: CInt, _ place: FilePlace) throws(FileError) -> [String] {
-        let collected = NameList()
-        let result = tandem_directory_list(
-            directory, { NameList.add($1, to: $0) }, Unmanaged.passUnretained(collected).toOpaque())
-        try place.check(result, "readdir")
-        return collected.names
-    }
-
-    private static func add(_ name: UnsafePointer<CChar>?, to context: UnsafeMutableRawPointer?) {
-        guard let name, let context else { return }
-        Unmanaged<NameList>.fromOpaque(context).takeUnretainedValue().names.append(String(cString: name))
     }
 }

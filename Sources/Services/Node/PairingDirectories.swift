@@ -58,26 +58,33 @@ final class PairingDirectories {
     /// the daemon ends is done at its next start.
     func remove(_ pairing: UniqueIdentifier) {
         paths = paths.filter { $0.key.pairing != pairing }
-        for (app, owner) in owners() { remove([pairing.description], of: app, owner) }
+        let name = pairing.description
+        for (app, owner) in owners() {
+            remove(of: app, owner) { (folder) throws(FileError) in
+                try TreeRemoval([name], in: folder, depth: Self.deepest)
+            }
+        }
     }
 
     /// Removes what an earlier run could not any more; before a new pairing can be made.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
         for (app, owner) in owners() {
-            guard let gone = try? Self.folder(of: app, owner, in: applications).names().filter({ !kept.contains($0) }),
-                !gone.isEmpty
-            else { continue }
-            remove(gone, of: app, owner)
+            guard (try? Self.folder(of: app, owner, in: applications).holdsMore(than: kept)) == true else { continue }
+            remove(of: app, owner) { (folder) throws(FileError) in
+                try TreeRemoval(allIn: folder, but: kept, depth: Self.deepest)
+            }
         }
     }
 
-    private func remove(_ names: [String], of app: ApplicationIdentifier, _ owner: UInt32) {
+    private func remove(
+        of app: ApplicationIdentifier, _ owner: UInt32,
+        _ removal: @escaping @Sendable (OwnedDirectory) throws(FileError) -> TreeRemoval
+    ) {
         let applications = applications
         worker.remove({ () throws(FileError) in
             do throws(FileError) {
-                let folder = try Self.folder(of: app, owner, in: applications)
-                return try TreeRemoval(names, in: folder, depth: Self.deepest)
+                return try removal(try Self.folder(of: app, owner, in: applications))
             } catch {
                 if case .missing = error { return nil }
                 throw error

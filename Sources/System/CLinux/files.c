@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -25,7 +26,7 @@ int tandem_directory_make(int directory, const char *name, uint32_t mode) {
     return (int)TANDEM_RETRY(mkdirat(directory, name, (mode_t)mode));
 }
 
-int tandem_directory_list(int directory, void (*each)(void *context, const char *name), void *context) {
+int tandem_names_open(int directory, struct tandem_names **names) {
     // A descriptor of its own: reading a directory moves the position, which duplicates share.
     int own = (int)TANDEM_RETRY(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (own < 0) return own;
@@ -35,16 +36,24 @@ int tandem_directory_list(int directory, void (*each)(void *context, const char 
         close(own);
         return outcome;
     }
-    for (;;) {
-        errno = 0;
-        struct dirent *entry = readdir(stream);
-        if (entry == NULL) break;
-        each(context, entry->d_name);
-    }
-    int outcome = -errno;
-    closedir(stream);
-    return outcome;
+    *names = (struct tandem_names *)stream;
+    return 0;
 }
+
+int tandem_names_next(struct tandem_names *names, const char **name) {
+    struct dirent *entry;
+    do {
+        errno = 0;
+        entry = readdir((DIR *)names);
+        if (entry == NULL) return -errno;
+    } while (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    *name = entry->d_name;
+    return 1;
+}
+
+void tandem_names_start_over(struct tandem_names *names) { rewinddir((DIR *)names); }
+
+void tandem_names_close(struct tandem_names *names) { closedir((DIR *)names); }
 
 // Not blocking, because a pipe that somebody put in a file's place would be waited for without end.
 int tandem_file_open(int directory, const char *name) {

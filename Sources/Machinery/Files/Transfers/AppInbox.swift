@@ -57,18 +57,24 @@ package struct AppInbox: Sendable {
 
     /// The removal of every item of a pairing that is not to be kept; nil if nothing is there.
     package func removal(of pairing: String, but kept: Set<String>) throws(FileError) -> TreeRemoval? {
-        let items = try items(of: pairing)
-        return try removal(of: items?.names().filter { !kept.contains($0) } ?? [], in: items)
+        try removal(ofAllIn: items(of: pairing), but: kept)
     }
 
-    /// The pairings of which there are files.
-    package func pairings() throws(FileError) -> [String] {
-        try app.existing(Self.name, owner: owner)?.names() ?? []
+    /// The removal of the files of all other pairings; nil if nothing is there.
+    package func removal(butOf pairings: Set<String>) throws(FileError) -> TreeRemoval? {
+        try removal(ofAllIn: app.existing(Self.name, owner: owner), but: pairings)
     }
 
     private func removal(of names: [String], in directory: OwnedDirectory?) throws(FileError) -> TreeRemoval? {
-        guard let directory, !names.isEmpty else { return nil }
+        guard let directory else { return nil }
         return try TreeRemoval(names, in: directory, depth: Self.depth)
+    }
+
+    private func removal(
+        ofAllIn directory: OwnedDirectory?, but kept: Set<String>
+    ) throws(FileError) -> TreeRemoval? {
+        guard let directory else { return nil }
+        return try TreeRemoval(allIn: directory, but: kept, depth: Self.depth)
     }
 
     private func items(of pairing: String) throws(FileError) -> OwnedDirectory? {

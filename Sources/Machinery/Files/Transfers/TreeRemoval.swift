@@ -1,6 +1,7 @@
 // Removing directories with everything in them, a bounded number of entries at a time: what an app put there may be large,
-// and nobody is to wait for it. Only names in directories that are held open are touched, so that no link can lead
-// elsewhere. What cannot be removed stays and stops nothing else; the first reason is told at the end.
+// and nobody is to wait for it, nor is there memory for all its names. Only names in directories that are held open are
+// touched, so that no link can lead elsewhere. What cannot be removed stays and stops nothing else; the first reason is told
+// at the end.
 
 internal import CTandemLinux
 internal import Glibc
@@ -10,23 +11,7 @@ internal import TandemReactor
 ///
 /// `@unchecked`: made, used and dropped by jobs of one file worker, one after another on that worker's thread.
 package final class TreeRemoval: @unchecked Sendable {
-    /// An open directory and what is left of its names.
-    private final class Level {
-        let descriptor: OwnedDescriptor
-        let path: String
-        /// Its own name in the level above; nil for one that stays.
-        let name: String?
-        var names: [String]
-
-        init(_ descriptor: consuming OwnedDescriptor, _ path: String, name: String?, names: [String]) {
-            self.descriptor = descriptor
-            self.path = path
-            self.name = name
-            self.names = names
-        }
-    }
-
-    private var levels: [Level]
+    private var levels: [TreeLevel]
     private let depth: Int
     /// Why something stays; told when all is done.
     package private(set) var failure: FileError?
@@ -37,47 +22,53 @@ package final class TreeRemoval: @unchecked Sendable {
     package init(_ names: [String], in directory: OwnedDirectory, depth: Int) throws(FileError) {
         for name in names { _ = try directory.namedPlace(name) }
         self.depth = depth
-        levels = [Level(try directory.opened(), directory.path, name: nil, names: names)]
+        levels = [TreeLevel(try directory.opened(), directory.path, .these(names.map { EntryName($0) }))]
     }
 
-    /// Removes so many entries at most.
+    /// Removes all that is in the directory.
+    /// - Parameter kept: names that stay, as do those that start with a dot.
+    package init(allIn directory: OwnedDirectory, but kept: Set<String>, depth: Int) throws(FileError) {
+        self.depth = depth
+        let opened = try directory.opened()
+        let names = try DirectoryNames(in: opened.raw, at: directory.path)
+        levels = [TreeLevel(opened, directory.path, .others(names, than: kept))]
+    }
+
+    /// Tries so many entries at most.
     /// - Returns: whether all is done.
     package func step(_ limit: Int) -> Bool {
         var left = limit
         while let level = levels.last {
             guard left > 0 else { return false }
             left -= 1
-            if let name = level.names.popLast() { remove(name, from: level) } else { leave(level) }
+            do throws(FileError) { try advance(level) } catch { failure = failure ?? error }
         }
         return true
     }
 
-    private func remove(_ name: String, from level: Level) {
-        let entry = FilePlace(directory: level.descriptor.raw, name: name, in: level.path)
-        let removed = tandem_file_remove(entry.directory, entry.name)
-        guard removed == -EISDIR, levels.count <= depth else {
-            return note(removed, entry, "unlink")
-        }
-        do throws(FileError) {
-            let inner = try entry.openDirectory()
-            let names = try OwnedDirectory.allNames(in: inner.raw, at: entry.path)
-            levels.append(Level(inner, entry.path, name: name, names: names))
-        } catch {
-            failure = failure ?? error
-        }
+    private func advance(_ level: TreeLevel) throws(FileError) {
+        guard let name = try level.next() else { return try leave(level) }
+        if !level.keeps(name) { try remove(name, from: level) }
+    }
+
+    private func remove(_ name: EntryName, from level: TreeLevel) throws(FileError) {
+        let place = level.place(of: name)
+        let removed = tandem_file_remove(place.directory, name.bytes)
+        guard removed == -EISDIR, levels.count <= depth else { return try level.removed(removed, place, "unlink") }
+        let inner = OwnedDescriptor(
+            takingOwnership: try place.check(tandem_directory_open(place.directory, name.bytes), "open"))
+        let names = try DirectoryNames(in: inner.raw, at: place.path)
+        levels.append(TreeLevel(inner, place.path, .all(names), name: name))
     }
 
     /// All in it was tried.
-    private func leave(_ level: Level) {
+    private func leave(_ level: TreeLevel) throws(FileError) {
         levels.removeLast()
         guard let name = level.name, let above = levels.last else { return }
-        let place = FilePlace(directory: above.descriptor.raw, name: name, in: above.path)
-        note(tandem_directory_remove(place.directory, place.name), place, "unlinkat")
-    }
-
-    private func note(_ result: CInt, _ place: FilePlace, _ call: StaticString) {
-        guard result < 0, result != -ENOENT, failure == nil else { return }
-        do throws(FileError) { try place.check(result, call) } catch { failure = error }
+        let place = above.place(of: name)
+        let result = tandem_directory_remove(place.directory, name.bytes)
+        if result == -ENOTEMPTY, level.startsOver() { return levels.append(level) }
+        try above.removed(result, place, "unlinkat")
     }
 }
 

@@ -113,7 +113,13 @@ uint32_t tandem_user_current(void);
 int32_t tandem_process_current(void);
 int tandem_directory_open(int directory, const char *name);
 int tandem_directory_make(int directory, const char *name, uint32_t mode);
-int tandem_directory_list(int directory, void (*each)(void *context, const char *name), void *context);
+// The names in a directory but "." and "..", in no order and a few at a time: 1 with the next one, which holds until the
+// next call, 0 at the end.
+struct tandem_names;
+int tandem_names_open(int directory, struct tandem_names **names);
+int tandem_names_next(struct tandem_names *names, const char **name);
+void tandem_names_start_over(struct tandem_names *names);
+void tandem_names_close(struct tandem_names *names);
 int tandem_file_open(int directory, const char *name);
 int tandem_file_open_lock(int directory, const char *name);
 int tandem_file_create(int directory, const char *name, uint32_t mode);

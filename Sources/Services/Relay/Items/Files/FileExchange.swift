@@ -112,13 +112,11 @@ package final class FileExchange {
     func owner(of file: FileKey) -> SpoolOwner { userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app) }
 
     private func removeOrphans(in inbox: AppInbox, but received: [String: [FileKey]]) {
-        worker.attempt({ () throws(FileError) in try inbox.pairings() }) { [weak self] result in
-            for pairing in (try? result.get()) ?? [] {
-                let kept = Set((received[pairing] ?? []).map(\.id.description))
-                self?.clear("removing orphans") { () throws(FileError) in
-                    try inbox.removal(of: pairing, but: kept)
-                }
-            }
+        let pairings = Set(received.keys)
+        clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: pairings) }
+        for (pairing, files) in received {
+            let kept = Set(files.map(\.id.description))
+            clear("removing orphans") { () throws(FileError) in try inbox.removal(of: pairing, but: kept) }
         }
     }
 
