@@ -1,9 +1,12 @@
 // argument -> subcommand -> exit code. Nothing else happens here: no rule, no socket, no file.
 
 import Glibc
+import TandemReactor
 
 @main enum Main {
     static func main() async {
+        // Without them nothing could be said of it either.
+        do { try Linux.fillUsualDescriptors() } catch { exit(1) }
         exit(await run(Array(CommandLine.arguments.dropFirst()), on: Console()))
     }
 

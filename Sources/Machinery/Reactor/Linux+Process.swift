@@ -13,6 +13,12 @@ extension Linux {
     /// The user that this process runs as.
     package static var user: UInt32 { tandem_user_current() }
 
+    /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first file
+    /// or socket would get the number, and what is printed or logged would go there. Before anything is opened.
+    package static func fillUsualDescriptors() throws(SystemError) {
+        try check(tandem_process_fill_usual_descriptors(), "open")
+    }
+
     /// Keeps this process's secrets to itself: no core file holds its keys, no other process of the user traces it, and
     /// what it creates without a mode of its own is for its user alone.
     package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }

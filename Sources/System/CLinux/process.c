@@ -1,6 +1,7 @@
 // Signals, threads, clocks, limits and the texts of errors. A signal mask is inherited: block before the first thread.
 #include "door.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -93,6 +94,17 @@ int tandem_group_identifier(const char *name, uint32_t *identifier) {
     int number = getgrnam_r(name, &entry, storage, sizeof storage, &found);
     if (!found) return number ? -number : -ENOENT;
     *identifier = entry.gr_gid;
+    return 0;
+}
+
+int tandem_process_fill_usual_descriptors(void) {
+    for (int number = 0; number < 3; number++) {
+        // The calls themselves: the check of results takes a closed descriptor for a bug.
+        if (fcntl(number, F_GETFD) >= 0) continue;
+        // The kernel gives the lowest free number, which is this one.
+        int opened = (int)TANDEM_RETRY(open("/dev/null", O_RDWR));
+        if (opened < 0) return opened;
+    }
     return 0;
 }
 

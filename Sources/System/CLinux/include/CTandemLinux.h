@@ -43,6 +43,8 @@ int64_t tandem_clock_wall_milliseconds(void);
 const char *tandem_error_name(int number);
 const char *tandem_error_text(int number);
 int tandem_descriptor_limit_set(uint64_t soft);
+// Puts /dev/null where standard input, output or error is missing, before something else gets their numbers.
+int tandem_process_fill_usual_descriptors(void);
 int tandem_process_close_to_others(void);
 int tandem_group_identifier(const char *name, uint32_t *identifier);
 
