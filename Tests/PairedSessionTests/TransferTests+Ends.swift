@@ -67,6 +67,43 @@ extension TransferTests {
         #expect(fixture.daemon.received.filter { $0.command == "follow" }.count == 1)
     }
 
+    @Test("SES-56: a daemon that cannot tell now is asked again after a second, for what is waited for then")
+    func followsLater() throws {
+        let ids = try (0..<2).map { _ in
+            let (id, results) = submit()
+            say(.accepted, id)
+            _ = try #require(try results.all.first?.get())
+            return id
+        }
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
+        fixture.scheduler.run()
+        var questions: [Envelope] { fixture.daemon.received.filter { $0.command == "follow" } }
+        func refuse(_ question: Envelope) {
+            fixture.daemon.send(
+                Envelope(
+                    .answer, app: fixture.daemon.app, id: question.id, code: 7001, name: "store", command: "follow"))
+            fixture.scheduler.run()
+        }
+        refuse(try #require(questions.last))
+        fixture.scheduler.advance(by: .milliseconds(999))
+        #expect(questions.count == 1, "not at once")
+        say(.finished, ids[1], "handled")
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(questions.count == 2)
+        #expect(try questions.last?.dictionaryBody()["items"] == .array([.data(ids[0].bytes)]))
+        refuse(try #require(questions.last))
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .milliseconds(1500))
+        // The new connection has asked anew; the word that was to be repeated on the former one is not said beside it.
+        let last = try #require(questions.last)
+        fixture.daemon.send(
+            try Envelope(.answer, app: fixture.daemon.app, id: last.id, code: 0, command: "follow")
+                .with(body: ["unknown": []]))
+        fixture.scheduler.advance(by: .seconds(5))
+        #expect(questions.count == 3)
+    }
+
     @Test("SES-23, SES-50: an accepted item ends with its pairing, and nobody waits for it beyond the session")
     func pairingEnds() async throws {
         let (id, results) = submit()

@@ -64,6 +64,35 @@ import Testing
         #expect(try await devices.isAnswered(from: "hub"))
     }
 
+    @Test
+    func `CTL-22: a program that never ends is not started twice, and neither holds the daemon up nor ends with it`()
+        async throws
+    {
+        let devices = try await devices("echo $$ >> \(workspace["programs"]); exec sleep 600")
+        var programs: [pid_t] {
+            ((try? workspace.text("programs")) ?? "").split(separator: "\n").compactMap { pid_t($0) }
+        }
+        defer { for program in programs { kill(program, SIGKILL) } }
+        func queue() async throws {
+            #expect(try await devices.run("hub", "send", "--app", TwoDevices.app, "--queue", "{}").status == 0)
+        }
+        try await queue()
+        #expect(try await holds(within: .seconds(20)) { programs.count == 1 })
+        for _ in 0..<3 {
+            try await queue()
+            #expect(try await devices.run("kiosk", "status").status == 0)
+            try await Task.sleep(for: .milliseconds(700))
+        }
+        #expect(starts == 1, "it runs")
+        // Somebody ends it: then it is one that has crashed.
+        kill(try #require(programs.first), SIGKILL)
+        #expect(try await holds(within: .seconds(20)) { programs.count == 2 })
+        #expect(devices.kiosk.errors.contains("code=137"))
+        devices.kiosk.signal(SIGTERM)
+        #expect(try await devices.kiosk.ending().status == 0)
+        #expect(kill(try #require(programs.last), 0) == 0, "its end is not the daemon's business")
+    }
+
     @Test func `CTL-22: a file that others may write, or with a wrong line, stops the start by name`() async throws {
         let arguments = [
             "secondary", "--state", workspace["kiosk"], "--local", workspace["kiosk.sock"], "--wake", workspace["wake"],

@@ -35,8 +35,8 @@ extension SessionCore {
     private func followLater(
         _ items: ArraySlice<UniqueIdentifier>, _ kind: Transfer.Kind, _ pairing: UniqueIdentifier
     ) {
-        scheduler.schedule(after: .seconds(1)) { [weak self] in
-            guard let self, machine.activation == .activated else { return }
+        scheduler.schedule(after: .seconds(1)) { [weak self, weak channel] in
+            guard let self, let channel, channel === self.channel, machine.activation == .activated else { return }
             follow(items.filter { self.followed[$0] != nil }[...], kind, pairing)
         }
     }

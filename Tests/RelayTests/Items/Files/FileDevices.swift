@@ -68,6 +68,7 @@ final class StandInItems: FileItems {
     /// A commit takes its time: what waits for it is held.
     var isCommitting = false
     private var held: [() -> Void] = []
+    private(set) var askedForKept = 0
 
     func endCommit() {
         isCommitting = false
@@ -94,6 +95,7 @@ final class StandInItems: FileItems {
     func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { isUnderWay }
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
+        askedForKept += 1
         let kept = kept
         if isCommitting { held.append { done(kept) } } else { done(kept) }
     }
