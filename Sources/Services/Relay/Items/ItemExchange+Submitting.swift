@@ -57,7 +57,7 @@ extension ItemExchange {
                     return try event(&queue, lane.refusal(of: size)).answer
                 } catch {
                     refusal = SubmitFailure(error)
-                    return LaneAnswer()
+                    return LaneAnswer(isRefusal: true)
                 }
             },
             size: size,

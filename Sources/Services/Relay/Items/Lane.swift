@@ -15,6 +15,8 @@ struct LaneAnswer<Effect> {
     var effects: [Effect] = []
     /// Rest on nothing that is not durable, and wait for nothing.
     var atOnce: [Effect] = []
+    /// The event has changed nothing: whoever gave it hears so without waiting for the disk.
+    var isRefusal = false
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
@@ -97,7 +99,8 @@ final class Lane<Machine, Effect> {
     /// Calls back behind the effects of everything that is durable.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
-    /// Gives the machine an event. `completion` is called when its changes are durable, or have failed.
+    /// Gives the machine an event. `completion` is called when its changes are durable or have failed, at the end of the
+    /// turn if it was refused.
     /// - Parameters:
     ///   - size: bytes that the event holds; it is refused if too much waits for the machine to be read back.
     ///   - repeats: given again if its commit fails: a word that nobody says twice.
@@ -109,7 +112,9 @@ final class Lane<Machine, Effect> {
         let answer = event(&machine)
         weigh()
         setTimer()
-        if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
+        if answer.isRefusal {
+            scheduler.atEndOfTurn { completion?(.success(())) }
+        } else if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
             pending.changes += answer.changes
             pending.effects += answer.effects
             if let completion { pending.completions.append(completion) }
