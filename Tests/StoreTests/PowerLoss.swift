@@ -3,6 +3,16 @@
 
 import TandemTestSupport
 
+extension FileOperation {
+    /// A disk keeps any part of a long write: what is asked for at once need not survive at once.
+    var parts: [FileOperation] {
+        guard case .write(let isLog, let offset, let bytes) = self else { return [self] }
+        return stride(from: 0, to: bytes.count, by: 4096).map { start in
+            .write(isLog: isLog, offset: offset + start, bytes: Array(bytes[start..<min(start + 4096, bytes.count)]))
+        }
+    }
+}
+
 /// A store's two files as a trace leaves them.
 struct DiskImage {
     /// One file: what is durable, and what was asked for since.
@@ -56,7 +66,7 @@ struct DiskImage {
         _ half: Half, _ survival: Survival, _ generator: inout SeededGenerator
     ) -> [UInt8] {
         var bytes = half.durable
-        for operation in half.pending {
+        for operation in half.pending.flatMap(\.parts) {
             switch survival {
             case .nothing: break
             case .everything: Half.apply(operation, to: &bytes)

@@ -72,7 +72,7 @@ import Testing
             if case .write(false, _, _) = trace.operations[index] {
                 return Int.random(in: 0..<4, using: &generator) == 0
             }
-            return Int.random(in: 0..<40, using: &generator) == 0
+            return Int.random(in: 0..<8, using: &generator) == 0
         }
         var image = DiskImage(file: trace.start)
         var done = 0

@@ -12,17 +12,14 @@ struct CommitThread {
     private let connection: Connection
     private let statistics: StatisticsBox
     private var poison: StoreError?
-    private var bytesSinceCheckpoint = 0
 
     init(connection: Connection, statistics: StatisticsBox) {
         self.connection = connection
         self.statistics = statistics
     }
 
-    /// The log is moved into the file after about this many bytes; SQLite's own default is a thousand pages too.
-    private static var checkpointInterval: Int { 4 << 20 }
-    /// A change, however small, writes its whole page to the log.
-    private static var pageSize: Int { 4096 }
+    /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too.
+    private static var checkpointInterval: Int { 1024 }
 
     mutating func run(_ batch: [Work]) {
         var commits: [Commit] = []
@@ -76,15 +73,13 @@ struct CommitThread {
         }
     }
 
-    private mutating func write(_ group: [Commit]) throws(ResultCode) {
-        try connection.statement("BEGIN IMMEDIATE").run()
-        for commit in group {
-            for change in commit.changes {
-                try connection.apply(change)
-                bytesSinceCheckpoint += Self.pageSize + change.weight
+    private func write(_ group: [Commit]) throws(ResultCode) {
+        let statements = try connection.writing()
+        try statements.transact { () throws(ResultCode) in
+            for commit in group {
+                for change in commit.changes { try statements.apply(change) }
             }
         }
-        try connection.statement("COMMIT").run()
     }
 
     /// Takes back what a failed transaction wrote. Only a full disk leaves the store usable.
@@ -110,11 +105,8 @@ struct CommitThread {
     }
 
     private mutating func checkpointIfDue() {
-        guard poison == nil, bytesSinceCheckpoint >= Self.checkpointInterval else { return }
-        do throws(ResultCode) {
-            try connection.checkpoint()
-            bytesSinceCheckpoint = 0
-        } catch {
+        guard poison == nil, connection.logPages >= Self.checkpointInterval else { return }
+        do throws(ResultCode) { try connection.checkpoint() } catch {
             // No room to move the log is not fatal: nothing is lost, and the next commit tries again.
             if error.primary != SQLITE_FULL { _ = poisoned(by: error) }
         }

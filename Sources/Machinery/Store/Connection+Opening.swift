@@ -51,7 +51,11 @@ extension Connection {
         if case .damaged(let place) = logEnd {
             throw .corrupt(path: path + "-wal", detail: "its commits from byte \(place) on")
         }
-        try Self.translating(path) { () throws(ResultCode) in try prepareStatements() }
+        // Behind the setting of automatic checkpoints, which uses the same hook.
+        countLogPages()
+        try Self.translating(path) { () throws(ResultCode) in
+            _ = try (writing(), statement(Self.select(descending: false)))
+        }
     }
 
     /// Writes the marks and the one table into an empty file, and closes it.

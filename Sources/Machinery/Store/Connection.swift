@@ -10,9 +10,12 @@ final class Connection {
     private let handle: OpaquePointer
     private let thread = pthread_self()
     private var statements: [String: Statement] = [:]
+    private var rowStatements: RowStatements?
     private var isClosed = false
     /// How the log ended when the file was opened.
     var logEnd = LogEnd.whole
+    /// Pages in the log after the last commit, since it was last moved into the file.
+    private(set) var logPages = 0
 
     /// Opens the existing file.
     /// - Parameter fileSystem: the name of the SQLite VFS; nil for the system's.
@@ -21,7 +24,7 @@ final class Connection {
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
             | SQLITE_OPEN_NOFOLLOW
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, flags, fileSystem)
+        let code = sqlite3_open_v2(path, &opened, flags, GatheringFileSystem.name(over: fileSystem) ?? fileSystem)
         guard code == SQLITE_OK, let opened, CTandemSQLite_set_defensive(opened) == SQLITE_OK else {
             sqlite3_close_v2(opened)
             throw ResultCode(raw: code)
@@ -36,6 +39,7 @@ final class Connection {
     /// - Throws: the result if the file could not be closed in good order; nothing that was committed is lost by it.
     func close() throws(ResultCode) {
         confine()
+        rowStatements = nil
         statements = [:]
         let moved = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
         isClosed = true
@@ -58,6 +62,15 @@ final class Connection {
         if let known = statements[sql] { return known }
         let made = try Statement(sql, on: handle)
         statements[sql] = made
+        return made
+    }
+
+    /// The statements that change rows, prepared once.
+    func writing() throws(ResultCode) -> RowStatements {
+        confine()
+        if let rowStatements { return rowStatements }
+        let made = try RowStatements(on: self)
+        rowStatements = made
         return made
     }
 
@@ -93,6 +106,20 @@ final class Connection {
         confine()
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
+        logPages = 0
+    }
+
+    /// Keeps ``logPages`` from now on. The connection outlives its handle's last commit.
+    func countLogPages() {
+        confine()
+        let own = Unmanaged.passUnretained(self).toOpaque()
+        _ = sqlite3_wal_hook(
+            handle,
+            { own, _, _, pages in
+                guard let own else { return SQLITE_ERROR }
+                Unmanaged<Connection>.fromOpaque(own).takeUnretainedValue().logPages = Int(pages)
+                return SQLITE_OK
+            }, own)
     }
 
     /// The watchdog: a connection used off its thread is our bug.
