@@ -37,16 +37,16 @@ package struct DeliveryRowKey: Sendable, Hashable {
     }
 }
 
-/// What a row holds.
+/// What a row holds. Records are apart in memory, because changes are handed on several times before they are written.
 package enum DeliveryValue: Sendable, Equatable {
-    case outboundHeader(OutboundHeader)
-    case outboundRecord(OutboundRecord)
-    case inboundHeader(InboundHeader)
-    case inboundRecord(InboundRecord)
-    case urgentBudget(UrgentBudget)
+    indirect case outboundHeader(OutboundHeader)
+    indirect case outboundRecord(OutboundRecord)
+    indirect case inboundHeader(InboundHeader)
+    indirect case inboundRecord(InboundRecord)
+    indirect case urgentBudget(UrgentBudget)
     /// With the bytes that were set.
-    case sentContext(SentContext, body: [UInt8])
-    case receivedContext(ReceivedContext, body: [UInt8])
+    indirect case sentContext(SentContext, body: [UInt8])
+    indirect case receivedContext(ReceivedContext, body: [UInt8])
     /// An item's body, exactly as it was submitted.
     case payload([UInt8])
 }

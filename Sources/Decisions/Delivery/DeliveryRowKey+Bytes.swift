@@ -6,12 +6,9 @@ import TandemWire
 
 extension QueueKey {
     /// What the keys of all rows of this queue start with, in each table.
-    package var bytes: [UInt8] { bytes(andMore: 0) }
-
-    /// The bytes, with room for more behind them.
-    fileprivate func bytes(andMore more: Int) -> [UInt8] {
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(16 + app.description.utf8.count + 16 + more)
+        bytes.reserveCapacity(16 + app.description.utf8.count + 16)
         bytes.append(bigEndian: pairing.high)
         bytes.append(bigEndian: pairing.low)
         bytes.append(contentsOf: app.description.utf8)
@@ -27,9 +24,14 @@ extension QueueKey {
 
 extension DeliveryRowKey {
     /// The key's bytes in its table.
-    package var bytes: [UInt8] {
-        guard let ordinal else { return queue.bytes }
-        var bytes = queue.bytes(andMore: 8)
+    package var bytes: [UInt8] { bytes(in: queue.bytes) }
+
+    /// The same, for many rows of one queue: `start` is the queue's ``QueueKey/bytes``.
+    package func bytes(in start: [UInt8]) -> [UInt8] {
+        guard let ordinal else { return start }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(start.count + 8)
+        bytes += start
         bytes.append(bigEndian: ordinal)
         return bytes
     }

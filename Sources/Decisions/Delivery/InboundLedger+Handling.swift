@@ -138,6 +138,8 @@ extension InboundLedger {
 
     /// When time has to be told next; nil if nothing depends on it.
     package var nextDeadline: MonotonicTime? {
-        [pausedUntil, expiry.first.map { clock.time(of: $0.time) }].compactMap { $0 }.min()
+        let earliest = expiry.first.map { clock.time(of: $0.time) }
+        guard let earliest, let pausedUntil else { return earliest ?? pausedUntil }
+        return min(earliest, pausedUntil)
     }
 }

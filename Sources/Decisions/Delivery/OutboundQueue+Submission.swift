@@ -94,6 +94,8 @@ extension OutboundQueue {
         count += 1
         bytes += record.size
         index(record)
+        // Its row, its body's and perhaps the header.
+        transition.changes.reserveCapacity(transition.changes.count + 3)
         put(record, &transition)
         let place = DeliveryRowKey(.outboundPayload, key, record.ordinal)
         transition.changes.append(.put(place, .payload(item.payload)))

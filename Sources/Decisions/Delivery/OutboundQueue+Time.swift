@@ -40,16 +40,16 @@ extension OutboundQueue {
 
     /// When time has to be told next; nil if nothing depends on it.
     package var nextDeadline: MonotonicTime? {
-        var deadlines: [MonotonicTime] = []
-        if let earliest = expiry.first { deadlines.append(clock.time(of: earliest.time)) }
-        if let link {
-            if let end = link.pausedUntil {
-                deadlines.append(end)
-            } else if isAwaitingPeer {
-                deadlines.append(link.lastProgress + limits.resendAfter)
-            }
-        }
-        return deadlines.min()
+        let earliest = expiry.first.map { clock.time(of: $0.time) }
+        guard let earliest, let resumption else { return earliest ?? resumption }
+        return min(earliest, resumption)
+    }
+
+    /// When something is sent again, or for the first time after a pause.
+    private var resumption: MonotonicTime? {
+        guard let link else { return nil }
+        if let end = link.pausedUntil { return end }
+        return isAwaitingPeer ? link.lastProgress + limits.resendAfter : nil
     }
 
     /// A new epoch of the pairing begins. What the peer has not stored is sent anew, perhaps a second time; what only

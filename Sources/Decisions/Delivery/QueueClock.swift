@@ -34,7 +34,9 @@ struct QueueClock: Sendable, Equatable {
     }
 
     func milliseconds(at time: MonotonicTime) -> Int64 {
-        Self.sum(start, time.since(origin).saturatingMilliseconds)
+        // Several times for each event: a Duration would be 128 bits wide on the way.
+        guard time > origin else { return start }
+        return Self.sum(start, Int64(clamping: time.nanoseconds - origin.nanoseconds) / 1_000_000)
     }
 
     func mark(at reading: Reading) -> Mark {
@@ -52,7 +54,10 @@ struct QueueClock: Sendable, Equatable {
     /// The monotonic time at which the queue's time reaches `milliseconds`.
     func time(of milliseconds: Int64) -> MonotonicTime {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)
-        return origin + .milliseconds(overflow ? .max : max(0, difference))
+        let (nanoseconds, isFar) = max(0, difference).multipliedReportingOverflow(by: 1_000_000)
+        let (time, isFarther) = origin.nanoseconds.addingReportingOverflow(
+            UInt64(clamping: overflow || isFar ? .max : nanoseconds))
+        return MonotonicTime(nanoseconds: isFarther ? .max : time)
     }
 
     static func sum(_ left: Int64, _ right: Int64) -> Int64 {

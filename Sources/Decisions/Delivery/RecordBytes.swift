@@ -77,6 +77,7 @@ struct RecordBytes {
 extension [UInt8] {
     /// Eight bytes, the highest first.
     mutating func append(bigEndian number: UInt64) {
-        for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+        // Byte for byte each would be asked whether there is room.
+        unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
     }
 }

@@ -1,5 +1,4 @@
-// Reading rows in SQL. Every value is read with its checksum, so that damage is
-// an error that names the row.
+// Reading rows in SQL. Every value is read with its checksum, so that damage is an error that names the row.
 
 import CTandemSQLite
 

@@ -31,7 +31,10 @@ final class GatheredLog {
         if replace(new, at: offset) { return SQLITE_OK }
         if offset != start + Int64(bytes.count) || bytes.count + new.count > Self.mostBytes {
             let code = flush()
-            if code != SQLITE_OK { return code }
+            guard code == SQLITE_OK else {
+                note(code, from: offset)
+                return code
+            }
         }
         if bytes.isEmpty { start = offset }
         bytes.append(contentsOf: new)
@@ -50,10 +53,12 @@ final class GatheredLog {
     func flush() -> Int32 {
         guard !bytes.isEmpty else { return SQLITE_OK }
         let code = bytes.withUnsafeBytes { methods.xWrite(file, $0.baseAddress, Int32($0.count), start) }
-        if code != SQLITE_OK { missing = (min(start, missing?.from ?? start), code) }
+        if code != SQLITE_OK { note(code, from: start) }
         bytes.removeAll(keepingCapacity: true)
         return code
     }
+
+    private func note(_ code: Int32, from offset: Int64) { missing = (min(offset, missing?.from ?? offset), code) }
 
     func synchronise(_ flags: Int32) -> Int32 {
         let code = flush()

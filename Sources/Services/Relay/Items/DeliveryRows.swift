@@ -10,26 +10,32 @@ extension DeliveryTable {
     package var space: RowSpace { RowSpace(rawValue: 16 + rawValue) }
 }
 
-extension DeliveryChange {
-    /// The change of the store's row.
-    var rowChange: RowChange {
-        switch self {
-        case .put(let key, let value): .put(key.table.space, key: key.bytes, value: value.bytes)
-        case .remove(let key): .delete(key.table.space, key: key.bytes)
+extension [[DeliveryChange]] {
+    /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
+    /// turn is written once. All of them are of one queue, which is written out once.
+    var rowChanges: [RowChange] {
+        guard let queue = first?.first?.key.queue.bytes else { return [] }
+        let most = reduce(0) { $0 + $1.count }
+        var seen = Set<RowOfQueue>(minimumCapacity: most)
+        var last: [RowChange] = []
+        last.reserveCapacity(most)
+        for changes in reversed() {
+            for change in changes.reversed() where seen.insert(RowOfQueue(change.key)).inserted {
+                last.append(change.rowChange(in: queue))
+            }
         }
+        last.reverse()
+        return last
     }
 }
 
-extension [DeliveryChange] {
-    /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
-    /// turn is written once. All of them are of one queue.
-    var rowChanges: [RowChange] {
-        var seen = Set<RowOfQueue>(minimumCapacity: count)
-        var last: [RowChange] = []
-        last.reserveCapacity(count)
-        for change in reversed() where seen.insert(RowOfQueue(change.key)).inserted { last.append(change.rowChange) }
-        last.reverse()
-        return last
+extension DeliveryChange {
+    /// The change of the store's row; `queue` is what the keys of the queue's rows start with.
+    fileprivate func rowChange(in queue: [UInt8]) -> RowChange {
+        switch self {
+        case .put(let key, let value): .put(key.table.space, key: key.bytes(in: queue), value: value.bytes)
+        case .remove(let key): .delete(key.table.space, key: key.bytes(in: queue))
+        }
     }
 }
 

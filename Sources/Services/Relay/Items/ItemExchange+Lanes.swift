@@ -99,11 +99,10 @@ extension ItemExchange {
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reloadQueue(key, done) },
                 renewed: { [weak self] queue in self.map { $0.catchUp(&queue) } ?? LaneAnswer() },
-                deadline: { $0.nextDeadline },
                 timeAdvanced: { [weak self] queue in
                     self.map { queue.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
                 },
-                kept: \.kept, usage: budgets.add(key, .outbound, user: userOf(key.app))))
+                usage: budgets.add(key, .outbound, user: userOf(key.app))))
         outbound[key] = lane
         watchClock()
         return lane
@@ -119,11 +118,10 @@ extension ItemExchange {
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reloadLedger(key, done) },
                 renewed: { [weak self] ledger in self.map { $0.catchUp(&ledger) } ?? LaneAnswer() },
-                deadline: { $0.nextDeadline },
                 timeAdvanced: { [weak self] ledger in
                     self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
                 },
-                kept: \.kept, usage: budgets.add(key, .inbound, user: nil)))
+                usage: budgets.add(key, .inbound, user: nil)))
         inbound[key] = lane
         watchClock()
         return lane

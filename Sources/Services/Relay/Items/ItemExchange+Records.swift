@@ -107,7 +107,7 @@ extension ItemExchange {
         }
     }
 
-    private func change<Machine, Effect>(
+    private func change<Machine: DeliveryMachine, Effect>(
         _ lane: Lane<Machine, Effect>?,
         _ event: @escaping (inout Machine) -> LaneAnswer<Effect>,
         _ completion: @escaping (Bool) -> Void

@@ -126,7 +126,10 @@ package final class ItemExchange {
 }
 
 extension OutboundTransition {
-    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
+    /// That an item was accepted its submitter hears from the completion: there is nothing else to do for it.
+    var answer: LaneAnswer<OutboundEffect> {
+        LaneAnswer(changes: changes, effects: effects.filter { if case .accepted = $0 { false } else { true } })
+    }
 }
 
 extension InboundTransition {

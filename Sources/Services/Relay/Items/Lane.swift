@@ -20,7 +20,7 @@ struct LaneAnswer<Effect> {
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
-final class Lane<Machine, Effect> {
+final class Lane<Machine: DeliveryMachine, Effect> {
     typealias Answer = LaneAnswer<Effect>
     typealias Completion = (Result<Void, StoreError>) -> Void
     typealias Event = (inout Machine) -> Answer
@@ -33,19 +33,21 @@ final class Lane<Machine, Effect> {
         let reload: (@escaping (Result<Machine, StoreError>) -> Void) -> Void
         /// What a machine that was read back must hear before anything else: its rows may be of an epoch that is over.
         let renewed: (inout Machine) -> Answer
-        let deadline: (Machine) -> MonotonicTime?
         let timeAdvanced: (inout Machine) -> Answer
-        let kept: (Machine) -> KeptAmount
         /// Told what the machine keeps, after each event.
         let usage: ItemUsage
     }
 
     /// What events since the last commit have led to.
     private struct Pending {
-        var changes: [DeliveryChange] = []
+        /// Of each event: they are put together once, when they are committed.
+        var changes: [[DeliveryChange]] = []
         var effects: [Effect] = []
         var completions: [Completion] = []
         var repeated: [Event] = []
+
+        /// Whether there is nothing to commit, nothing to do and nobody to tell.
+        var isEmpty: Bool { changes.isEmpty && effects.isEmpty && completions.isEmpty }
     }
 
     private(set) var machine: Machine
@@ -94,7 +96,11 @@ final class Lane<Machine, Effect> {
     /// Why a new item of this size has no room beside those of other queues; nil if it has.
     func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
 
-    private func weigh() { surroundings.usage.set(surroundings.kept(machine)) }
+    private func weigh() { surroundings.usage.set(Self.kept(&machine)) }
+
+    // Lent, because reading a property of the machine here would copy the machine.
+    private static func kept(_ machine: inout Machine) -> KeptAmount { machine.kept }
+    private static func deadline(_ machine: inout Machine) -> MonotonicTime? { machine.nextDeadline }
 
     /// Calls back behind the effects of everything that is durable.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
@@ -115,7 +121,7 @@ final class Lane<Machine, Effect> {
         if answer.isRefusal {
             scheduler.atEndOfTurn { completion?(.success(())) }
         } else if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
-            pending.changes += answer.changes
+            if !answer.changes.isEmpty { pending.changes.append(answer.changes) }
             pending.effects += answer.effects
             if let completion { pending.completions.append(completion) }
             if repeats { pending.repeated.append(event) }
@@ -144,7 +150,7 @@ final class Lane<Machine, Effect> {
 
     /// Whoever was answered by the last commit may have more in this turn: one sync is to carry all of it.
     private func commitAtEndOfTurn() {
-        guard !isCommitting, !isDue else { return }
+        guard !isCommitting, !isDue, !pending.isEmpty else { return }
         isDue = true
         scheduler.atEndOfTurn { [self] in
             isDue = false
@@ -156,7 +162,7 @@ final class Lane<Machine, Effect> {
         guard !isCommitting, !isEnded, !isReloading else { return }
         let group = pending
         pending = Pending()
-        if group.changes.isEmpty, group.effects.isEmpty, group.completions.isEmpty { return }
+        if group.isEmpty { return }
         isCommitting = true
         store.commit(group.changes.rowChanges) { [self] result in finish(group, result) }
     }
@@ -168,7 +174,7 @@ final class Lane<Machine, Effect> {
             failures = 0
             // First: an item may end in the commit that accepts it, and its submitter hears of both in this order.
             for completion in group.completions { completion(result) }
-            if !isEnded { effects.append(group.effects) }
+            if !isEnded, !group.effects.isEmpty { effects.append(group.effects) }
             commitAtEndOfTurn()
         case .failure(let error):
             lastFailure = error
@@ -225,7 +231,7 @@ final class Lane<Machine, Effect> {
 
     /// A timer that runs too early only looks again: most events move the deadline on, and need not touch the timer.
     private func setTimer() {
-        guard let deadline = surroundings.deadline(machine) else { return }
+        guard let deadline = Self.deadline(&machine) else { return }
         if let timer {
             if timer.deadline <= deadline { return }
             scheduler.cancel(timer.token)
@@ -236,7 +242,7 @@ final class Lane<Machine, Effect> {
 
     private func timeAdvanced() {
         timer = nil
-        guard let deadline = surroundings.deadline(machine), deadline <= scheduler.now else { return setTimer() }
+        guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
         let event = surroundings.timeAdvanced
         perform { event(&$0) }
     }
