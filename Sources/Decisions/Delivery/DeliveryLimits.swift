@@ -15,6 +15,9 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var countedAhead = 32
     /// The pause after a first failed attempt; it doubles with each further one.
     package var firstPause = Duration.seconds(1)
+    /// The longest pause before an item is sent again for which the peer has no room (LIM-15): soon enough once there is
+    /// some, and not worth a word meanwhile.
+    package var longestRoomPause = Duration.seconds(60)
     /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
     /// The time to live of an item that names none: 30 days.
@@ -40,6 +43,8 @@ package struct DeliveryLimits: Sendable, Equatable {
     }
 
     func pause(afterAttempts attempts: Int) -> Duration { firstPause * (1 << min(max(attempts - 1, 0), 10)) }
+
+    func pause(withoutRoom times: Int) -> Duration { min(pause(afterAttempts: times), longestRoomPause) }
 }
 
 /// Why an item was not accepted.

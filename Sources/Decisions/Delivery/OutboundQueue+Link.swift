@@ -1,7 +1,7 @@
 // What the link and the peer do. Items leave in sequence, a bounded window ahead of what the peer has stored; after a
 // loss everything behind the peer's last word is sent again.
 
-package import TandemIdentity
+import TandemIdentity
 
 extension OutboundQueue {
     /// No window is ever this large: a wider distance is damage, and telling the peer of each number would be endless.
@@ -51,26 +51,6 @@ extension OutboundQueue {
             }
             transition.effects.append(.sendSettled(sequence: sequence))
             queue.sendWaiting(at: reading, &transition)
-        }
-    }
-
-    /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
-    package mutating func refused(
-        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: Reading
-    ) -> OutboundTransition {
-        guard var record = record(of: id), case .sent(let sequence) = record.phase, link != nil,
-            record.withdrawal == nil
-        else { return OutboundTransition() }
-        let ordinal = record.ordinal
-        record.attempts += 1
-        record.refusal = refusal
-        let isDead = record.attempts >= limits.attempts
-        if !isDead { link?.pausedUntil = reading.monotonic + limits.pause(afterAttempts: record.attempts) }
-        return transition(at: reading) { queue, transition in
-            queue.put(record, &transition)
-            guard isDead else { return }
-            queue.withdraw(ordinal, .dead, &transition)
-            queue.sendAgain(at: reading, after: sequence, &transition)
         }
     }
 

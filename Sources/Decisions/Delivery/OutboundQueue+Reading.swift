@@ -48,6 +48,12 @@ extension OutboundQueue {
     /// Whether something here waits for the end of this item.
     package func isAwaiting(_ id: UniqueIdentifier) -> Bool { awaiting[id] != nil }
 
+    /// Why the peer does not take the item that is its turn, as far as it has said.
+    package var headRefusal: ItemRefusal? {
+        let head = ordinalBySequence[header.storedThrough + 1].flatMap { records[$0] }
+        return head?.withdrawal == nil ? head?.refusal : nil
+    }
+
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
     package func oldestAge(at reading: Reading) -> Int64? {
         acceptance.first.flatMap { records[$0] }.map { clock.milliseconds(at: reading.monotonic) - $0.acceptedAt }

@@ -42,6 +42,8 @@ package struct OutboundQueue: Sendable {
     /// Sent items that are being taken back.
     var withdrawing = 0
     var link: OpenLink?
+    /// The item for which the peer had no room, and how often it said so; a restart begins with short pauses again.
+    var roomless: (ordinal: UInt64, times: Int)?
     /// What is left of the day's urgent items; used by the channel `urgent`.
     package internal(set) var budget: UrgentBudget
     /// What was last set; used by the channel `context`.

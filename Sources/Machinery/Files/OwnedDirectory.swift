@@ -134,6 +134,13 @@ package final class OwnedDirectory: Sendable {
         return bytes
     }
 
+    /// The bytes of the whole file system.
+    package func wholeSpace() throws(FileError) -> UInt64 {
+        var bytes: UInt64 = 0
+        try FilePlace(path: path).check(tandem_space_whole(descriptor.raw, &bytes), "statvfs")
+        return bytes
+    }
+
     /// Opens it once more, for a holder of its own.
     func opened() throws(FileError) -> OwnedDescriptor {
         try FilePlace(directory: descriptor.raw, name: ".", in: path).openDirectory()

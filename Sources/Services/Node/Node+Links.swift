@@ -128,7 +128,7 @@ extension Node: LinkDelegate {
 
     /// The peer cannot take an item now (DEL-12).
     private func isAboutItem(_ failure: Envelope, of pairing: UniqueIdentifier) -> Bool {
-        failure.id.map { exchange.refused($0, by: pairing, ItemRefusal(failure)) } ?? false
+        exchange.refused(failure, by: pairing)
     }
 
     package func linkDidDrain(_ link: Link) { ports[link.pairing]?.drained() }

@@ -105,15 +105,15 @@ extension Node {
         return body
     }
 
-    private static func describe(
-        _ queue: (key: QueueKey, count: Int, bytes: Int, oldest: Int64?)
-    ) -> PropertyListDictionary {
+    private static func describe(_ queue: ItemExchange.WaitingItems) -> PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
             "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),
             "bytes": .integer(Int64(queue.bytes)),
         ]
         body["oldest"] = queue.oldest.map { .integer($0) }
+        body["code"] = queue.refusal.map { .integer($0.code) }
+        body["refusal"] = queue.refusal?.name.map { .string($0) }
         return body
     }
 }

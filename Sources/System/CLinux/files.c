@@ -114,6 +114,13 @@ int tandem_space_available(int descriptor, uint64_t *bytes) {
     return outcome;
 }
 
+int tandem_space_whole(int descriptor, uint64_t *bytes) {
+    struct statvfs space;
+    int outcome = (int)TANDEM_RETRY(fstatvfs(descriptor, &space));
+    if (outcome == 0) *bytes = (uint64_t)space.f_blocks * space.f_frsize;
+    return outcome;
+}
+
 int tandem_watch_create(void) { return (int)tandem_result(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)); }
 
 int tandem_watch_add_directory(int watch, int directory) {

@@ -53,6 +53,32 @@ import Testing
         await devices.end()
     }
 
+    @Test(
+        "FIL-13, DEL-12: a file for which the receiver has no room now waits beyond all attempts, is seen to, and comes"
+    )
+    func waits() async throws {
+        let workspace = Workspace()
+        let disk = try SmallDisk(at: workspace["kiosk"], size: "120m")
+        let devices = try await FileDevices(in: workspace)
+        let ballast = workspace["kiosk/ballast"]
+        try Data(count: 40 << 20).write(to: URL(fileURLWithPath: ballast))
+        let transfer = try await devices.sender.transferFile(try devices.makeFile(size: Self.size))
+        // 1, 2, 4 and 8 s of pause: by then it would be a dead letter.
+        try await Task.sleep(for: .seconds(17))
+        let letters = try await tandem("dead-letters", "list", "--device", workspace["hub.sock"], in: workspace)
+        #expect(letters.status == 0 && !letters.output.contains("\(transfer.id)") && devices.received.all.isEmpty)
+        let status = try await devices.devices.status(of: "hub")
+        #expect(status.contains("\"code\":7015") && status.contains("\"refusal\":\"insufficient-space\""), "\(status)")
+        let list = try await tandem(
+            "transfers", "list", "--app", TwoDevices.app, "--device", workspace["hub.sock"], in: workspace)
+        #expect(list.output.contains("insufficient-space"), "\(list)")
+        try FileManager.default.removeItem(atPath: ballast)
+        try await transfer.reached(.handled)
+        #expect(try await devices.isClean() && devices.received.all.count == 1)
+        await devices.end()
+        withExtendedLifetime(disk) {}
+    }
+
     @Test("FIL-13: a file that the own device has no room for is 7015 with both figures, and leaves nothing behind")
     func sender() async throws {
         let workspace = Workspace()

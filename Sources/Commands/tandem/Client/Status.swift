@@ -71,11 +71,11 @@ private struct StatusReport {
     }
 
     private var queues: Table {
-        var table = Table("queues", ["app", "channel", "waiting", "bytes", "oldest", "pairing"])
+        var table = Table("queues", ["app", "channel", "waiting", "bytes", "oldest", "refused", "pairing"])
         for queue in facts.list("queues") {
             table.add(
                 queue.text("app"), queue.text("channel"), queue.text("waiting"), queue.text("bytes"),
-                queue.span("oldest"), queue.text("pairing"))
+                queue.span("oldest"), queue.text("refusal"), queue.text("pairing"))
         }
         return table
     }

@@ -18,11 +18,11 @@ extension Subcommand {
         if arguments.has("json") {
             for transfer in transfers { console.print(json: .dictionary(transfer.line)) }
         } else {
-            var table = Table("transfers", ["channel", "state", "bytes", "topic", "id"])
+            var table = Table("transfers", ["channel", "state", "bytes", "topic", "refused", "id"])
             for item in transfers {
                 table.add(
                     item.kind.rawValue, item.stateWord, String(item.size), item.topic.map { Printable.text($0) } ?? "",
-                    "\(item.id)")
+                    item.refusal.map { Printable.text($0) } ?? "", "\(item.id)")
             }
             for line in table.lines { console.print(line) }
         }
@@ -68,6 +68,7 @@ extension OutstandingTransfer {
             "size": .integer(Int64(size)),
         ]
         line["topic"] = topic.map { .string($0) }
+        line["refusal"] = refusal.map { .string($0) }
         return line
     }
 }

@@ -119,6 +119,9 @@ package final class FileShelf: Sendable {
     /// The bytes that may still be written.
     package func availableSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.availableSpace()) }
 
+    /// The bytes of the whole file system.
+    package func wholeSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.wholeSpace()) }
+
     /// The directory of the place's app, if it is there.
     func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory? {
         try parent.existing(name)?.existing(place.pairing.description)?.existing(place.app.description)

@@ -187,6 +187,10 @@ extension OutboundRecord {
         fields["topic"] = topic.map { .string($0) }
         fields["kind"] = kind.map { .string($0) }
         if isCurrent { fields["current"] = true }
+        if case .sent = phase, let refusal {
+            fields["code"] = .integer(refusal.code)
+            fields["refusal"] = refusal.name.map { .string($0) }
+        }
         fields["body"] = body.map { .data($0) }
         return fields
     }

@@ -21,6 +21,8 @@ public struct OutstandingTransfer: Sendable {
     public let topic: String?
     /// Of the urgent items of a kind, whether this is the current one.
     public let isCurrent: Bool
+    /// Why the other device did not take it the last time, `insufficient-space` for one; nil if it has not said so.
+    public let refusal: String?
     /// The item's content; nil when the other device has it already.
     public let body: [UInt8]?
 
@@ -33,6 +35,7 @@ public struct OutstandingTransfer: Sendable {
         size = fields["size"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
         topic = fields["topic"]?.stringValue
         isCurrent = fields["current"]?.booleanValue ?? false
+        refusal = fields["refusal"]?.stringValue
         body = fields["body"]?.dataValue
     }
 }

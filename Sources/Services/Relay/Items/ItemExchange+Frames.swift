@@ -3,6 +3,7 @@
 
 package import TandemDelivery
 package import TandemIdentity
+import TandemPropertyList
 package import TandemWire
 
 extension ItemExchange {
@@ -45,10 +46,21 @@ extension ItemExchange {
 
     /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
     /// - Returns: false if this device has sent no such item.
-    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
+    package func refused(_ failure: Envelope, by pairing: UniqueIdentifier) -> Bool {
+        guard let id = failure.id else { return false }
+        return refused(id, by: pairing, ItemRefusal(failure), isWantOfRoom: failure.tellsWantOfRoom)
+    }
+
+    package func refused(
+        _ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?, isWantOfRoom: Bool = false
+    ) -> Bool {
         let reading = reading
         for (key, lane) in outbound where key.pairing == pairing && lane.machine.record(of: id) != nil {
-            lane.perform { $0.refused(id, refusal, at: reading).answer }
+            if isWantOfRoom {
+                lane.perform { $0.foundNoRoom(id, refusal, at: reading).answer }
+            } else {
+                lane.perform { $0.refused(id, refusal, at: reading).answer }
+            }
             return true
         }
         return false
@@ -98,6 +110,14 @@ extension ItemExchange {
         }
         lane.perform(arrive, size: item.payload.count)
         return true
+    }
+}
+
+extension Envelope {
+    /// Whether a `failure` says that there is no room now, and that there may be later.
+    fileprivate var tellsWantOfRoom: Bool {
+        guard code == SessionError.Code.insufficientSpace.rawValue || name == "queue-full" else { return false }
+        return (try? dictionaryBody())?["retry"]?.booleanValue == true
     }
 }
 

@@ -125,11 +125,16 @@ extension ItemExchange {
 
     // MARK: status and hello
 
-    /// What waits in each outbound queue: items, their bytes, and the age of the oldest in ms; for status.
-    package var queues: [(key: QueueKey, count: Int, bytes: Int, oldest: Int64?)] {
+    /// What waits in an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not take the
+    /// first.
+    package typealias WaitingItems = (key: QueueKey, count: Int, bytes: Int, oldest: Int64?, refusal: ItemRefusal?)
+
+    /// What waits in each outbound queue; for status.
+    package var queues: [WaitingItems] {
         let reading = reading
-        return outbound.map {
-            ($0.key, $0.value.machine.count, $0.value.machine.bytes, $0.value.machine.oldestAge(at: reading))
+        return outbound.map { key, lane in
+            let queue = lane.machine
+            return (key, queue.count, queue.bytes, queue.oldestAge(at: reading), queue.headRefusal)
         }
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
     }

@@ -134,6 +134,7 @@ int tandem_file_rename(int directory, const char *from, const char *to);
 int tandem_file_remove(int directory, const char *name);
 int tandem_directory_remove(int directory, const char *name);
 int tandem_space_available(int descriptor, uint64_t *bytes);
+int tandem_space_whole(int descriptor, uint64_t *bytes);
 int tandem_watch_create(void);
 int tandem_watch_add_directory(int watch, int directory);
 // Takes one event apart: its length in the buffer (0 at the end), the name in the directory or NULL.

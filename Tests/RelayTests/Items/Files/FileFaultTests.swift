@@ -39,6 +39,26 @@ import Testing
         }
     }
 
+    @Test("FIL-13: a receiver tells whether there may be room later, or the file is larger than its whole file system")
+    func roomLater() throws {
+        let devices = try FileDevices()
+        let manifest = try #require(devices.handOver(bytes)).get()
+        let shelf = FileShelf("any", in: try OwnedDirectory(path: devices.receiver.path))
+        let (available, whole) = (try shelf.availableSpace(), try shelf.wholeSpace())
+        // Others use the file system, too: half of what they have of it is away from both edges.
+        for (reserve, mayRetry) in [(available + (whole - available) / 2, true), (whole, false)] {
+            devices.receiver.files.limits.reserve = reserve
+            devices.tell(manifest)
+            devices.run()
+            let failure = try #require(devices.failures.last)
+            let body = try failure.dictionaryBody()
+            #expect(failure.code == 7015 && failure.name == "insufficient-space" && body["retry"] == .boolean(mayRetry))
+            #expect(body["actual"] == .integer(reserve + Int64(bytes.count)))
+            if !mayRetry { #expect(body["limit"] == .integer(whole)) }
+        }
+        #expect(devices.failures.count == 2 && devices.receiver.items.stored.isEmpty)
+    }
+
     @Test("FIL-6: a want of what is not under way moves no disk and no log, and is counted")
     func strayWants() throws {
         let devices = try FileDevices()

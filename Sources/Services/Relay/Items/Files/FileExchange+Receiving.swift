@@ -92,7 +92,7 @@ extension FileExchange {
                 // The file of an item that waits for its handler is not this one's to change.
                 if isAnothers, file.found > 0, file.found != size { throw .duplicate }
                 if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
-                if file.found < size { try partials.checkSpace(for: size - file.found, reserve: reserve) }
+                if file.found < size { try partials.checkSpace(for: size - file.found, of: size, reserve: reserve) }
                 return file
             }
         }) { [self] result in

@@ -15,6 +15,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case overBudget(actual: Int64, limit: Int64)
     /// The file system has not so much room.
     case noSpace(needed: Int64, available: Int64)
+    /// The whole file system has not so much room.
+    case neverFits(needed: Int64, capacity: Int64)
     /// Another item of this identifier, with another file, waits for its handler.
     case duplicate
     /// The bytes that arrived are not those that were sent.
@@ -30,7 +32,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable, .duplicate: .invalidParameter
         case .tooLarge: .payloadTooLarge
         case .queueFull, .overBudget, .takenOver, .cancelled: .genericError
-        case .noSpace, .machine(.full): .insufficientSpace
+        case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch, .machine: .deliveryFailed
         }
     }
@@ -40,7 +42,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable: "malformed"
         case .tooLarge: "too-large"
         case .queueFull, .overBudget: "queue-full"
-        case .noSpace, .machine(.full): "insufficient-space"
+        case .noSpace, .neverFits, .machine(.full): "insufficient-space"
         case .digestMismatch: "digest-mismatch"
         case .duplicate: "duplicate-id"
         case .machine: "file-error"
@@ -53,7 +55,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = ["text": .string(text), "retry": .boolean(isRetryable)]
         switch self {
-        case .noSpace(let actual, let limit), .overBudget(let actual, let limit):
+        case .noSpace(let actual, let limit), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
             body["actual"] = .integer(actual)
             body["limit"] = .integer(limit)
         case .tooLarge(let actual, let limit), .queueFull(let actual, let limit):
@@ -67,7 +69,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
     private var isRetryable: Bool {
         switch self {
         case .noSpace, .machine, .digestMismatch, .queueFull, .overBudget: true
-        case .unreadable, .duplicate, .tooLarge, .takenOver, .cancelled: false
+        case .unreadable, .duplicate, .tooLarge, .neverFits, .takenOver, .cancelled: false
         }
     }
 
@@ -78,6 +80,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .queueFull(let actual, let limit): "\(actual) files of \(limit) wait for their turn"
         case .overBudget(let actual, let limit): "files of \(actual) bytes are kept already, \(limit) may be"
         case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
+        case .neverFits(let needed, let capacity):
+            "the file needs \(needed) bytes, the file system has \(capacity) in all"
         case .machine(.full): "no space is left for the file"
         case .duplicate: "another file of this identifier waits for its handler"
         case .digestMismatch: "the bytes that arrived are not those that were sent"
@@ -94,6 +98,17 @@ extension FileShelf {
         let available = try translating { () throws(FileError) in try availableSpace() }
         let (needed, overflow) = bytes.addingReportingOverflow(reserve)
         guard !overflow, needed <= available else { throw .noSpace(needed: needed, available: available) }
+    }
+
+    /// As ``checkSpace(for:reserve:)`` for what is missing of a file.
+    /// - Throws: ``FileRefusal/neverFits(needed:capacity:)`` if no making of room would help.
+    func checkSpace(for missing: Int64, of size: Int64, reserve: Int64) throws(FileRefusal) {
+        do throws(FileRefusal) { try checkSpace(for: missing, reserve: reserve) } catch {
+            let capacity = try translating { () throws(FileError) in try wholeSpace() }
+            let (needed, overflow) = size.addingReportingOverflow(reserve)
+            guard case .noSpace = error, overflow || needed > capacity else { throw error }
+            throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
+        }
     }
 }
 

@@ -1,0 +1,79 @@
+// Items for which the peer has no room: they wait without using up attempts, ever more patiently, and not beyond their time.
+
+import TandemDelivery
+import TandemIdentity
+import Testing
+
+@Suite struct OutboundQueueRoomTests {
+    private let noRoom = ItemRefusal(code: 7015, name: "insufficient-space")
+
+    private func sentQueue(lifetime: Duration? = nil) throws -> OutboundQueue {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1, lifetime: lifetime), at: reading(0))
+        _ = try queue.enqueue(item(2), at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        return queue
+    }
+
+    @Test(
+        "DEL-12, LIM-15: want of room is no attempt, and the pause before the item comes again doubles to a minute")
+    func pauses() throws {
+        var queue = try sentQueue()
+        var time: Int64 = 0
+        for pause in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60] as [Int64] {
+            #expect(queue.foundNoRoom(identifier(1), noRoom, at: reading(time)).sent.isEmpty)
+            #expect(queue.nextDeadline == reading(time + pause).monotonic)
+            #expect(queue.timeAdvanced(at: reading(time + pause - 1)).sent.isEmpty)
+            time += pause
+            #expect(queue.timeAdvanced(at: reading(time)).sent == [1, 2])
+        }
+        #expect(queue.record(of: identifier(1))?.attempts == 0 && queue.headRefusal == noRoom)
+        #expect(queue.stored(through: 1, at: reading(time)).gaps.isEmpty)
+        #expect(queue.headRefusal == nil, "that of the next one is not told yet")
+        _ = queue.foundNoRoom(identifier(2), noRoom, at: reading(time))
+        #expect(queue.nextDeadline == reading(time + 1).monotonic, "another item begins with a short pause")
+    }
+
+    @Test("DEL-12: what was said before is not written again, and a new link asks at once")
+    func writesOnce() throws {
+        var queue = try sentQueue()
+        let first = queue.foundNoRoom(identifier(1), noRoom, at: reading(0))
+        #expect(!first.changes.isEmpty)
+        _ = queue.timeAdvanced(at: reading(1))
+        let second = queue.foundNoRoom(identifier(1), noRoom, at: reading(1))
+        #expect(second.changes.isEmpty && second.effects.isEmpty)
+        queue.linkClosed()
+        #expect(queue.linkOpened(received: 0, at: reading(2)).sent == [1, 2])
+        #expect(queue.foundNoRoom(identifier(7), noRoom, at: reading(2)).changes.isEmpty, "no such item")
+    }
+
+    @Test(
+        "DEL-8, DEL-12: an item that waits for room expires in its time, also within a pause, and the next one goes on")
+    func expires() throws {
+        var queue = try sentQueue(lifetime: .seconds(100))
+        for time in [0, 1, 3, 7, 15, 31, 63] as [Int64] {
+            _ = queue.timeAdvanced(at: reading(time))
+            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(time))
+        }
+        #expect(queue.nextDeadline == reading(100).monotonic)
+        #expect(queue.timeAdvanced(at: reading(100)).gaps == [1])
+        let ended = queue.ended(1, .withdrawn(.expired), at: reading(101))
+        #expect(ended.finished == [.withdrawn(.expired)])
+        #expect(queue.stored(through: 2, at: reading(102)).gaps.isEmpty && queue.lastStored == 2)
+    }
+
+    @Test("DEL-12, DEL-25: other refusals count from the first, however long the item has waited for room")
+    func otherRefusals() throws {
+        var queue = try sentQueue()
+        for time in 0..<10 {
+            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(Int64(time) * 1000))
+            _ = queue.timeAdvanced(at: reading(Int64(time) * 1000 + 500))
+        }
+        let damaged = ItemRefusal(code: 7014, name: "digest-mismatch")
+        for attempt in 1...4 {
+            #expect(queue.refused(identifier(1), damaged, at: reading(20_000 + Int64(attempt) * 100)).gaps.isEmpty)
+            _ = queue.timeAdvanced(at: reading(20_050 + Int64(attempt) * 100))
+        }
+        #expect(queue.refused(identifier(1), damaged, at: reading(21_000)).gaps == [1])
+    }
+}
