@@ -6,10 +6,20 @@ import Synchronization
 
 /// Passes TCP connections on; what the dialled side sends is counted.
 final class CuttingProxy: Sendable {
+    /// A connection and its other half. Both threads use both descriptors, so both are closed when the last one has ended: the
+    /// number of a closed one is soon somebody else's.
+    private struct Passage {
+        let near: Int32
+        let far: Int32
+        var threads = 2
+
+        func cut() { for descriptor in [near, far] { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+    }
+
     private struct State {
         var passed = 0
         var cuts: [Int] = []
-        var open: [Int32] = []
+        var passages: [Int32: Passage] = [:]
         var isOver = false
     }
 
@@ -43,10 +53,7 @@ final class CuttingProxy: Sendable {
     /// Cuts every connection each time that one of these counts is reached.
     func cut(at counts: [Int]) { state.withLock { $0.cuts = counts.sorted() } }
 
-    func cutNow() {
-        let open = state.withLock { $0.open }
-        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
-    }
+    func cutNow() { state.withLock { state in state.passages.values.forEach { $0.cut() } } }
 
     func end() {
         state.withLock { $0.isOver = true }
@@ -65,7 +72,11 @@ final class CuttingProxy: Sendable {
     private func accept() {
         while true {
             let near = Glibc.accept(listener, nil, nil)
-            guard near >= 0, !state.withLock({ $0.isOver }) else { return }
+            guard near >= 0 else { return }
+            guard !state.withLock(\.isOver) else {
+                close(near)
+                return
+            }
             let far = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = Self.address(target)
             let connected = withUnsafePointer(to: &address) { pointer in
@@ -78,9 +89,13 @@ final class CuttingProxy: Sendable {
                 close(far)
                 continue
             }
-            state.withLock { $0.open += [near, far] }
-            Thread.detachNewThread { [self] in pass(from: near, to: far, isCounted: false) }
-            Thread.detachNewThread { [self] in pass(from: far, to: near, isCounted: true) }
+            state.withLock { $0.passages[near] = Passage(near: near, far: far) }
+            for (source, target) in [(near, far), (far, near)] {
+                Thread.detachNewThread { [self] in
+                    pass(from: source, to: target, isCounted: source == far)
+                    leave(near)
+                }
+            }
         }
     }
 
@@ -92,9 +107,16 @@ final class CuttingProxy: Sendable {
         }
         shutdown(target, Int32(SHUT_RDWR))
         shutdown(source, Int32(SHUT_RDWR))
-        // Closed by nobody before this, and by this thread only: the two threads own one descriptor each.
-        state.withLock { $0.open.removeAll { $0 == source } }
-        close(source)
+    }
+
+    private func leave(_ near: Int32) {
+        state.withLock { state in
+            state.passages[near]?.threads -= 1
+            guard let passage = state.passages[near], passage.threads == 0 else { return }
+            state.passages[near] = nil
+            close(passage.near)
+            close(passage.far)
+        }
     }
 
     private func isCut(after count: Int) -> Bool {

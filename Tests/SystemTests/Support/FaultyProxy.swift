@@ -62,7 +62,6 @@ final class FaultyProxy: Sendable {
         state.withLock { $0.isEnded = true }
         reset()
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
     }
 
     func set(_ weather: Weather) { state.withLock { $0.weather = weather } }
@@ -83,7 +82,7 @@ final class FaultyProxy: Sendable {
     private func acceptAll() {
         while true {
             let near = accept(listener, nil, nil)
-            guard near >= 0 else { return }
+            guard near >= 0 else { break }
             guard weather != .closed, let far = connect() else {
                 Self.abort(near)
                 close(near)
@@ -102,6 +101,8 @@ final class FaultyProxy: Sendable {
                 }
             }
         }
+        // By this thread, which uses it: the number of a closed one is soon somebody else's.
+        close(listener)
     }
 
     private func finish(_ number: Int) {
