@@ -119,7 +119,7 @@ extension Node: LinkDelegate {
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .settled, .chunk, .want: takeItem(envelope, from: link)
-        case .failure where isAboutItem(envelope, of: link.pairing): break
+        case .failure where isAboutItem(envelope, of: link.pairing): files.refused(envelope)
         default:
             guard let refusal = ports[link.pairing]?.receive(frame, envelope) else { return }
             link.refuse(refusal, "in \(envelope.kind.rawValue)")

@@ -15,6 +15,8 @@ final class FileArrival {
     let began: MonotonicTime
     var receiver: FileReceiver?
     var file: GrowingFile?
+    /// Bytes of it that were on the disk when it came.
+    var found: Int64 = 0
     var pace: ProgressPace
     /// An item with this identifier waits for its handler, and has the file.
     var isAnothers = false
@@ -33,6 +35,9 @@ final class FileArrival {
         began = now
         pace = ProgressPace(size: manifest.file.size, limits: limits)
     }
+
+    /// Bytes that are still to be written.
+    var missing: Int64 { max(0, manifest.file.size - (receiver?.written ?? found)) }
 
     func end() {
         isOver = true

@@ -34,9 +34,16 @@ extension FileExchange {
 
     /// Tells the peer that the item cannot be taken now; what is written stays, for when it can.
     func refuse(_ arrival: FileArrival, _ refusal: FileRefusal) {
+        // What was promised to it others may have meanwhile (LIM-43).
+        if !arrival.isAnothers { countWritten(of: arrival) }
         end(arrival)
         log(.files("a file is not taken: \(refusal.name)", arrival.key, nil))
         refuse(arrival.key, refusal)
+    }
+
+    private func countWritten(of arrival: FileArrival) {
+        let (key, written) = (arrival.key, arrival.receiver?.written ?? arrival.found)
+        if written > 0 { received.set(key, of: key.queue.pairing, size: written) } else { received.remove(key) }
     }
 
     func refuse(_ key: FileKey, _ refusal: FileRefusal) {

@@ -82,9 +82,10 @@ extension FileExchange {
 
     private func open(_ arrival: FileArrival, kept: Set<UniqueIdentifier>?) {
         let (partials, place, size, reserve) = (partials, arrival.key.place, arrival.manifest.file.size, limits.reserve)
-        let isAnothers = arrival.isAnothers
-        worker.perform({ () -> Result<GrowingFile, FileRefusal> in
-            refusing { () throws(FileRefusal) in
+        let (isAnothers, promised) = (arrival.isAnothers, promised(besides: arrival))
+        worker.perform({ () -> (found: Int64, file: Result<GrowingFile, FileRefusal>) in
+            var found: Int64 = 0
+            let file = refusing { () throws(FileRefusal) in
                 let file = try translating { () throws(FileError) in
                     if let kept { try partials.removeAll(of: place.app, in: place.pairing, but: kept) }
                     return try partials.open(place)
@@ -92,16 +93,31 @@ extension FileExchange {
                 // The file of an item that waits for its handler is not this one's to change.
                 if isAnothers, file.found > 0, file.found != size { throw .duplicate }
                 if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
-                if file.found < size { try partials.checkSpace(for: size - file.found, of: size, reserve: reserve) }
+                found = file.found
+                guard found < size else { return file }
+                try partials.checkSpace(for: size - found, of: size, besides: promised, reserve: reserve)
                 return file
             }
+            return (found, file)
         }) { [self] result in
             defer { opened(arrival.key.queue) }
             guard !arrival.isOver else { return }
-            switch result {
+            arrival.found = result.found
+            switch result.file {
             case .failure(let refusal): refuse(arrival, refusal)
             case .success(let file): readThrough(file, arrival)
             }
+        }
+    }
+
+    /// What other files of the same peer still need: two that each fit alone must not fill the disk and wait for each other.
+    /// Not those of other peers, which could keep the whole disk with files that never come.
+    private func promised(besides arrival: FileArrival) -> Int64 {
+        let pairing = arrival.key.queue.pairing
+        return arrivals.reduce(into: 0) { sum, other in
+            guard other.key.pairing == pairing, other.value !== arrival, !other.value.isOver else { return }
+            let (next, overflow) = sum.addingReportingOverflow(other.value.missing)
+            sum = overflow ? .max : next
         }
     }
 

@@ -5,7 +5,7 @@ import TandemFiles
 package import TandemIdentity
 import TandemLog
 import TandemReactor
-import TandemWire
+package import TandemWire
 
 /// A file that a peer pulls; confined to its loop.
 final class FileSending {
@@ -119,6 +119,14 @@ extension FileExchange {
         sendings[key] = nil
         senders[key.queue.pairing]?.ended(key)
         pump(key.queue.pairing)
+    }
+
+    /// The peer cannot take a file now (DEL-12). What was sent of it ahead is no part of the link's window any more, which
+    /// others need meanwhile; the peer asks anew when the item has come again.
+    package func refused(_ failure: Envelope) {
+        guard let app = failure.app, let pairing = failure.pairing, let id = failure.id else { return }
+        let key = FileKey(QueueKey(pairing: pairing, app: app, channel: .file), id)
+        if sendings[key] != nil { stopSending(key) }
     }
 
     /// A submitted item has ended; the bytes of a dead letter stay.

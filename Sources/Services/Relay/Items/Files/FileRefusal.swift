@@ -102,8 +102,12 @@ extension FileShelf {
 
     /// As ``checkSpace(for:reserve:)`` for what is missing of a file.
     /// - Throws: ``FileRefusal/neverFits(needed:capacity:)`` if no making of room would help.
-    func checkSpace(for missing: Int64, of size: Int64, reserve: Int64) throws(FileRefusal) {
-        do throws(FileRefusal) { try checkSpace(for: missing, reserve: reserve) } catch {
+    /// - Parameter promised: bytes that others may write meanwhile.
+    func checkSpace(
+        for missing: Int64, of size: Int64, besides promised: Int64, reserve: Int64
+    ) throws(FileRefusal) {
+        let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
+        do throws(FileRefusal) { try checkSpace(for: missing, reserve: isTooMuch ? .max : taken) } catch {
             let capacity = try translating { () throws(FileError) in try wholeSpace() }
             let (needed, overflow) = size.addingReportingOverflow(reserve)
             guard case .noSpace = error, overflow || needed > capacity else { throw error }
