@@ -2,6 +2,7 @@
 
 import Glibc
 import TandemFiles
+import TandemReactor
 import TandemTestSupport
 import Testing
 
@@ -45,6 +46,31 @@ import Testing
         #expect(throws: FileError.self) { try parent.removeDirectory("tree", depth: 3) }
         #expect(try tree.names() == ["d7"])
         #expect(try tree.directory(named: "d7").names() == ["deeper"])
+    }
+
+    @Test func oneTreeGoesAfterTheOtherSoThatFewDescriptorsAreHeld() throws {
+        let parent = try OwnedDirectory(path: temporary.path("parent"))
+        let trees = try ["first", "second"].map { try parent.directory(named: $0) }
+        for tree in trees { for number in 0..<600 { try tree.replace("\(number)", with: []) } }
+        let scheduler = ManualScheduler()
+        let worker = FileWorker(for: scheduler)
+        var done: [String] = []
+        for name in ["first", "second"] {
+            worker.remove({ () throws(FileError) in try TreeRemoval([name], in: parent, depth: 8) }) { failure in
+                #expect(failure == nil)
+                done.append(name)
+            }
+        }
+        var turns = 0
+        while done.count < 2, turns < 100 {
+            turns += 1
+            scheduler.run()
+            worker.waitUntilIdle()
+            if done.isEmpty { #expect(try trees[1].names().count == 600) }
+        }
+        #expect(done == ["first", "second"] && turns > 4)
+        #expect(try parent.names().isEmpty)
+        worker.close()
     }
 
     @Test func aLargeDirectoryGoesInSteps() throws {

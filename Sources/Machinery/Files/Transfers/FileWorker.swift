@@ -11,6 +11,8 @@ package final class FileWorker {
     private var thread: LoopThread?
     private let scheduler: any Scheduler
     private var isClosed = false
+    /// Directories that are being removed, one after another: each holds descriptors, as many as it is deep.
+    var removals: [(removal: TreeRemoval, completion: (FileError?) -> Void)] = []
 
     package init(for scheduler: any Scheduler) { self.scheduler = scheduler }
 

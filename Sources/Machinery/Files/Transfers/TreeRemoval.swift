@@ -86,14 +86,24 @@ extension FileWorker {
             switch result {
             case .failure(let error): completion(error)
             case .success(nil): completion(nil)
-            case .success(let removal?): self?.go(on: removal, completion)
+            case .success(let removal?): self?.add(removal, completion)
             }
         }
     }
 
-    private func go(on removal: TreeRemoval, _ completion: @escaping (FileError?) -> Void) {
+    private func add(_ removal: TreeRemoval, _ completion: @escaping (FileError?) -> Void) {
+        removals.append((removal, completion))
+        if removals.count == 1 { goOn() }
+    }
+
+    private func goOn() {
+        guard let (removal, completion) = removals.first else { return }
         perform({ removal.step(Self.removedAtOnce) }) { [weak self] isDone in
-            if isDone { completion(removal.failure) } else { self?.go(on: removal, completion) }
+            if isDone {
+                self?.removals.removeFirst()
+                completion(removal.failure)
+            }
+            self?.goOn()
         }
     }
 }
