@@ -66,6 +66,24 @@ import Testing
         store.close()
     }
 
+    @Test func aLogThatHasFilledTheDiskBeginsAgainInItsOwnPlace() async throws {
+        guard let disk = SmallDisk() else { return }
+        let path = disk.path + "/store"
+        func changes(_ round: Int) -> [RowChange] {
+            let value = [UInt8](repeating: UInt8(round), count: 5000)
+            return (0..<5).map { .put(space, key: [UInt8($0)], value: value) }
+        }
+        let first = try Store(path: path)
+        try await first.commitAndWait(changes(0)).get()
+        // The rows have their places in the file from now on.
+        first.close()
+        let store = try Store(path: path)
+        for round in 1..<100 { try await store.commitAndWait(changes(round)).get() }
+        store.close()
+        let rows = try Store(path: path).keys(RowRange(space: space))
+        #expect(rows == (0..<5).map { [UInt8($0)] })
+    }
+
     @Test func aDiskThatFillsUpAndIsFreedLosesNothingAcknowledged() async throws {
         guard let disk = SmallDisk() else { return }
         let path = disk.path + "/store"

@@ -64,12 +64,30 @@ struct CommitThread {
         if let poison { return .failure(poison) }
         // Without changes there is nothing to make durable: the completion only keeps its place in the order.
         if group.allSatisfy({ $0.changes.isEmpty }) { return .success(()) }
+        let first = attempt(group)
+        guard case .failure(.full) = first, makesRoom() else { return first }
+        return attempt(group)
+    }
+
+    private mutating func attempt(_ group: [Commit]) -> Result<Void, StoreError> {
         do throws(ResultCode) {
             try write(group)
             statistics.count { $0.transactions += 1 }
             return .success(())
         } catch {
             return .failure(undo(after: error))
+        }
+    }
+
+    /// A log that has grown until the disk was full has room for more commits in its own place.
+    private mutating func makesRoom() -> Bool {
+        guard poison == nil, connection.logPages > 0 else { return false }
+        do throws(ResultCode) {
+            try connection.makeRoom()
+            return true
+        } catch {
+            if error.primary != SQLITE_FULL { _ = poisoned(by: error) }
+            return false
         }
     }
 

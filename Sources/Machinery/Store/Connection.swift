@@ -109,6 +109,14 @@ final class Connection {
         logPages = 0
     }
 
+    /// After a transaction that was rolled back for want of space: what is in the log is moved into the file, so that the log
+    /// begins again in its own place. Once for each time that something was committed.
+    func makeRoom() throws(ResultCode) {
+        confine()
+        GatheredLog.rolledBack(on: handle)
+        try checkpoint()
+    }
+
     /// Keeps ``logPages`` from now on. The connection outlives its handle's last commit.
     func countLogPages() {
         confine()

@@ -30,6 +30,18 @@ extension GatheredLog {
         return SQLITE_OK
     }
 
+    /// Tells the log of a connection, if it is gathered, that its transaction was rolled back.
+    static func rolledBack(on connection: OpaquePointer) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
+            let file, file.pointee.pMethods == table.methods
+        else { return }
+        _ = with(file) { log in
+            log.rolledBack()
+            return SQLITE_OK
+        }
+    }
+
     /// - Returns: the log, or nil where SQLite gives no file.
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Unmanaged<GatheredLog>? {
         file.map { UnsafeRawPointer($0).assumingMemoryBound(to: Head.self).pointee.log }

@@ -60,6 +60,9 @@ final class GatheredLog {
 
     private func note(_ code: Int32, from offset: Int64) { missing = (min(offset, missing?.from ?? offset), code) }
 
+    /// What is missing was part of no commit: nobody reads it, or asks for it.
+    func rolledBack() { missing = nil }
+
     func synchronise(_ flags: Int32) -> Int32 {
         let code = flush()
         if let missing { return missing.code }
