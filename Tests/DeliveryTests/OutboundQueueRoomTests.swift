@@ -76,4 +76,20 @@ import Testing
         }
         #expect(queue.refused(identifier(1), damaged, at: reading(21_000)).gaps == [1])
     }
+
+    @Test("DEL-12: an answer counts once for each sending, whatever the peer says again within the pause")
+    func saidAgain() throws {
+        var queue = try sentQueue()
+        _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(0))
+        for number in 0..<20 {
+            let other = ItemRefusal(code: 7015, name: "other-\(number)")
+            #expect(queue.foundNoRoom(identifier(1), other, at: reading(0)) == OutboundTransition())
+            #expect(queue.refused(identifier(1), other, at: reading(0)) == OutboundTransition())
+        }
+        #expect(queue.record(of: identifier(1))?.attempts == 0 && queue.headRefusal == noRoom)
+        #expect(queue.nextDeadline == reading(1).monotonic)
+        #expect(queue.timeAdvanced(at: reading(1)).sent == [1, 2])
+        _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(1))
+        #expect(queue.nextDeadline == reading(3).monotonic, "the second pause, not the last one")
+    }
 }

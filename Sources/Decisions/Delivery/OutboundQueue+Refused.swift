@@ -1,5 +1,6 @@
 // What the peer does not take. An item that it cannot take has its attempts; one for which it has no room now only waits, in
-// its place: nothing is wrong with it, and a full disk becomes no emptier by being asked often.
+// its place, because nothing is wrong with it. An answer counts once for each sending: what a peer says again within a pause,
+// in whatever words, makes no pause longer and writes nothing.
 
 package import TandemIdentity
 
@@ -36,11 +37,11 @@ extension OutboundQueue {
         return transition(at: reading) { queue, transition in queue.put(record, &transition) }
     }
 
-    /// A sent item that the peer has not stored and that is not being taken back.
+    /// A sent item that the peer has not stored and that is not being taken back; nil while a pause lasts.
     private func refusable(_ id: UniqueIdentifier) -> OutboundRecord? {
-        guard let record = record(of: id), case .sent = record.phase, link != nil, record.withdrawal == nil else {
-            return nil
-        }
+        guard let link, link.pausedUntil == nil, let record = record(of: id), case .sent = record.phase,
+            record.withdrawal == nil
+        else { return nil }
         return record
     }
 }
