@@ -117,4 +117,24 @@ import Testing
         #expect(try directory.remove("a") && !directory.remove("a"))
         #expect(try directory.availableSpace() > 0)
     }
+
+    @Test("FIL-13: the whole space is what is used and what this user may still use, not what is kept for root")
+    func wholeSpace() throws {
+        let directory = try OwnedDirectory(path: temporary.path("space"))
+        // Others write meanwhile: only figures of one moment can be compared.
+        for _ in 0..<1000 {
+            let (before, whole, after) = (try usedSpace(), try directory.wholeSpace(), try usedSpace())
+            guard before == after else { continue }
+            #expect(whole == before.used + before.available && whole >= before.available)
+            return
+        }
+        Issue.record("the file system was never at rest")
+    }
+
+    private func usedSpace() throws -> (used: UInt64, available: UInt64) {
+        var space = statvfs()
+        try #require(statvfs(temporary.path, &space) == 0)
+        let size = UInt64(space.f_frsize)
+        return (UInt64(space.f_blocks - space.f_bfree) * size, UInt64(space.f_bavail) * size)
+    }
 }

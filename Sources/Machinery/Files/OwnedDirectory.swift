@@ -134,7 +134,7 @@ package final class OwnedDirectory: Sendable {
         return bytes
     }
 
-    /// The bytes of the whole file system.
+    /// The bytes of the whole file system, without those that are kept for root.
     package func wholeSpace() throws(FileError) -> UInt64 {
         var bytes: UInt64 = 0
         try FilePlace(path: path).check(tandem_space_whole(descriptor.raw, &bytes), "statvfs")

@@ -114,10 +114,13 @@ int tandem_space_available(int descriptor, uint64_t *bytes) {
     return outcome;
 }
 
+// Without what is kept for root: nothing that others remove makes room there for who may not write it.
 int tandem_space_whole(int descriptor, uint64_t *bytes) {
     struct statvfs space;
     int outcome = (int)TANDEM_RETRY(fstatvfs(descriptor, &space));
-    if (outcome == 0) *bytes = (uint64_t)space.f_blocks * space.f_frsize;
+    if (outcome < 0) return outcome;
+    uint64_t kept = space.f_bfree > space.f_bavail ? space.f_bfree - space.f_bavail : 0;
+    *bytes = (space.f_blocks > kept ? space.f_blocks - kept : 0) * space.f_frsize;
     return outcome;
 }
 

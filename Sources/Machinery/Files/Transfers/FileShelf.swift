@@ -119,7 +119,7 @@ package final class FileShelf: Sendable {
     /// The bytes that may still be written.
     package func availableSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.availableSpace()) }
 
-    /// The bytes of the whole file system.
+    /// The bytes of the whole file system, without those that are kept for root.
     package func wholeSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.wholeSpace()) }
 
     /// The directory of the place's app, if it is there.

@@ -15,7 +15,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case overBudget(actual: Int64, limit: Int64)
     /// The file system has not so much room.
     case noSpace(needed: Int64, available: Int64)
-    /// The whole file system has not so much room.
+    /// The whole file system has not so much room, without what is kept for root.
     case neverFits(needed: Int64, capacity: Int64)
     /// Another item of this identifier, with another file, waits for its handler.
     case duplicate
@@ -108,9 +108,10 @@ extension FileShelf {
     ) throws(FileRefusal) {
         let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
         do throws(FileRefusal) { try checkSpace(for: missing, reserve: isTooMuch ? .max : taken) } catch {
-            let capacity = try translating { () throws(FileError) in try wholeSpace() }
+            // Asked only for want of room; an answer that fails must not hide what was wrong.
+            guard case .noSpace = error, let capacity = try? wholeSpace() else { throw error }
             let (needed, overflow) = size.addingReportingOverflow(reserve)
-            guard case .noSpace = error, overflow || needed > capacity else { throw error }
+            guard overflow || needed > capacity else { throw error }
             throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
         }
     }
