@@ -135,6 +135,18 @@ struct TransferTests {
         #expect(outcome.error?.code.rawValue == error)
     }
 
+    @Test("SES-26, FIL-13: what the other device gave up for want of room is not to be sent again as it is")
+    func tooLargeForTheOtherDisk() throws {
+        let (id, results) = submit()
+        say(.accepted, id)
+        say(.finished, id, "dead", code: 7015)
+        guard case .finished(.failed(let error)) = try results.all.first?.get().state else {
+            Issue.record("the item has not ended")
+            return
+        }
+        #expect(error.code == .insufficientSpace && !error.isRetryable)
+    }
+
     @Test("SES-50: the end of a former process's item waits for an observer, is told once and then confirmed")
     func formerItems() throws {
         let id = UniqueIdentifier.random()

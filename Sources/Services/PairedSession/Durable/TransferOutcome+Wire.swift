@@ -49,6 +49,7 @@ extension SessionError {
             case "lost": "one of the two devices was restored from a backup; whether it was handled is not known"
             default: "the item ended as '\(name ?? "-")'"
             }
-        self.init(code, name: name, reason: reason, isRetryable: code == .insufficientSpace)
+        // Nor what ended for want of room: a file for which there may be room later waits (FIL-13).
+        self.init(code, name: name, reason: reason, isRetryable: false)
     }
 }
