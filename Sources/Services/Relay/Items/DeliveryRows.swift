@@ -14,7 +14,7 @@ extension [[DeliveryChange]] {
     /// The changes of the store's rows, without those that later ones undo: an item that was accepted and sent in one
     /// turn is written once. All of them are of one queue, which is written out once.
     var rowChanges: [RowChange] {
-        guard let queue = first?.first?.key.queue.bytes else { return [] }
+        guard let queue = joined().first?.key.queue.bytes else { return [] }
         let most = reduce(0) { $0 + $1.count }
         var seen = Set<RowOfQueue>(minimumCapacity: most)
         var last: [RowChange] = []
