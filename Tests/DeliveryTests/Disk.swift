@@ -50,7 +50,7 @@ struct Disk<Effect> {
     }
 }
 
-extension Disk<OutboundEffect> {
+extension Disk {
     func outboundQueue(at reading: Reading, limits: DeliveryLimits) throws -> OutboundQueue {
         let records = try values(.outboundRecord).compactMap {
             if case .outboundRecord(let record) = $0 { record } else { nil }
@@ -59,9 +59,7 @@ extension Disk<OutboundEffect> {
         if case .outboundHeader(let stored)? = try values(.outboundHeader).first { header = stored }
         return OutboundQueue(try queueKey(), header: header, records: records, at: reading, limits: limits)
     }
-}
 
-extension Disk<InboundEffect> {
     func inboundLedger(at reading: Reading, limits: DeliveryLimits) throws -> InboundLedger {
         let records = try values(.inboundRecord).compactMap {
             if case .inboundRecord(let record) = $0 { record } else { nil }

@@ -35,7 +35,7 @@ extension TwoDevices {
         bodies[id] = body
         let new = OutboundItem(
             id: id, payload: body, precedence: precedence, supersedeKey: supersedes, lifetime: lifetime)
-        if let transition = try? sender.enqueue(new, at: now) { run(transition) }
+        if let transition = try? sender.enqueue(new, at: now) { run(transition, accepting: id) }
     }
 
     mutating func cancelSomething() {
@@ -66,7 +66,7 @@ extension TwoDevices {
         sender = try senderDisk.outboundQueue(at: now, limits: limits)
         for record in sender.unheard {
             guard case .finished(let outcome) = record.phase else { continue }
-            senderDisk.submit([], [.finished(record.id, outcome, nil)])
+            senderDisk.submit([], [.queue(.finished(record.id, outcome, nil))])
         }
     }
 

@@ -15,6 +15,12 @@ struct TwoDevices {
         case outcome(UInt64, Outcome)
     }
 
+    /// What follows a commit of the sender's.
+    enum SenderEffect {
+        case accepted(UniqueIdentifier)
+        case queue(OutboundEffect)
+    }
+
     /// What can go wrong, in percent of the occasions.
     struct Faults {
         var drop = 5
@@ -30,7 +36,7 @@ struct TwoDevices {
     var seconds: Int64 = 0
     var limits = DeliveryLimits()
 
-    var senderDisk = Disk<OutboundEffect>()
+    var senderDisk = Disk<SenderEffect>()
     var sender: OutboundQueue
     var receiverDisk = Disk<InboundEffect>()
     var receiver: InboundLedger
@@ -62,7 +68,11 @@ struct TwoDevices {
 
     // MARK: effects, after their commit
 
-    mutating func run(_ transition: OutboundTransition) { senderDisk.submit(transition.changes, transition.effects) }
+    mutating func run(_ transition: OutboundTransition, accepting id: UniqueIdentifier? = nil) {
+        senderDisk.submit(
+            transition.changes, (id.map { [.accepted($0)] } ?? []) + transition.effects.map { .queue($0) })
+    }
+
     mutating func run(_ transition: InboundTransition) {
         receiverDisk.submit(transition.changes, transition.effects)
         for effect in transition.atOnce {
@@ -75,7 +85,12 @@ struct TwoDevices {
     }
 
     mutating func commitAtSender() throws {
-        for effect in senderDisk.commitNext() { try perform(effect) }
+        for effect in senderDisk.commitNext() {
+            switch effect {
+            case .accepted(let id): accepted.append(id)
+            case .queue(let effect): try perform(effect)
+            }
+        }
     }
 
     mutating func commitAtReceiver() throws {
@@ -84,7 +99,6 @@ struct TwoDevices {
 
     private mutating func perform(_ effect: OutboundEffect) throws {
         switch effect {
-        case .accepted(let id): accepted.append(id)
         case .send(let dispatch):
             let body = dispatch.payload ?? senderDisk.payload(.outboundPayload, sender.key, dispatch.ordinal)
             // The body may have gone meanwhile: the peer has stored the item, or it was taken back.

@@ -23,7 +23,7 @@ extension OutboundQueue {
         unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
         if let known = record(of: item.id) {
-            return (.set(revision: known.revision ?? 0), OutboundTransition(effects: [.accepted(item.id)]))
+            return (.set(revision: known.revision ?? 0), OutboundTransition())
         }
         if policy == .ifChanged, let context, context.digest == digest, header.contextEpoch == header.epoch {
             return (.unchanged(revision: context.revision), OutboundTransition())

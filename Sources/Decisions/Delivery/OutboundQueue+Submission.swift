@@ -57,7 +57,7 @@ extension OutboundQueue {
     package mutating func enqueue(
         _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition {
-        if ordinalByID[item.id] != nil { return OutboundTransition(effects: [.accepted(item.id)]) }
+        if ordinalByID[item.id] != nil { return OutboundTransition() }
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
@@ -99,7 +99,6 @@ extension OutboundQueue {
         put(record, &transition)
         let place = DeliveryRowKey(.outboundPayload, key, record.ordinal)
         transition.changes.append(.put(place, .payload(item.payload)))
-        transition.effects.append(.accepted(item.id))
     }
 
     private mutating func index(_ record: OutboundRecord) {

@@ -20,10 +20,9 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let payload: [UInt8]?
 }
 
-/// What to do once a transition's changes are durable.
+/// What to do once a transition's changes are durable. That an item was accepted is none: whoever submitted it waits for the
+/// commit itself, also of a transition without effects.
 package enum OutboundEffect: Sendable, Equatable {
-    /// The submitter may be told that the item is durable.
-    case accepted(UniqueIdentifier)
     /// An `item` frame for the peer.
     case send(OutboundDispatch)
     /// A `gap` frame: the item of this sequence will not come, or should not be handled any more.

@@ -9,7 +9,6 @@ import TandemWire
 extension ItemExchange {
     func run(_ effect: OutboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
         switch effect {
-        case .accepted: break
         case .send(let dispatch): return send(dispatch, of: key, done)
         case .sendGap(let sequence, let reason): send(.gap, sequence, of: key, name: reason.rawValue)
         case .sendSettled(let sequence): send(.settled, sequence, of: key)

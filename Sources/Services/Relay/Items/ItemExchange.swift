@@ -126,10 +126,7 @@ package final class ItemExchange {
 }
 
 extension OutboundTransition {
-    /// That an item was accepted its submitter hears from the completion: there is nothing else to do for it.
-    var answer: LaneAnswer<OutboundEffect> {
-        LaneAnswer(changes: changes, effects: effects.filter { if case .accepted = $0 { false } else { true } })
-    }
+    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
 }
 
 extension InboundTransition {
