@@ -119,16 +119,11 @@ extension Node: LinkDelegate {
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .settled, .chunk, .want: takeItem(envelope, from: link)
-        case .failure where isAboutItem(envelope, of: link.pairing): files.refused(envelope)
+        case .failure where exchange.takeFailure(envelope, from: link.pairing): files.refused(envelope)
         default:
             guard let refusal = ports[link.pairing]?.receive(frame, envelope) else { return }
             link.refuse(refusal, "in \(envelope.kind.rawValue)")
         }
-    }
-
-    /// The peer cannot take an item now (DEL-12).
-    private func isAboutItem(_ failure: Envelope, of pairing: UniqueIdentifier) -> Bool {
-        exchange.refused(failure, by: pairing)
     }
 
     package func linkDidDrain(_ link: Link) { ports[link.pairing]?.drained() }

@@ -25,7 +25,7 @@ struct WantOfRoomTests {
         let failure = try Envelope(
             .failure, app: device.queue.app, pairing: device.queue.pairing, id: id, code: code, name: name
         ).with(body: ["retry": .boolean(retry)])
-        #expect(device.exchange.refused(failure, by: device.queue.pairing))
+        #expect(device.exchange.takeFailure(failure, from: device.queue.pairing))
         device.run()
         device.simulation.scheduler.advance(by: .seconds(pause))
     }

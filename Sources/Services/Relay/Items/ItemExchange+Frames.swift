@@ -46,21 +46,30 @@ extension ItemExchange {
 
     /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
     /// - Returns: false if this device has sent no such item.
-    package func refused(_ failure: Envelope, by pairing: UniqueIdentifier) -> Bool {
+    package func takeFailure(_ failure: Envelope, from pairing: UniqueIdentifier) -> Bool {
         guard let id = failure.id else { return false }
-        return refused(id, by: pairing, ItemRefusal(failure), isWantOfRoom: failure.tellsWantOfRoom)
+        let refusal = ItemRefusal(failure)
+        return failure.tellsWantOfRoom ? foundNoRoom(id, by: pairing, refusal) : refused(id, by: pairing, refusal)
     }
 
-    package func refused(
-        _ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?, isWantOfRoom: Bool = false
-    ) -> Bool {
+    /// An item of this device cannot be taken, by its peer or because its bytes are not to be read.
+    /// - Returns: false if this device has sent no such item.
+    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
         let reading = reading
+        return tell(id, of: pairing) { $0.refused(id, refusal, at: reading).answer }
+    }
+
+    private func foundNoRoom(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
+        let reading = reading
+        return tell(id, of: pairing) { $0.foundNoRoom(id, refusal, at: reading).answer }
+    }
+
+    /// Gives an event to the queue that has this item.
+    private func tell(
+        _ id: UniqueIdentifier, of pairing: UniqueIdentifier, _ event: @escaping OutboundLane.Event
+    ) -> Bool {
         for (key, lane) in outbound where key.pairing == pairing && lane.machine.record(of: id) != nil {
-            if isWantOfRoom {
-                lane.perform { $0.foundNoRoom(id, refusal, at: reading).answer }
-            } else {
-                lane.perform { $0.refused(id, refusal, at: reading).answer }
-            }
+            lane.perform(event)
             return true
         }
         return false
