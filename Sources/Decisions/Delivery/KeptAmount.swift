@@ -1,8 +1,6 @@
 // How much a queue or ledger keeps, whatever it is kept for: what waits, how items ended, dead letters. Each of these has a
 // limit of its own for one queue; this is what budgets of many queues are counted in. It decides nothing.
 
-package import TandemIdentity
-
 /// Rows and bytes that are kept.
 package struct KeptAmount: Sendable, Equatable {
     /// Items, ends, outcomes, gaps and dead letters.
@@ -14,22 +12,4 @@ package struct KeptAmount: Sendable, Equatable {
         self.records = records
         self.bytes = bytes
     }
-}
-
-/// What a queue and a ledger tell of themselves after each event.
-package protocol DeliveryMachine {
-    /// What it keeps.
-    var kept: KeptAmount { get }
-    /// When time has to be told next; nil if nothing depends on it.
-    var nextDeadline: MonotonicTime? { get }
-}
-
-extension OutboundQueue: DeliveryMachine {
-    /// What the queue keeps.
-    package var kept: KeptAmount { KeptAmount(records: records.count, bytes: bytes + letterBytes) }
-}
-
-extension InboundLedger: DeliveryMachine {
-    /// What the ledger keeps.
-    package var kept: KeptAmount { KeptAmount(records: records.count, bytes: bytes + letterBytes) }
 }

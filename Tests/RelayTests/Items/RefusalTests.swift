@@ -1,4 +1,4 @@
-// A refusal rests on nothing that is to be made durable, and so is told in the turn in which it was earned: whoever has no
+// A refusal promises nothing that would have to be durable, and so is told in the turn in which it was earned: whoever has no
 // room must not wait for a disk that is slow, perhaps because it is full.
 
 import TandemDelivery

@@ -15,7 +15,7 @@ struct LaneAnswer<Effect> {
     var effects: [Effect] = []
     /// Rest on nothing that is not durable, and wait for nothing.
     var atOnce: [Effect] = []
-    /// The event has changed nothing: whoever gave it hears so without waiting for the disk.
+    /// The event promises nothing: whoever gave it hears so without waiting for the disk.
     var isRefusal = false
 }
 
@@ -242,7 +242,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
 
     private func timeAdvanced() {
         timer = nil
-        guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
+        guard let deadline = Self.deadline(&machine), deadline <= scheduler.now else { return setTimer() }
         let event = surroundings.timeAdvanced
         perform { event(&$0) }
     }
