@@ -9,6 +9,10 @@ extension GatheredLog {
         let log: Unmanaged<GatheredLog>
     }
 
+    /// Bytes in front of the file beneath, in the memory that SQLite gives for a file: pointers only, so that what follows
+    /// is aligned as SQLite's own is.
+    static let headSize = MemoryLayout<Head>.stride
+
     /// Opens a log in memory of SQLite's.
     /// - Parameter openBeneath: opens the file itself in the memory it is given.
     static func open(

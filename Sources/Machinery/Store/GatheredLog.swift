@@ -6,8 +6,6 @@ import CTandemSQLite
 
 /// The open log behind SQLite's methods; used on its store's thread only, as the connection is.
 final class GatheredLog {
-    /// Bytes in front of the file beneath, in the memory that SQLite gives for a file.
-    static let headSize = 64
     /// More than this is not kept back, and a large commit is written in parts: SQLite's own file systems take less than
     /// 128 KiB in one write.
     private static let mostBytes = 124 << 10
@@ -26,7 +24,8 @@ final class GatheredLog {
     }
 
     func write(_ new: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
-        // SQLite begins again where the last good commit ended.
+        // SQLite begins again where the last good commit ended, and from there writes on without a gap to the next sync: what is
+        // behind the hole's beginning is written anew, too, and no end of the hole need be known.
         if let missing, offset <= missing.from { self.missing = nil }
         if replace(new, at: offset) { return SQLITE_OK }
         if offset != start + Int64(bytes.count) || bytes.count + new.count > Self.mostBytes {
