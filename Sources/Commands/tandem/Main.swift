@@ -1,11 +1,12 @@
-// argument -> subcommand -> exit code. Nothing else happens here: no rule, no socket, no file.
+// argument -> subcommand -> exit code. Nothing else happens here: no rule, no socket, and no file but `/dev/null` where a
+// standard descriptor is missing.
 
 import Glibc
 import TandemReactor
 
 @main enum Main {
     static func main() async {
-        // Without them nothing could be said of it either.
+        // There may be no standard error to say it on: only an exit code is left.
         do { try Linux.fillUsualDescriptors() } catch { exit(1) }
         exit(await run(Array(CommandLine.arguments.dropFirst()), on: Console()))
     }
