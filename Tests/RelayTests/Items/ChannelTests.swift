@@ -126,14 +126,34 @@ import Testing
         sender.copies = { $0.kind == .item ? 0 : 1 }
         let item = payloadItem(1)
         sender.submit(item, to: .file)
-        for code in [7015, 7001, 7015, 7001, 7014] as [Int64] {
-            let refusal = ItemRefusal(code: code, name: code == 7014 ? "digest-mismatch" : nil)
-            #expect(sender.exchange.refused(item.id, by: sender.pairing, refusal))
+        for code in [7015, 7001, 7015, 7001, 7014] {
+            #expect(sender.hearsRefusal(of: item.id, code: code, code == 7014 ? "digest-mismatch" : nil))
             pair.advance(20)
         }
-        #expect(!sender.exchange.refused(.random(), by: sender.pairing, nil), "no such item")
+        #expect(!sender.hearsRefusal(of: .random(), code: 7014), "no such item")
         #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.codes[item.id] == 7014)
         #expect(sender.refusals[item.id] == "digest-mismatch")
+    }
+
+    @Test("DEL-12, SES-51: a refusal concerns the item that is under way, of the app that it names")
+    func refusedByName() throws {
+        receiver.exchange.removePairing(receiver.pairing)
+        receiver.exchange.setPairing(receiver.pairing, epoch: 1)
+        sender.link()
+        // One identifier on two channels: the first is stored and waits for its end, the second has not arrived.
+        let item = payloadItem(1)
+        let id = item.id
+        receiver.verdict = { _ in .none }
+        sender.submit(item, to: .userInfo)
+        pair.advance(1)
+        sender.copies = { $0.kind == .item ? 0 : 1 }
+        sender.submit(item, to: .file)
+        #expect(!sender.hearsRefusal(of: id, code: 7014, app: try ApplicationIdentifier("org.example.other")))
+        for _ in 0..<5 {
+            #expect(sender.hearsRefusal(of: id, code: 7014))
+            pair.advance(20)
+        }
+        #expect(sender.exchange.deadLetters().map(\.queue.channel) == [.file])
     }
 
     @Test("DEL-6: cancelling tells what came of it, and the peer hears")

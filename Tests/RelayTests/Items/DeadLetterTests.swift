@@ -110,8 +110,7 @@ import Testing
 
     private func refuse(_ item: OutboundItem) {
         for _ in 0..<5 {
-            _ = sender.exchange.refused(
-                item.id, by: sender.pairing, ItemRefusal(code: 7015, name: "insufficient-space"))
+            #expect(sender.hearsRefusal(of: item.id, code: 7015, "insufficient-space"))
             pair.advance(20)
         }
     }

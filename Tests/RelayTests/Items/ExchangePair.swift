@@ -107,6 +107,16 @@ final class MemoryDevice: ItemExchangeDelegate {
 
     func key(_ channel: Channel) -> QueueKey { QueueKey(pairing: pairing, app: app, channel: channel) }
 
+    /// The peer's `failure` for an item.
+    /// - Returns: whether it is one of this device's.
+    func hearsRefusal(
+        of id: UniqueIdentifier, code: Int, _ name: String? = nil, app: ApplicationIdentifier? = nil
+    ) -> Bool {
+        let failure = Envelope(
+            .failure, app: app ?? key(.file).app, pairing: pairing, id: id, code: code, name: name)
+        return exchange.takeFailure(failure, from: pairing)
+    }
+
     /// Submits an item and waits for its answer.
     @discardableResult
     func submit(_ item: OutboundItem, to channel: Channel) -> Result<Acceptance, SubmitFailure>? {

@@ -47,32 +47,24 @@ extension ItemExchange {
     /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
     /// - Returns: false if this device has sent no such item.
     package func takeFailure(_ failure: Envelope, from pairing: UniqueIdentifier) -> Bool {
-        guard let id = failure.id else { return false }
-        let refusal = ItemRefusal(failure)
-        return failure.tellsWantOfRoom ? foundNoRoom(id, by: pairing, refusal) : refused(id, by: pairing, refusal)
-    }
-
-    /// An item of this device cannot be taken, by its peer or because its bytes are not to be read.
-    /// - Returns: false if this device has sent no such item.
-    package func refused(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
-        let reading = reading
-        return tell(id, of: pairing) { $0.refused(id, refusal, at: reading).answer }
-    }
-
-    private func foundNoRoom(_ id: UniqueIdentifier, by pairing: UniqueIdentifier, _ refusal: ItemRefusal?) -> Bool {
-        let reading = reading
-        return tell(id, of: pairing) { $0.foundNoRoom(id, refusal, at: reading).answer }
-    }
-
-    /// Gives an event to the queue that has this item.
-    private func tell(
-        _ id: UniqueIdentifier, of pairing: UniqueIdentifier, _ event: @escaping OutboundLane.Event
-    ) -> Bool {
-        for (key, lane) in outbound where key.pairing == pairing && lane.machine.record(of: id) != nil {
-            lane.perform(event)
-            return true
+        guard let id = failure.id, let lane = lane(of: id, failure.app, pairing) else { return false }
+        let (refusal, reading) = (ItemRefusal(failure), reading)
+        if failure.tellsWantOfRoom {
+            lane.perform { $0.foundNoRoom(id, refusal, at: reading).answer }
+        } else {
+            lane.perform { $0.refused(id, refusal, at: reading).answer }
         }
-        return false
+        return true
+    }
+
+    /// The queue that has an item; of several items with one identifier (SES-51) the one that is under way.
+    private func lane(
+        of id: UniqueIdentifier, _ app: ApplicationIdentifier?, _ pairing: UniqueIdentifier
+    ) -> OutboundLane? {
+        let keys = outbound.filter { key, lane in
+            key.pairing == pairing && key.app == app ?? key.app && lane.machine.record(of: id) != nil
+        }.keys
+        return (keys.first { isUnderWay(id, in: $0) } ?? keys.first).flatMap { outbound[$0] }
     }
 
     /// Takes `item`, `gap`, `stored`, `outcome` or `settled` from a link.

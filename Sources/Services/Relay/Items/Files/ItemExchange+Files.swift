@@ -21,9 +21,9 @@ extension ItemExchange: FileItems {
     }
 
     package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
-        _ = refused(
-            id, by: queue.pairing,
-            ItemRefusal(code: Int64(SessionError.Code.deliveryFailed.rawValue), name: "file-error"))
+        let refusal = ItemRefusal(code: Int64(SessionError.Code.deliveryFailed.rawValue), name: "file-error")
+        let reading = reading
+        outbound[queue]?.perform { $0.refused(id, refusal, at: reading).answer }
     }
 
     package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
