@@ -5,7 +5,7 @@ internal import CTandemLinux
 internal import Glibc
 
 /// A name as the file system has it.
-struct EntryName {
+package struct EntryName: Sendable {
     /// With the NUL that ends it.
     let bytes: [CChar]
 

@@ -120,13 +120,6 @@ package final class OwnedDirectory: Sendable {
         return names.sorted()
     }
 
-    /// Whether something else is in it; not counting names that start with a dot. Reads no further than to the first one.
-    package func holdsMore(than kept: Set<String>) throws(FileError) -> Bool {
-        let stream = try DirectoryNames(in: descriptor.raw, at: path)
-        while let name = try stream.next() { if !name.isHidden, !kept.contains(name.text) { return true } }
-        return false
-    }
-
     /// The bytes that this user may still write on the file system.
     package func availableSpace() throws(FileError) -> UInt64 {
         var bytes: UInt64 = 0

@@ -66,13 +66,15 @@ final class PairingDirectories {
         }
     }
 
-    /// Removes what an earlier run could not any more; before a new pairing can be made.
+    /// Removes what an earlier run could not any more. Its names are read at once, before a new pairing can be made: the
+    /// directory of that is there before the worker comes to the removal.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
         for (app, owner) in owners() {
-            guard (try? Self.folder(of: app, owner, in: applications).holdsMore(than: kept)) == true else { continue }
+            let gone = (try? Self.folder(of: app, owner, in: applications).others(than: kept)) ?? []
+            guard !gone.isEmpty else { continue }
             remove(of: app, owner) { (folder) throws(FileError) in
-                try TreeRemoval(allIn: folder, but: kept, depth: Self.deepest)
+                try TreeRemoval(gone, in: folder, depth: Self.deepest)
             }
         }
     }

@@ -72,6 +72,18 @@ import Testing
         #expect(try OwnedDirectory(existing: "\(temporary.path("app"))/inbox").names().isEmpty)
     }
 
+    @Test("FIL-11, FIL-15: a file that comes while others are removed stays")
+    func comesMeanwhile() throws {
+        let files = try app.directory(named: "inbox").directory(named: "\(place.pairing)")
+        for _ in 0..<300 { _ = try files.directory(named: "\(UniqueIdentifier.random())") }
+        let removal = try #require(try inbox.removal(of: place.pairing.description, but: []))
+        // Before its first step: some file systems show a name that is made later to nobody who reads already.
+        let path = try #require(try inbox.place(place, named: "x", from: shelf))
+        try run(removal)
+        #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
+        #expect(try files.names() == [place.item.description])
+    }
+
     @Test("FIL-15: directories that the app made among its files go too")
     func directories() throws {
         let path = try #require(try inbox.place(place, named: "x", from: shelf))

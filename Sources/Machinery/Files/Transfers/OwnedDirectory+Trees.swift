@@ -16,6 +16,20 @@ extension OwnedDirectory {
         }
     }
 
+    /// Names told at once: far more than any app has of sound mind, and little memory.
+    private static var toldAtOnce: Int { 10_000 }
+
+    /// What is in it besides the kept names and those that start with a dot. No more than a bounded part is told, for an app
+    /// can put any number there: the rest is for the next time, when this part is gone.
+    package func others(than kept: Set<String>) throws(FileError) -> [EntryName] {
+        let stream = try withDescriptor { (raw) throws(FileError) in try DirectoryNames(in: raw, at: path) }
+        var names: [EntryName] = []
+        while names.count < Self.toldAtOnce, let name = try stream.next() {
+            if !name.isHidden, !kept.contains(name.text) { names.append(name) }
+        }
+        return names
+    }
+
     /// A place whose name may be of any script; it stays in the directory all the same.
     func namedPlace(_ name: String) throws(FileError) -> FilePlace {
         let bytes = name.utf8

@@ -1,6 +1,6 @@
-// One directory of a removal, held open while its names are read and removed. Some file systems skip names when others go
-// meanwhile, and an app may add some: what is not empty at the end is read again, a few times, because an app that adds
-// without end must not keep the thread.
+// One directory of a removal, held open while what is in it goes: at the top the names that were given, below it all, read
+// as their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: what is not empty at
+// the end is read again, a few times, because an app that adds without end must not keep the thread.
 
 internal import CTandemLinux
 internal import Glibc
@@ -10,10 +10,9 @@ internal import TandemReactor
 final class TreeLevel {
     /// Where the names come from.
     enum Names {
-        case these([EntryName])
+        /// A slice, from which taking one copies nothing.
+        case these(ArraySlice<EntryName>)
         case all(DirectoryNames)
-        /// All but these, and but those that start with a dot.
-        case others(DirectoryNames, than: Set<String>)
     }
 
     /// Times that one directory is read.
@@ -42,20 +41,15 @@ final class TreeLevel {
     func next() throws(FileError) -> EntryName? {
         switch names {
         case .these(var rest):
-            let name = rest.popLast()
+            let name = rest.popFirst()
             names = .these(rest)
             return name
-        case .all(let stream), .others(let stream, _):
+        case .all(let stream):
             do throws(FileError) { return try stream.next() } catch {
                 names = .these([])
                 throw error
             }
         }
-    }
-
-    func keeps(_ entry: EntryName) -> Bool {
-        guard case .others(_, let kept) = names else { return false }
-        return entry.isHidden || kept.contains(entry.text)
     }
 
     /// Takes what came of removing a name.

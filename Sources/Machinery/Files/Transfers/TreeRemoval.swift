@@ -2,6 +2,9 @@
 // and nobody is to wait for it, nor is there memory for all its names. Only names in directories that are held open are
 // touched, so that no link can lead elsewhere. What cannot be removed stays and stops nothing else; the first reason is told
 // at the end.
+//
+// What goes is settled when the removal is made: other jobs come between its steps, and a name that one of them makes in the
+// directory must stay. Only inside of what goes are names read later.
 
 internal import CTandemLinux
 internal import Glibc
@@ -17,21 +20,21 @@ package final class TreeRemoval: @unchecked Sendable {
     package private(set) var failure: FileError?
 
     /// - Parameters:
-    ///   - names: what is removed of the directory, which itself stays.
+    ///   - names: what is removed of the directory, which itself stays; as the directory told them.
     ///   - depth: directories within each other that are entered at most; each is held open meanwhile.
-    package init(_ names: [String], in directory: OwnedDirectory, depth: Int) throws(FileError) {
-        for name in names { _ = try directory.namedPlace(name) }
+    package init(_ names: [EntryName], in directory: OwnedDirectory, depth: Int) throws(FileError) {
         self.depth = depth
-        levels = [TreeLevel(try directory.opened(), directory.path, .these(names.map { EntryName($0) }))]
+        levels = [TreeLevel(try directory.opened(), directory.path, .these(names[...]))]
     }
 
-    /// Removes all that is in the directory.
-    /// - Parameter kept: names that stay, as do those that start with a dot.
-    package init(allIn directory: OwnedDirectory, but kept: Set<String>, depth: Int) throws(FileError) {
-        self.depth = depth
-        let opened = try directory.opened()
-        let names = try DirectoryNames(in: opened.raw, at: directory.path)
-        levels = [TreeLevel(opened, directory.path, .others(names, than: kept))]
+    package convenience init(_ names: [String], in directory: OwnedDirectory, depth: Int) throws(FileError) {
+        for name in names { _ = try directory.namedPlace(name) }
+        try self.init(names.map { EntryName($0) }, in: directory, depth: depth)
+    }
+
+    /// Removes what is in the directory now, as far as ``OwnedDirectory/others(than:)`` tells it.
+    package convenience init(allIn directory: OwnedDirectory, but kept: Set<String>, depth: Int) throws(FileError) {
+        try self.init(directory.others(than: kept), in: directory, depth: depth)
     }
 
     /// Tries so many entries at most.
@@ -48,7 +51,7 @@ package final class TreeRemoval: @unchecked Sendable {
 
     private func advance(_ level: TreeLevel) throws(FileError) {
         guard let name = try level.next() else { return try leave(level) }
-        if !level.keeps(name) { try remove(name, from: level) }
+        try remove(name, from: level)
     }
 
     private func remove(_ name: EntryName, from level: TreeLevel) throws(FileError) {

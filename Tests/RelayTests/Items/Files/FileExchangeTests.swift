@@ -171,6 +171,20 @@ private final class Source: FileSource {
         #expect(try devices.sender.names(in: "spool").isEmpty)
     }
 
+    @Test("FIL-11, FIL-14: a file that is handed over while what an earlier run left is removed stays")
+    func handedWhileRestoring() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(content(10))).get())
+        devices.run()
+        let files = try devices.receiver.app.directory(named: "inbox").directory(named: "\(devices.queue.pairing)")
+        for number in UInt64(2)...20 { _ = try files.directory(named: "\(devices.key(number).id)") }
+        devices.receiver.files.restore(
+            sent: [], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        let path = try #require(try devices.hand()?.get()["path"]?.stringValue)
+        #expect(try FileReading.read(path: path, limit: 99) == content(10))
+        #expect(try files.names() == ["\(devices.key(1).id)"])
+    }
+
     @Test("FIL-17: of two connections that hand over one file the newer one goes on, and the older one is told")
     func takenOver() throws {
         let devices = try FileDevices()

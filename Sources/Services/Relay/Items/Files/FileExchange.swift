@@ -91,7 +91,7 @@ package final class FileExchange {
         let received = Dictionary(grouping: received, by: \.queue.app)
         for app in apps {
             guard let inbox = delegate?.files(self, inboxOf: app)?.inbox else { continue }
-            removeOrphans(in: inbox, but: Dictionary(grouping: received[app] ?? [], by: { "\($0.queue.pairing)" }))
+            removeOrphans(in: inbox, of: pairings, but: received[app] ?? [])
         }
     }
 
@@ -111,12 +111,14 @@ package final class FileExchange {
     /// Whose spool a file is in.
     func owner(of file: FileKey) -> SpoolOwner { userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app) }
 
-    private func removeOrphans(in inbox: AppInbox, but received: [String: [FileKey]]) {
-        let pairings = Set(received.keys)
-        clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: pairings) }
-        for (pairing, files) in received {
-            let kept = Set(files.map(\.id.description))
-            clear("removing orphans") { () throws(FileError) in try inbox.removal(of: pairing, but: kept) }
+    /// The directory of a pairing that goes on stays, also without a file: the next one may come into it meanwhile.
+    private func removeOrphans(in inbox: AppInbox, of pairings: Set<UniqueIdentifier>, but received: [FileKey]) {
+        let files = Dictionary(grouping: received, by: \.queue.pairing)
+        let names = Set(pairings.union(files.keys).map(\.description))
+        clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: names) }
+        for pairing in pairings.union(files.keys) {
+            let kept = Set((files[pairing] ?? []).map(\.id.description))
+            clear("removing orphans") { () throws(FileError) in try inbox.removal(of: "\(pairing)", but: kept) }
         }
     }
 
