@@ -65,16 +65,16 @@ import Testing
     @Test("DEL-12, DEL-25: other refusals count from the first, however long the item has waited for room")
     func otherRefusals() throws {
         var queue = try sentQueue()
-        for time in 0..<10 {
-            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(Int64(time) * 1000))
-            _ = queue.timeAdvanced(at: reading(Int64(time) * 1000 + 500))
+        for minute in Int64(0)..<10 {
+            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(minute * 60))
+            #expect(queue.timeAdvanced(at: reading((minute + 1) * 60)).sent == [1, 2])
         }
         let damaged = ItemRefusal(code: 7014, name: "digest-mismatch")
-        for attempt in 1...4 {
-            #expect(queue.refused(identifier(1), damaged, at: reading(20_000 + Int64(attempt) * 100)).gaps.isEmpty)
-            _ = queue.timeAdvanced(at: reading(20_050 + Int64(attempt) * 100))
+        for minute in Int64(10)..<14 {
+            #expect(queue.refused(identifier(1), damaged, at: reading(minute * 60)).gaps.isEmpty)
+            #expect(queue.timeAdvanced(at: reading((minute + 1) * 60)).sent == [1, 2])
         }
-        #expect(queue.refused(identifier(1), damaged, at: reading(21_000)).gaps == [1])
+        #expect(queue.refused(identifier(1), damaged, at: reading(14 * 60)).gaps == [1])
     }
 
     @Test("DEL-12: an answer counts once for each sending, whatever the peer says again within the pause")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct DaemonStartTests {
     private let workspace: Workspace
-    init() throws { workspace = Workspace() }
+    init() { workspace = Workspace() }
 
     private func start(_ options: String..., role: String = "secondary") throws -> Program {
         let fixed = [role, "--state", workspace["state"], "--local", workspace["local.sock"]]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct DescriptorTests {
     private let workspace: Workspace
-    init() throws { workspace = Workspace() }
+    init() { workspace = Workspace() }
 
     /// Starts the program after closing what the shell is told to close.
     private func start(closing: String) throws -> Program {

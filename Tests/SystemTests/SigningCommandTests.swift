@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct SigningCommandTests {
     private let workspace: Workspace
-    init() throws { workspace = Workspace() }
+    init() { workspace = Workspace() }
 
     @Test(arguments: ["ed25519", "p256", "rsa"]) func keysAreClosedToOthersAndReadByOpenssl(type: String) async throws {
         let made = try await tandem("keys", "new", "--type", type, "--out", "k", in: workspace)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct UsageTests {
     private let workspace: Workspace
-    init() throws { workspace = Workspace() }
+    init() { workspace = Workspace() }
 
     private func run(_ line: String, input: String = "") async throws -> Program.Ending {
         let arguments = line.split(separator: " ").map(String.init)

@@ -6,12 +6,12 @@ import TandemWire
 import Testing
 
 @Suite(.serialized, .enabled(if: geteuid() == 0), .timeLimit(.minutes(3))) struct FileFullDiskTests {
-    /// LIM-31 besides the store, and not the file.
+    /// LIM-31 besides the store, and not the file, however much is freed.
     private static let small = "80m"
     private static let size = 24 << 20
 
     @Test(
-        "FIL-13, DEL-12: for a receiver without room a file waits some attempts, then is kept with 7015 and can be retried"
+        "FIL-13, DEL-12: for a receiver whose disk is too small a file has its attempts, is kept with 7015, can be retried"
     )
     func receiver() async throws {
         let workspace = Workspace()
@@ -33,7 +33,7 @@ import Testing
         await devices.end()
     }
 
-    @Test("FIL-13: a file goes on by itself when the receiver has room again before the last attempt")
+    @Test("FIL-13: a file goes on by itself when the receiver's disk has grown before the last attempt")
     func again() async throws {
         let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["kiosk"], size: Self.small)

@@ -8,8 +8,6 @@ import Testing
 final class Workspace: Sendable {
     private let directory = TemporaryDirectory()
 
-    init() {}
-
     var path: String { directory.path }
 
     /// The path of a file in it.
