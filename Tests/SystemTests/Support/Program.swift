@@ -45,10 +45,12 @@ final class Program: Sendable {
     var output: String { (try? workspace.text("\(name).out")) ?? "" }
     var errors: String { (try? workspace.text("\(name).err")) ?? "" }
 
-    /// The memory that the process holds now; nil once it is gone.
+    /// The memory that is the process's own now; nil once it is gone. Without what it has mapped of files: its code comes in as
+    /// it is first used, megabytes at a time, and is the system's to take back.
     var residentBytes: Int? {
         let pages = (try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8))?.split(separator: " ")
-        return pages?.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(getpagesize()) }
+        guard let counts = pages?.dropFirst().prefix(2).compactMap({ Int($0) }), counts.count == 2 else { return nil }
+        return (counts[0] - counts[1]) * Int(getpagesize())
     }
 
     /// Not after its end, when the number may be another's.
