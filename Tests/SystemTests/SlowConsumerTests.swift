@@ -9,7 +9,8 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct SlowConsumerTests {
+// Both rates side by side: they wait, and need little else.
+@Suite(.timeLimit(.minutes(4))) struct SlowConsumerTests {
     @Test(arguments: [0, 8192])
     func `LIM-6: a consumer that reads so many bytes a second`(rate: Int) async throws {
         let workspace = Workspace()
