@@ -63,8 +63,8 @@ extension GatheredLog {
         return log.takeRetainedValue().close()
     }
 
-    // `@unchecked`: needs no lock and is read on each store's own thread: what it points to is written before SQLite has it, and never
-    // again.
+    // `@unchecked`: needs no lock and is read on each store's own thread: what it points to is written before SQLite
+    // has it, and never again.
     private struct Table: @unchecked Sendable {
         let methods: UnsafePointer<sqlite3_io_methods>
     }

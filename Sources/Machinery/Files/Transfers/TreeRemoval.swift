@@ -12,7 +12,8 @@ internal import TandemReactor
 
 /// A removal that is done in steps.
 ///
-/// `@unchecked`: made, used and dropped by jobs of one file worker, one after another on that worker's thread.
+/// `@unchecked`: made and used by jobs of one file worker, one after another on that worker's thread; the loop holds it
+/// meanwhile, and reads why something stays when the last of them has ended.
 package final class TreeRemoval: @unchecked Sendable {
     private var levels: [TreeLevel]
     private let depth: Int

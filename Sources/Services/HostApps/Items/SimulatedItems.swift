@@ -82,6 +82,7 @@ extension SimulatedItems: ItemExchangeDelegate {
     private func take(_ envelope: Envelope) -> Bool {
         switch (envelope.kind, envelope.channel) {
         case (.failure, _):
+            files?.refused(envelope)
             return envelope.pairing.map { exchange.takeFailure(envelope, from: $0) } ?? false
         case (.item, .file), (.gap, .file), (.chunk, _), (.want, _): return files?.receive(envelope) ?? false
         default: return exchange.receive(envelope)
