@@ -49,7 +49,7 @@ func tests(_ name: String, imports: [String], excluding: [String] = []) -> Targe
         path: "Tests/\(name)Tests", exclude: excluding, swiftSettings: strict)
 }
 
-let values = ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemCrypto"]
+let values = ["TandemBase", "TandemPropertyList", "TandemWire", "TandemCrypto"]
 let machinery = ["TandemReactor", "TandemTransport", "TandemStore", "TandemFiles"]
 let decisions = [
     "TandemSession", "TandemDelivery", "TandemPairing", "TandemSignedConfiguration", "TandemSettings",
@@ -64,55 +64,38 @@ let system: [Target] = [
 ]
 
 let valueRooms: [Target] = [
-    room("Values", "Bytes"),
-    room("Values", "Identity"),
+    room("Values", "Base"),
     // Rounding reals needs libm, which only an import of Glibc would link by itself.
-    room("Values", "PropertyList", links: ["m"]),
-    room("Values", "PropertyListText", imports: ["TandemIdentity", "TandemPropertyList"]),
-    room("Values", "Wire", imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList"]),
+    room("Values", "PropertyList", imports: ["TandemBase"], links: ["m"]),
+    room("Values", "Wire", imports: ["TandemBase", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
-    room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemBytes", "TandemIdentity"]),
-    room("Values", "Log", imports: ["TandemIdentity"]),
+    room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemBase"]),
 ]
 
 let decisionRooms: [Target] = [
-    room("Decisions", "Session", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
-    room("Decisions", "Delivery", imports: ["TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog"]),
+    room("Decisions", "Session", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
+    room("Decisions", "Delivery", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
-    room("Decisions", "Settings", imports: ["TandemIdentity", "TandemPropertyList", "TandemPattern", "TandemLog"]),
+    room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemPattern"]),
 ]
 
 let machineryRooms: [Target] = [
-    room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBytes", "TandemIdentity", "TandemLog"]),
-    room(
-        "Machinery", "Transport",
-        imports: ["TandemReactor", "TandemBytes", "TandemIdentity", "TandemWire", "TandemLog"]),
-    room(
-        "Machinery", "Files",
-        imports: ["CTandemLinux", "TandemReactor", "TandemCrypto", "TandemIdentity", "TandemLog"]),
-    room(
-        "Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemIdentity", "TandemLog"]),
+    room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBase"]),
+    room("Machinery", "Transport", imports: ["TandemReactor", "TandemBase", "TandemWire"]),
+    room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemCrypto", "TandemBase"]),
+    room("Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemBase"]),
 ]
 
 let serviceRooms: [Target] = [
-    room("Services", "Codes", imports: ["CTandemQREncode"]),
-    room("Services", "Link", imports: values + decisions + machinery),
-    room(
-        "Services", "Relay",
-        imports: values + [
-            "TandemSession", "TandemDelivery", "TandemReactor", "TandemTransport", "TandemStore", "TandemFiles",
-        ]),
-    room("Services", "HostApps", imports: values + decisions + machinery + ["TandemRelay"]),
-    room("Services", "Carrier", imports: values + decisions + machinery + ["TandemRelay", "TandemHostApps"]),
-    room(
-        "Services", "Node",
-        imports: values + decisions + machinery + ["TandemLink", "TandemRelay", "TandemHostApps", "TandemCarrier"]),
+    // One module, so that a rule is whole in one file and its state is private. The arrows between its folders are
+    // declared in Scripts/lib/folders.py and proved from the names that each folder uses.
+    room("Services", "Daemon", imports: values + decisions + machinery),
     room(
         "Services", "PairedSession", target: "PairedSession",
         imports: [
-            "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemWire", "TandemLog", "TandemSession",
-            "TandemReactor", "TandemTransport", "TandemFiles",
+            "TandemBase", "TandemPropertyList", "TandemWire", "TandemSession", "TandemReactor", "TandemTransport",
+            "TandemFiles",
         ]),
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",
@@ -120,46 +103,38 @@ let serviceRooms: [Target] = [
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
         imports: [
-            "PairedSession", "TandemIdentity", "TandemPropertyList", "TandemReactor", "TandemSession", "TandemWire",
+            "PairedSession", "TandemBase", "TandemPropertyList", "TandemReactor", "TandemSession", "TandemWire",
         ]),
 ]
 
 let commands: [Target] = [
     command(
         "tandem", folder: "tandem",
-        imports: values + decisions + machinery + [
-            "TandemPropertyListText", "TandemCodes", "TandemNode", "TandemLink", "TandemRelay", "TandemHostApps",
-            "PairedSession",
-        ]),
+        imports: values + decisions + machinery + ["CTandemQREncode", "TandemDaemon", "PairedSession"]),
     command(
         "SampleApp", folder: "SampleApp",
-        imports: ["PairedSession", "PairedConfiguration", "TandemIdentity", "TandemPropertyList"]),
+        imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"]),
 ]
 
 let testTargets: [Target] = [
     .target(
         name: "TandemTestSupport",
         dependencies: [
-            "TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire",
-            "TandemReactor", "TandemTransport",
+            "TandemBase", "TandemPropertyList", "TandemWire", "TandemReactor", "TandemTransport",
         ].map { .byName(name: $0) },
         path: "Tests/TestSupport", swiftSettings: strict),
     // The cases of the conformance suite and their worlds; system tests run those that need real time.
     .target(
         name: "TandemConformance",
         dependencies: (values + machinery + [
-            "TandemSession", "TandemLink", "TandemHostApps", "TandemNode", "PairedSession", "TandemTestSupport",
+            "TandemSession", "TandemDaemon", "PairedSession", "TandemTestSupport",
         ]).map { .byName(name: $0) },
         path: "Tests/Conformance", swiftSettings: strict),
-    tests("Bytes", imports: ["TandemBytes"]),
-    tests("Identity", imports: ["TandemIdentity"]),
-    tests("PropertyList", imports: ["TandemIdentity", "TandemPropertyList", "TandemPropertyListText"]),
-    tests(
-        "Wire",
-        imports: ["TandemBytes", "TandemIdentity", "TandemPropertyList", "TandemPropertyListText", "TandemWire"]),
+    tests("Base", imports: ["TandemBase"]),
+    tests("PropertyList", imports: ["TandemBase", "TandemPropertyList"]),
+    tests("Wire", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
-    tests("Crypto", imports: ["TandemBytes", "TandemIdentity", "TandemCrypto", "CTandemOpenSSL"]),
-    tests("Log", imports: ["TandemIdentity", "TandemLog"]),
+    tests("Crypto", imports: ["TandemBase", "TandemCrypto", "CTandemOpenSSL"]),
     tests("Session", imports: ["TandemSession"] + values),
     tests("Delivery", imports: ["TandemDelivery"] + values),
     tests("Pairing", imports: ["TandemPairing"] + values),
@@ -168,27 +143,22 @@ let testTargets: [Target] = [
     tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
     tests("Store", imports: machinery + values + ["CTandemSQLite"]),
-    tests("Codes", imports: ["TandemCodes"]),
-    tests("Link", imports: ["TandemLink"] + values + decisions + machinery),
-    tests("Relay", imports: ["TandemRelay", "TandemHostApps"] + values + decisions + machinery),
-    tests(
-        "Carrier",
-        imports: ["TandemCarrier", "TandemNode", "TandemLink", "TandemRelay", "TandemHostApps"] + values + decisions
-            + machinery),
+    tests("Daemon", imports: ["TandemDaemon"] + values + decisions + machinery),
     tests(
         "PairedSession",
-        imports: ["PairedSession", "PairedSessionFoundation", "TandemHostApps"] + values + decisions + machinery),
+        imports: ["PairedSession", "PairedSessionFoundation", "TandemDaemon"] + values + decisions + machinery),
     tests(
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]
             + values),
+    tests("Command", imports: ["tandem"]),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The two executables are built with the tests, which start them; the command line's parser is tested directly.
     tests(
         "System",
         imports: [
             "tandem", "SampleApp", "PairedSession", "PairedSessionFoundation", "TandemFiles", "TandemReactor",
-            "TandemPropertyListText", "TandemConformance",
+            "TandemConformance",
         ] + values,
         excluding: ["python_client"]),
 ]

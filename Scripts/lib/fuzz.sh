@@ -7,7 +7,7 @@ fuzz_flags=(
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature NonisolatedNonsendingByDefault
 )
-fuzz_rooms=(Bytes Identity PropertyList Wire)
+fuzz_rooms=(Base PropertyList Wire)
 fuzz_sources=(
     "$root"/Tests/Fuzz/*.swift
     "$root"/Tests/TestSupport/{SeededGenerator,Oracles/*Oracle,Oracles/Reference*}.swift

@@ -18,7 +18,7 @@ DOORS = {
     "CTandemOpenSSL": {"Crypto"},
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
-    "CTandemQREncode": {"Codes"},
+    "CTandemQREncode": {"tandem"},
     "CTandemLinux": {"Reactor", "Files"},
 }
 PUBLIC = {"PairedSession", "PairedConfiguration", "PairedSessionFoundation"}

@@ -5,8 +5,8 @@ the comment itself.
 import functools
 import re
 
-LONGEST_FILE = 300
-LONGEST_FUNCTION = 30
+LONGEST_FILE = 600
+LONGEST_FUNCTION = 60
 TOP_LEVEL = {"Package.swift", "Package.resolved", "Sources", "Tests", "Protocol", "Scripts", "README.md", "LICENSE"}
 NEVER = {
     r"\btry!": "a failure from outside would trap",

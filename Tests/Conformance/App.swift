@@ -2,7 +2,7 @@
 // the async API, because a clock that a test moves cannot wait for tasks.
 
 package import PairedSession
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 import TandemReactor
 import TandemSession

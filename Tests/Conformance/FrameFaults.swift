@@ -1,7 +1,7 @@
 // Faults below TLS: whole frames, as a device sends them, are lost, repeated or overtaken. A network never does this
 // under TLS; an implementation with a bug does, and the rules of durable items hold against it all the same.
 
-import TandemBytes
+import TandemBase
 import TandemTransport
 package import TandemWire
 

@@ -3,7 +3,7 @@
 // manual clock.
 
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 

@@ -1,7 +1,7 @@
 // What a case needs of a transport: apps on both sides, time, and what can go wrong there. The cases are the same code
 // everywhere; what a world cannot do it does not claim.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemTransport
 
 /// What a world can do besides carrying messages.

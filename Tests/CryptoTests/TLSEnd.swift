@@ -1,6 +1,6 @@
 // One end of a test's TLS connection: a session, the room that it decrypts into, and what has come out of it so far.
 
-import TandemBytes
+import TandemBase
 import TandemCrypto
 
 final class TLSEnd {

@@ -1,7 +1,7 @@
 // Two ends of a TLS connection in one test, with every byte between them in the test's hands.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import Testing
 
 final class TLSPair {

@@ -1,7 +1,7 @@
 // TLS between two ends that know each other: what goes in comes out, both name each other's key, and the ends close
 // properly (PAR-1).
 
-import TandemBytes
+import TandemBase
 import TandemCrypto
 import Testing
 

@@ -1,7 +1,7 @@
 // Keys that tests share: making RSA keys takes most of a second, so each is made once.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import Testing
 
 enum TestKeys {

@@ -1,7 +1,7 @@
 // Contexts at the machines: revisions that rise by one, application that only rises, whatever comes in which order.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import TandemWire
 import Testing

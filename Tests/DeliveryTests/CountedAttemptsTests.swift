@@ -1,8 +1,8 @@
 // Attempts that are counted ahead (DEL-11): an item whose attempt is durably counted is given as soon as the verdict of
 // the one before is known, and nothing that a crash takes back is forgotten.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct CountedAttemptsTests {

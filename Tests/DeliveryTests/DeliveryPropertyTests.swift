@@ -1,8 +1,8 @@
 // The promise of durable delivery under random schedules of links, losses, repetitions, crashes and failing handlers:
 // every accepted item ends exactly once, both sides agree, order is kept, nothing is handled twice (DEL-1 to DEL-11).
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // What the tests of this room share: one queue key, readings of a manual clock, small limits.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemWire
 
 /// A reading so many seconds after the tests' beginning, with the wall clock in step unless told otherwise.

@@ -1,8 +1,8 @@
 // The receiver's half, event by event: the watermark, repetitions, gaps, the handler, dead letters (DEL-3 to DEL-7,
 // DEL-11).
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct InboundLedgerTests {

@@ -1,7 +1,7 @@
 // What a queue costs when it is long or old: what it remembers is bounded, and what it writes is what changed.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -1,7 +1,7 @@
 // The sender's half when things go wrong: losses, refusals, expiry, clocks, restored backups (DEL-8 to DEL-10, DEL-12).
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct OutboundQueueLossTests {

@@ -1,7 +1,7 @@
 // Items for which the peer has no room: they wait without using up attempts, ever more patiently, and not beyond their time.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct OutboundQueueRoomTests {

@@ -1,7 +1,7 @@
 // The sender's half, event by event: order, window, superseding, taking back, quotas (DEL-1, DEL-2, DEL-4 to DEL-6).
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemWire
 import Testing
 

@@ -1,7 +1,7 @@
 // The stored form: whole, strict, and ordered by its keys.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import TandemWire
 import Testing

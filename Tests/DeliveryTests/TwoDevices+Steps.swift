@@ -1,7 +1,7 @@
 // The steps of a schedule, and the healing at its end.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

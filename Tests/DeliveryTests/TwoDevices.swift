@@ -1,8 +1,8 @@
 // Two devices, a link between them that can do everything a link does, and a handler with moods. It keeps the books that
 // the properties are checked against.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // Activation against a scripted daemon (SES-1 to SES-7, SES-19, SES-23).
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // One message to all paired devices (SES-30): exactly one completion, with one outcome for each device.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

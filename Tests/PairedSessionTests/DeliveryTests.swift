@@ -3,7 +3,7 @@
 
 import Foundation
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -4,7 +4,7 @@
 import Foundation
 import PairedSession
 import PairedSessionFoundation
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // Durable items for an app's handlers (SES-51 to SES-53), beside a scripted daemon on a manual clock.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

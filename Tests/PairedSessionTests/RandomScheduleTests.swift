@@ -3,7 +3,7 @@
 
 import PairedSession
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // SES-35: what a host app sees of reachability: level, reason, since, and a revision that says how much was missed.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemSession
 import TandemWire

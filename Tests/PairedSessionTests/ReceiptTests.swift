@@ -1,7 +1,7 @@
 // A user info to several devices, with a receipt for each (SES-50, SES-55).
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

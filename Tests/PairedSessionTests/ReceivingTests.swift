@@ -1,7 +1,7 @@
 // Receiving (SES-8, SES-12, SES-15): late receivers, several of them, one answer, and every way of not answering.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

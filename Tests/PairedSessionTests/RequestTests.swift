@@ -1,7 +1,7 @@
 // Sending (SES-8, SES-9, SES-13, SES-23): exactly one completion, in every schedule.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

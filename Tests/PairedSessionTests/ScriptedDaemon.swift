@@ -2,7 +2,7 @@
 // stands at the other end of in-process streams on a manual clock, so every schedule can be repeated.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,9 +1,9 @@
 // Real sessions beside a real simulator on one manual clock: what an app sees of several devices, without a process.
 
 import PairedSession
+import TandemBase
+import TandemDaemon
 import TandemFiles
-import TandemHostApps
-import TandemIdentity
 import TandemReactor
 import TandemSession
 import TandemTransport

@@ -5,7 +5,7 @@ import Foundation
 import PairedSession
 import PairedSessionFoundation
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -3,8 +3,8 @@
 
 import PairedSession
 import Synchronization
-import TandemHostApps
-import TandemIdentity
+import TandemBase
+import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession

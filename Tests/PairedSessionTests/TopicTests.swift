@@ -1,7 +1,7 @@
 // SES-34, SES-53: which receivers get a message, and how long it waits for one.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

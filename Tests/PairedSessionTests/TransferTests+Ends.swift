@@ -1,7 +1,7 @@
 // How whoever waits for an item's end hears of it when connections, pairings and sessions end before (SES-50, SES-56).
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

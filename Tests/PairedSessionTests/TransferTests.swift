@@ -1,7 +1,7 @@
 // Durable items on their way out of an app (SES-48 to SES-50, SES-54), beside a scripted daemon on a manual clock.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

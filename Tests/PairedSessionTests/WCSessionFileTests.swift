@@ -5,8 +5,8 @@ import Foundation
 import PairedSession
 import PairedSessionFoundation
 import Synchronization
+import TandemBase
 import TandemFiles
-import TandemIdentity
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // Custom identifiers as claims (PAR-18), and what configuration is targeted at.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPairing
 import Testing
 

@@ -1,9 +1,8 @@
 // Each attack on a join fails, with one and the same answer to the network and a log line of its own (PAR-7,
 // PAR-8).
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
-import TandemLog
 import TandemPairing
 import Testing
 

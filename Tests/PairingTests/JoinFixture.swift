@@ -1,7 +1,7 @@
 // Two devices, a link between them and the steps of a join, so that each test shows only what it changes.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPairing
 import TandemWire
 import Testing

@@ -1,7 +1,7 @@
 // The join link (PAR-4): one spelling in, the same spelling out, and every other text refused without repeating it.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPairing
 import Testing
 

@@ -1,7 +1,7 @@
 // A join that goes well, repeated, and by manual trust (PAR-6 to PAR-11).
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPairing
 import TandemPropertyList
 import TandemWire

@@ -1,7 +1,7 @@
 // The life of pairings after the join (PAR-10, PAR-13 to PAR-16), and their stored form.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPairing
 import TandemPropertyList
 import TandemWire

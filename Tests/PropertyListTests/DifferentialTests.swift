@@ -3,9 +3,8 @@
 // Scripts/differential.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
-import TandemPropertyListText
 import TandemTestSupport
 import Testing
 

@@ -3,7 +3,7 @@
 import TandemPropertyList
 import Testing
 
-@testable import TandemPropertyListText
+@testable import TandemPropertyList
 
 @Suite struct JSONReaderTests {
     @Test func everyKindOfValueIsRead() throws {

@@ -1,7 +1,6 @@
 // JSON output is deterministic, escapes whatever a terminal could obey, and reads back as the same value.
 
 import TandemPropertyList
-import TandemPropertyListText
 import Testing
 
 @Suite struct PropertyListJSONTests {

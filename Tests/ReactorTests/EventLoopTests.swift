@@ -1,7 +1,7 @@
 // The loop's promises: who is told of what, on which thread, and in which order.
 
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import Testing

@@ -1,6 +1,6 @@
 // The scheduler of the other tests: time moves only by hand, and the order is always the same.
 
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import Testing
 

@@ -2,8 +2,7 @@
 // descriptors that others share: the log.
 
 import Glibc
-import TandemIdentity
-import TandemLog
+import TandemBase
 import TandemReactor
 import Testing
 

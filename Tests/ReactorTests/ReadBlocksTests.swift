@@ -1,6 +1,6 @@
 // The blocks of a loop: packed, used again, and never pinned by who holds a few bytes of them.
 
-import TandemBytes
+import TandemBase
 import TandemReactor
 import Testing
 

@@ -1,6 +1,6 @@
 // Connections whose other end reads nothing (LIM-6), by a manual clock.
 
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import Testing
 

@@ -1,7 +1,7 @@
 // The heap of timers against a sorted list: whatever is added, cancelled and run, timers come in the order of their
 // deadlines, each once, and none that was cancelled.
 
-import TandemIdentity
+import TandemBase
 import TandemTestSupport
 import Testing
 

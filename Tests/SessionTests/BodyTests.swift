@@ -1,6 +1,6 @@
 // The bodies of register, registered, state and application: round trips, and every fault named by its key.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemWire

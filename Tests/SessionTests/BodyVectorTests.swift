@@ -1,6 +1,6 @@
 // Our own reading and writing of bodies against the vectors that are given to others (Protocol/Vectors/frames).
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemTestSupport

@@ -1,6 +1,6 @@
 // Whose failures of a broadcast count (SES-30, SES-10, SES-11, LIM-21).
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

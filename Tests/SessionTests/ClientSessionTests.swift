@@ -1,6 +1,6 @@
 // Activation of a host app's session (SES-1, SES-5 to SES-7, SES-19, SES-23): every path in and out.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemWire
 import Testing

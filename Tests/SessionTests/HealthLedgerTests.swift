@@ -1,6 +1,6 @@
 // What counts as unhealthy, by a manual clock (CTL-12, LIM-34).
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

@@ -1,6 +1,6 @@
 // Level, reason and since (SES-7).
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

@@ -1,6 +1,6 @@
 // Exactly one completion for each request (SES-9), whatever order things happen in.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemTestSupport
 import Testing

@@ -1,6 +1,6 @@
 // The ledger against the plainest program that keeps the same rules (SES-9 to SES-11, LIM-7): a list that is searched.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemTestSupport
 import Testing

@@ -1,6 +1,6 @@
 // Who may answer a request, and what its loss means (SES-9 to SES-11, LIM-7).
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemTestSupport
 import Testing

@@ -1,6 +1,6 @@
 // The order of refusals (SES-13): the whole matrix of states and faults, with one deterministic answer for each.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

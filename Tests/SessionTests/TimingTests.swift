@@ -1,6 +1,6 @@
 // Heartbeat and backoff (SES-17, SES-19): every wait, with times as arguments.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

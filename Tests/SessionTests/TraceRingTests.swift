@@ -1,6 +1,6 @@
 // The history of what a daemon saw (CTL-20, LIM-35): bounded, and searchable by identifier.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemWire
 import Testing

@@ -1,6 +1,6 @@
 // What an app has submitted (SES-48 to SES-50) and was given (SES-51), without any connection.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemWire
 import Testing

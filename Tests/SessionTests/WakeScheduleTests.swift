@@ -1,6 +1,6 @@
 // When an absent app is started (CTL-22, LIM-36), by a manual clock.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 import Testing
 

@@ -1,8 +1,8 @@
 // One signer, one secondary and one configuration that every case starts from. Keys are made anew in each run: nothing
 // here may depend on which they are.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 import Testing

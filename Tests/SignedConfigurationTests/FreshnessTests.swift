@@ -1,6 +1,6 @@
 // Versions, replays and clocks, on the state of a slot: a refusal never moves anything, and what is old never comes back.
 
-import TandemIdentity
+import TandemBase
 import TandemSignedConfiguration
 import Testing
 

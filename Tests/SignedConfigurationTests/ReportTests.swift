@@ -1,7 +1,7 @@
 // A device's signed word: what it says, and everything that makes a primary disbelieve it.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 import Testing

@@ -1,8 +1,8 @@
 // Signatures and thresholds: what counts, what is ignored, what is refused, and that no change of a single bit anywhere
 // ever passes.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -1,8 +1,8 @@
 // The apply path of a daemon: stage, hand over, believe the app about the bytes it was given, commit. Each durable step
 // can be the last one before a crash.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 import Testing

@@ -1,7 +1,7 @@
 // Forms: cut anywhere, twin keys, every type in every field, bombs. Each is refused by its name and changes nothing.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 import Testing

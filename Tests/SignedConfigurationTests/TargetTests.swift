@@ -1,6 +1,6 @@
 // For whom a configuration is: exact bytes of the paired identifier, one side, one application, perhaps some devices.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSignedConfiguration
 import Testing

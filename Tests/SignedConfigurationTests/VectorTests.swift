@@ -2,8 +2,8 @@
 // the text of the protocol, so that agreeing with them is agreeing with the text.
 
 import FoundationEssentials
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemSignedConfiguration
 import Testing
 

@@ -3,7 +3,7 @@
 
 import Foundation
 import PairedSession
-import TandemBytes
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

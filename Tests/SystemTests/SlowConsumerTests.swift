@@ -3,8 +3,7 @@
 
 import Foundation
 import PairedSession
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

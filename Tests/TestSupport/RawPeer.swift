@@ -1,7 +1,7 @@
 // The bare other end of a socket, for peers that do not keep the rules: it sends what a test says, when it says it, and
 // reads only when asked.
 
-import TandemBytes
+import TandemBase
 package import TandemReactor
 package import TandemTransport
 

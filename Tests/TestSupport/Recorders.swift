@@ -1,6 +1,6 @@
 // Delegates that remember what they were told, in order.
 
-package import TandemBytes
+package import TandemBase
 package import TandemTransport
 package import TandemWire
 

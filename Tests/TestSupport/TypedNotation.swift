@@ -1,8 +1,7 @@
 // Property-list values in the typed notation of Protocol/Vectors/README.md, both ways.
 
-import TandemIdentity
+import TandemBase
 package import TandemPropertyList
-import TandemPropertyListText
 
 /// The notation that vectors are written in.
 package enum TypedNotation {

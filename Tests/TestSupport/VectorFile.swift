@@ -1,9 +1,8 @@
 // The language-neutral cases under Protocol/Vectors, read from the checkout that the tests were built from.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 package import TandemPropertyList
-import TandemPropertyListText
 
 /// One case of a vector file.
 package struct VectorCase: CustomStringConvertible, Sendable {

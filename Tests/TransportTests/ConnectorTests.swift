@@ -1,7 +1,7 @@
 // Connecting without blocking: the outcome comes once, later, with a reason.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -2,7 +2,7 @@
 // however they come, and a receiver that does not read costs what it is sent and no more.
 
 import Glibc
-import TandemBytes
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -1,7 +1,6 @@
 // Frames over real sockets: whatever pieces they come in, and what happens to those that are none (FRM-1 to FRM-3).
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -1,7 +1,7 @@
 // The in-process pair behaves like a socket, and its faults are the same again for the same seed.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

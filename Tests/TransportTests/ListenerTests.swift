@@ -1,8 +1,7 @@
 // Listening: who gets in, what happens to the socket's file, and what is refused with which words.
 
 import Glibc
-import TandemIdentity
-import TandemLog
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

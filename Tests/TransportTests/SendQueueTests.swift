@@ -2,7 +2,7 @@
 // blocks meanwhile, the socket gets the bytes in their order, once.
 
 import Glibc
-import TandemBytes
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import Testing

@@ -1,7 +1,7 @@
 // Real sockets on a real loop, with the test as the other end.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -1,6 +1,6 @@
 // A channel through a filter: opened by the handshake, one output for each turn, and a failure that still says goodbye.
 
-import TandemBytes
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -1,7 +1,6 @@
 // One message for many receivers: the sixteen bytes of `pairing` are written in place, and nothing else is (SES-30).
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemTestSupport
 import TandemWire

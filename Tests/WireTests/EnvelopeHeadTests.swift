@@ -1,8 +1,7 @@
 // The reading in place (FRM-6, FRM-8 to FRM-10): what it accepts, the full reading accepts with the same fields; and it
 // does accept what our writer writes.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemTestSupport
 import TandemWire

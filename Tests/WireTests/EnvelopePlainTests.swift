@@ -1,8 +1,7 @@
 // The whole envelope read in place (FRM-6, FRM-8 to FRM-10): what is accepted there, the full reading accepts with the
 // same fields; and what our writer writes for durable items is accepted there.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemTestSupport
 import TandemWire
 import Testing

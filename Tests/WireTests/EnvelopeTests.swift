@@ -1,7 +1,6 @@
 // The envelope's rules (FRM-8 to FRM-14), each with the name of its refusal.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

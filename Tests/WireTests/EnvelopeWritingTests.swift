@@ -1,8 +1,7 @@
 // Envelopes are written straight into their frame (FRM-7, FRM-8): byte for byte what the writer of dictionaries makes of
 // the same pairs, whatever the values have in common, and nothing that the other end would refuse.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemTestSupport
 import TandemWire

@@ -1,7 +1,7 @@
 // Where frames lie: cut in the block that they were read into, ended in place, and copied only where they must be. The
 // block stands for one that many connections read into.
 
-import TandemBytes
+import TandemBase
 import TandemTestSupport
 import TandemWire
 import Testing

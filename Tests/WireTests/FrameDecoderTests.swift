@@ -1,7 +1,7 @@
 // Framing (FRM-1 to FRM-3): a stream of bytes gives the same frames however it is cut, and a wrong length is refused
 // as soon as its four bytes are there.
 
-import TandemBytes
+import TandemBase
 import TandemTestSupport
 import TandemWire
 import Testing

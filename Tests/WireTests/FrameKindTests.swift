@@ -1,7 +1,7 @@
 // The table of kinds and keys (FRM-10), written here a second time and compared with what the code accepts: for each
 // kind every key is tried, present and absent.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

@@ -1,6 +1,6 @@
 // Hello (SES-2 to SES-4): what each end says, and that a version is agreed on or there is none.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

@@ -1,7 +1,7 @@
 // Payloads that look like envelopes: built byte by byte with forms that some writer might use, then damaged a little. So
 // most are nearly right, which is where two readers of one format would differ.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// Makes such payloads, the same ones for the same generator.

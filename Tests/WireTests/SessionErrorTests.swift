@@ -1,6 +1,6 @@
 // Session errors (SES-20): Apple's numbers and names, and the way through a `failure` frame.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 import Testing

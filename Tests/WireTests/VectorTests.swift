@@ -1,7 +1,6 @@
 // Our own implementation against the vectors that are given to others (Protocol/Vectors/frames).
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemTestSupport
 import TandemWire

@@ -1,7 +1,7 @@
 // The two machines of the room as whoever drives them sees both: what each keeps, and when it has to hear of time. Their events
 // have no part in it, because a queue and a ledger have none in common but time.
 
-package import TandemIdentity
+package import TandemBase
 
 /// What a queue and a ledger tell of themselves after each event.
 package protocol DeliveryMachine {

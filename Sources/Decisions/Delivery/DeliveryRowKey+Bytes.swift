@@ -1,7 +1,7 @@
 // A row's key as bytes: pairing, application, channel, ordinal. All rows of a pairing, of a queue, and of a queue in
 // order of acceptance are then ranges of keys. The texts hold no NUL, so a NUL ends them.
 
-package import TandemIdentity
+package import TandemBase
 import TandemWire
 
 extension QueueKey {

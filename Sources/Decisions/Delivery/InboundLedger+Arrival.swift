@@ -1,6 +1,6 @@
 // What comes from the link: items, gaps, and the sender's word that it has written an outcome down.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 extension InboundLedger {

@@ -2,7 +2,7 @@
 // sees the item, so that a handler that takes its process down is counted too. What its predecessor came to need not be
 // durable by then: if that is lost, both are given again, in order and marked.
 
-package import TandemIdentity
+package import TandemBase
 
 extension InboundLedger {
     /// A handler is there and takes one item at a time.

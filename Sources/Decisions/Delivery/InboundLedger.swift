@@ -3,7 +3,7 @@
 // comes too early is dropped and comes again, so that there is never more than one open place. One item at a time is
 // with the handler, in order; a failing one blocks for a few attempts and then becomes a dead letter.
 
-import TandemIdentity
+import TandemBase
 
 /// A receiver's ledger for one (pairing, application, channel).
 package struct InboundLedger: Sendable {

@@ -1,6 +1,6 @@
 // The stored form of a receiver's header and records: absent fields for what is not there.
 
-import TandemIdentity
+import TandemBase
 
 extension InboundHeader {
     /// The header's stored form.

@@ -1,7 +1,7 @@
 // What a receiver keeps of each item, apart from its body: until its handler has returned, and then until the sender
 // has written down how it ended.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Where a received item stands.
 package enum InboundPhase: Sendable, Equatable {

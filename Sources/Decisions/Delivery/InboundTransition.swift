@@ -2,7 +2,7 @@
 // their order. A transition without changes waits for the commits before it all the same: an acknowledgement must not
 // pass the commit that it rests on.
 
-package import TandemIdentity
+package import TandemBase
 
 /// An item as it came from the link.
 package struct ArrivedItem: Sendable, Equatable {

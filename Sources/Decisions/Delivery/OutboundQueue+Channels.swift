@@ -1,6 +1,6 @@
 // What single channels add to a queue: the latest context, the day's urgent items, and an item's wait for another one's end.
 
-package import TandemIdentity
+package import TandemBase
 
 /// What came of setting a context.
 package enum ContextUpdate: Sendable, Equatable {

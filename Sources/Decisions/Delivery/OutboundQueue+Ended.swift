@@ -1,7 +1,7 @@
 // What is left of ended items: how they ended, until their submitters have heard, and dead letters, until an operator drops or
 // retries them. Both are bounded; the oldest goes first.
 
-package import TandemIdentity
+package import TandemBase
 
 extension OutboundQueue {
     /// The submitter has heard how the item ended; nothing for one that has not ended. A dead letter stays for the operator.

@@ -1,7 +1,7 @@
 // What the link and the peer do. Items leave in sequence, a bounded window ahead of what the peer has stored; after a
 // loss everything behind the peer's last word is sent again.
 
-import TandemIdentity
+import TandemBase
 
 extension OutboundQueue {
     /// No window is ever this large: a wider distance is damage, and telling the peer of each number would be endless.

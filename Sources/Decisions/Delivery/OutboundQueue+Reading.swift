@@ -1,6 +1,6 @@
 // What others may know of a queue. Nothing here changes it.
 
-package import TandemIdentity
+package import TandemBase
 
 extension OutboundQueue {
     /// The epoch in which the queue numbers its items.

@@ -2,7 +2,7 @@
 // its place, because nothing is wrong with it. An answer counts once for each sending: what a peer says again within a pause,
 // in whatever words, makes no pause longer and writes nothing.
 
-package import TandemIdentity
+package import TandemBase
 
 extension OutboundQueue {
     /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.

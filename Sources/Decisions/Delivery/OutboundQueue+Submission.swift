@@ -1,6 +1,6 @@
 // What submitters do: give an item, take it back, hear how it ended.
 
-package import TandemIdentity
+package import TandemBase
 
 /// An item as its submitter gives it.
 package struct OutboundItem: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // What time does: items expire, pauses end, silence makes us send again. And the new epoch, which begins the numbering
 // anew when two stores contradict each other.
 
-package import TandemIdentity
+package import TandemBase
 
 extension OutboundQueue {
     /// Time has passed; call it at ``nextDeadline`` or at any other time.

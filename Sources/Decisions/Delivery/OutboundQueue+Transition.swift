@@ -1,6 +1,6 @@
 // The parts of every transition: what is put or removed, and what that means for the indexes and the header.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 extension OutboundQueue {

@@ -3,7 +3,7 @@
 // the peer ever hearing of it. It holds every record and no body; it reads no clock and sends nothing. No event looks at
 // all records, except those that have to tell something about each.
 
-import TandemIdentity
+import TandemBase
 
 /// A sender's queue for one (pairing, application, channel).
 package struct OutboundQueue: Sendable {

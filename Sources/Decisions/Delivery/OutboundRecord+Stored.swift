@@ -1,6 +1,6 @@
 // The stored form of a sender's header and records: absent fields for what is not there.
 
-import TandemIdentity
+import TandemBase
 
 extension OutboundHeader {
     /// The header's stored form.

@@ -1,6 +1,6 @@
 // What a sender keeps of each item, apart from its body: enough to go on after a restart at any point.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Which items go first. Key sets and revocations pass configurations, and each other never.
 package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,7 @@
 // What an outbound queue answers to an event: changes to commit together, and effects to run after that commit, in
 // their order. A transition without changes waits for the commits before it all the same.
 
-package import TandemIdentity
+package import TandemBase
 
 /// An item to be sent now.
 package struct OutboundDispatch: Sendable, Equatable {

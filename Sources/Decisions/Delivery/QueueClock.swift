@@ -1,7 +1,7 @@
 // The time by which items expire. It runs with the monotonic clock while the program runs, so that a jump of the wall
 // clock expires nothing; across restarts it takes the wall clock's difference, and never runs backwards.
 
-package import TandemIdentity
+package import TandemBase
 
 /// One reading of both clocks.
 package struct Reading: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // Which queue: everything durable between two devices is ordered within one (pairing, application, channel) and in
 // nothing larger. The epoch is in the queue's header, because it changes while the queue stays.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 /// One direction of one durable channel of an application in a pairing.

@@ -1,6 +1,6 @@
 // Writes a record's fields. Whoever writes keeps the order of the fields, so that equal records have equal bytes.
 
-import TandemIdentity
+import TandemBase
 
 /// A stored record in the making.
 struct RecordBytes {

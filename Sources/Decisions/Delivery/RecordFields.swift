@@ -2,7 +2,7 @@
 // because a field that we do not know may change the meaning of those that we do. Every bound is checked; bytes that
 // are no record are an error.
 
-import TandemIdentity
+import TandemBase
 
 /// The fields of one stored record that have not been taken.
 struct RecordFields {

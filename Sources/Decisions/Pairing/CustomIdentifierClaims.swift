@@ -2,7 +2,7 @@
 // takes effect; any later one is alarmed as `identifier-changed` and waits, the old one staying in force, until this
 // secondary's operator accepts it. Otherwise a taken-over app could redirect configuration to itself by renaming.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 package import TandemWire
 

@@ -1,8 +1,8 @@
 // The secondary's side of a join (PAR-6, PAR-9, PAR-11): what it sends on a connection whose TLS peer showed the right
 // pin, and how it checks the answer. It believes the primary only with a proof made for this very connection.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 import TandemWire
 
 /// Why the secondary does not accept the answer to its join.

@@ -1,7 +1,7 @@
 // Reading a join link that a person typed, scanned or piped. Errors name the parameter and never repeat its value.
 
+package import TandemBase
 import TandemCrypto
-package import TandemIdentity
 
 /// Why a text is not a join link.
 package enum JoinLinkError: Error, Sendable, Equatable, CustomStringConvertible {

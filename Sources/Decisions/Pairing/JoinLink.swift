@@ -2,8 +2,8 @@
 // It is a secret as a whole: no description shows it. Exactly one spelling is accepted, so that a link cannot mean one
 // thing to the eye or the QR code and another to the parser.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 
 /// A join link, read or about to be printed.
 package struct JoinLink: Sendable, Equatable {

@@ -1,8 +1,8 @@
 // The bodies of `join` and `joined` (PAR-6, PAR-9, PAR-11). Both are closed: an unknown key in the one exchange that is
 // read from strangers is refused.
 
+package import TandemBase
 import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 package import TandemWire
 

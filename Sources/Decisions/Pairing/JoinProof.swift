@@ -2,8 +2,8 @@
 // end says of itself, and to the direction (PAR-7, PAR-9). A man in the middle has another exporter, a replay too, and
 // a reflected proof carries the wrong label.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 
 /// What both ends of one join agree on.
 package struct JoinTranscript: Sendable {

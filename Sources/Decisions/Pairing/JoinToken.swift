@@ -1,8 +1,8 @@
 // One issued join token (PAR-5) as the primary keeps it until its time is over: a consumed one too, because its own
 // joiner may have missed the answer and ask again.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 package import TandemWire
 

@@ -1,8 +1,8 @@
 // What a pairing decision wants stored. Every transition returns its changes; the caller commits them in one durable
 // transaction before it lets any effect out. Each change is one row: a key of bytes and a dictionary, or its removal.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 import TandemWire
 

@@ -1,9 +1,8 @@
 // What an operator can learn about pairings from the log. Each cause of a refusal has a line of its own, while the peer
 // gets one and the same answer for all of them. No line holds a token, a secret or a proof.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
-package import TandemLog
 package import TandemWire
 
 /// Something to log about pairing.

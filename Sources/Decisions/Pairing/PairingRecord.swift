@@ -1,7 +1,7 @@
 // The stored trust between two devices (PAR-3), and the strict form in which a row of the store keeps it.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 package import TandemWire
 

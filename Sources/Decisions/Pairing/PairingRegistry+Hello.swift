@@ -1,8 +1,8 @@
 // What a hello on a pinned link means for its pairing (PAR-10, PAR-14, SES-4): it makes a pending pairing active, may
 // never lower the version, and may start a new epoch only with empty hands.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemWire
 
 extension PairingRegistry {

@@ -1,7 +1,7 @@
 // The primary's side of a join (PAR-5 to PAR-9, PAR-11).
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemWire
 
 extension PairingRegistry {

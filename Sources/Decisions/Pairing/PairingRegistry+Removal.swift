@@ -1,7 +1,7 @@
 // How pairings end, and what an operator may change (PAR-10, PAR-13, PAR-15).
 
+package import TandemBase
 import TandemCrypto
-package import TandemIdentity
 package import TandemWire
 
 extension PairingRegistry {

@@ -2,8 +2,8 @@
 // which one is active for each role, and what primaries' apps are called. One machine, because its rules cross these
 // tables; each transition returns the changes to commit before anything of it may be seen outside.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 import TandemPropertyList
 package import TandemWire
 

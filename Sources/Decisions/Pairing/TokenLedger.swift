@@ -2,8 +2,8 @@
 // only. A token is consumed in the same step that accepts it, so of two simultaneous joins exactly one is accepted, and
 // the caller commits the changed token before it answers.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 
 /// Why a join is refused; never told to the peer.
 package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {

@@ -1,7 +1,7 @@
 // Devices trusted by hand (PAR-11): their pins, each for one role. Trust for one role says nothing about the other one.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 package import TandemWire
 

@@ -1,7 +1,7 @@
 // How long to wait before dialling again (SES-19). Randomness comes in as an argument: a thousand panels that lost the
 // same gateway must not dial it in the same millisecond, and a test must be able to repeat every wait.
 
-import TandemIdentity
+import TandemBase
 
 /// The waits between connection attempts: doubling from 200 ms to 30 s, each spread over its upper half.
 package struct Backoff: Sendable, Equatable {

@@ -4,7 +4,7 @@
 // by deliveries, and a broadcast that reached nobody counts as one; the oldest is forgotten first, and its failures
 // with it.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The broadcasts of one relay whose failures can still be told.
 package struct BroadcastLedger: Sendable {

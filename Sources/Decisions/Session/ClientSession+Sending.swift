@@ -1,6 +1,6 @@
 // What a session knows about its counterparts at this moment: the facts for SendCheck and for what observers see.
 
-package import TandemIdentity
+package import TandemBase
 import TandemWire
 
 extension ClientSession {

@@ -2,7 +2,7 @@
 // is not there, or goes away, is dialled again with Backoff. Only a refusal that waiting cannot cure ends the attempts.
 // The shell owns the connection and one timer; each effect says what to do with them, in order.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 /// The activation machine of one host app's session (SES-1, SES-5 to SES-7, switching as SES-23 says).

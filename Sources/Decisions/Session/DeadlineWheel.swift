@@ -1,7 +1,7 @@
 // Which deadlines may have passed, without looking at the others: deadlines of about the same second share a slot of a
 // wheel. A deadline further off than one turn of the wheel is merely looked at once more in each turn.
 
-import TandemIdentity
+import TandemBase
 
 struct DeadlineWheel: Sendable {
     /// A slot is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).

@@ -3,7 +3,7 @@
 // returned, does not run it a second time: the verdict is said again. Only a process that is gone forgets. An identifier is
 // chosen by whoever submits: the same one on another channel or through another pairing is another item.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 /// A received item as it is told apart from all others of its app.

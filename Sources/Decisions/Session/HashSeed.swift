@@ -1,6 +1,6 @@
 // A keyed hash for identifiers that peers choose: who does not know the seed cannot choose identifiers that collide.
 
-import TandemIdentity
+import TandemBase
 
 /// The secret of one ledger's hashes.
 package struct HashSeed: Sendable {

@@ -3,7 +3,7 @@
 // it has been away as much more: so a blip changes nothing, and neither does a short recovery. It finds no problem by
 // itself: who looks at the daemon tells what is there now.
 
-package import TandemIdentity
+package import TandemBase
 
 /// One thing that keeps a daemon from being healthy.
 package struct HealthProblem: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // Whether the other end still lives (SES-17). Death is declared only after two questions went unanswered, not from the
 // clock alone: a process that was itself stopped for a minute must read what waits for it before it accuses its peer.
 
-package import TandemIdentity
+package import TandemBase
 import TandemWire
 
 /// Watches one connection's silence; any frame received counts as life.

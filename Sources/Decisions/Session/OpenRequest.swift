@@ -1,7 +1,7 @@
 // One request that was passed on and not yet answered, and the numbers by which the ledger knows who has to do with it.
 // Nothing here is reference-counted: a frame's way through the ledger copies integers.
 
-package import TandemIdentity
+package import TandemBase
 
 /// A connection that asks or answers, as a ledger numbers it: small, dense, and used again after the connection has
 /// left.

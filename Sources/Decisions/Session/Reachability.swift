@@ -1,7 +1,7 @@
 // Whether a counterpart can be talked to now, why not, and since when (SES-7). A reason is always given: "unreachable"
 // alone tells a person nothing. The level follows from facts that are known at this moment; nothing is predicted.
 
-package import TandemIdentity
+package import TandemBase
 
 /// How far a message would come now.
 public enum ReachabilityLevel: String, Sendable, Hashable, CaseIterable {

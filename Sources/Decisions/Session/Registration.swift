@@ -2,7 +2,7 @@
 // device announces of an app to the other (`application`, SES-16). Written and read by the same type, so both ends
 // agree.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 package import TandemWire
 

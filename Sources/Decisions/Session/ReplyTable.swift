@@ -2,7 +2,7 @@
 // exactly once, whatever comes first: answer, deadline, loss of the daemon, end of the session. What comes later finds
 // nothing and is counted. Nothing is ever waited for without a deadline.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Open requests by identifier, each with the one token that completes it.
 package struct ReplyTable<Token> {

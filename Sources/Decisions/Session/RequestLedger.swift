@@ -4,7 +4,7 @@
 // costs the same however many requests are open; what it does for a connection that leaves, as much as that one had
 // open.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The open requests of one daemon or simulator.
 package struct RequestLedger: Sendable {

@@ -1,7 +1,7 @@
 // The one order in which a send is refused (SES-13). When several reasons apply, the caller must get the same answer
 // every time and on every side; so the checks are a table in the order of the text, over facts gathered beforehand.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Where a session stands, with the numbers of WCSessionActivationState.
 public enum ActivationState: Int, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,7 @@
 // What a caller is told of a refusal (SES-13): one code, one name and one text, whether the app's library or its daemon
 // has found it.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 extension SessionError {

@@ -1,7 +1,7 @@
 // What a daemon tells a host app about all its pairings (SES-7): written by the daemon, read strictly by the library.
 // `since` travels as elapsed milliseconds, never as a time of day; here it is a point on this machine's clock.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 package import TandemWire
 

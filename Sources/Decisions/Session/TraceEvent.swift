@@ -1,7 +1,7 @@
 // One step of a message or a durable item on its way through a daemon (CTL-20): what, when, and of which queue, never
 // what it carries.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 /// A step that a daemon saw.

@@ -1,7 +1,7 @@
 // The last steps that a daemon saw (LIM-35): older ones give way, so that tracing can always be on for durable items
 // and never grows. A step that names only a queue's sequence is found through the step that names both.
 
-package import TandemIdentity
+package import TandemBase
 import TandemWire
 
 /// A bounded history of trace events.

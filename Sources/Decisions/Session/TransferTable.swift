@@ -2,7 +2,7 @@
 // submitted again on the next connection, under its own identifier, so that it is the same item; one that was accepted
 // belongs to the daemon and outlives this process. Each step is taken once: a repetition finds nothing to do.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemWire
 
 /// The items of one app by identifier, each with the caller's token.

@@ -2,7 +2,7 @@
 // its way to register, and ever more rarely while it only crashes. It starts nothing itself and reads no clock: events
 // come in, apps to be started go out.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The wake-ups of the apps that an operator named.
 package struct WakeSchedule: Sendable {

@@ -1,7 +1,7 @@
 // Why a value was refused: which property, which value, which rule. One error for every way in (code, page, file,
 // signed configuration), so that the same mistake reads the same everywhere.
 
-import TandemLog
+import TandemBase
 
 /// A value that a property does not take.
 public struct SettingError: Error, Sendable, Equatable {

@@ -1,7 +1,7 @@
 // A property's value in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double 120.41
 // are different numbers, and a rule that compared them as one would refuse its own upper bound.
 
-import TandemLog
+import TandemBase
 
 /// A value of a property.
 public enum SettingValue: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // A signed configuration as text: for a QR code, a message, a web page. It is a copy of the envelope and nothing else;
 // who opens it gains no authority that the signatures do not give.
 
-import TandemIdentity
+import TandemBase
 
 /// `tandem:apply/1?e=` and the envelope in base64url (CFG-60).
 package enum ApplyLink {

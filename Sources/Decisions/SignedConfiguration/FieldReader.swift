@@ -1,7 +1,7 @@
 // Reading a dictionary of a known form: every field named once, with its type, and at the end a look at what is left.
 // The first fault is told by field; nothing is defaulted from absence.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 /// A field that is missing, of another type or value than it must be, or not known.

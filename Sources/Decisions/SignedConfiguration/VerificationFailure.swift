@@ -1,7 +1,7 @@
 // A rejection with what a report and a person need beside its name: the words, and the facts of the payload once a good
 // signature vouched for them. Equality looks at the name only, so that tests compare names and not prose.
 
-package import TandemIdentity
+package import TandemBase
 
 /// A configuration that was rejected.
 package struct VerificationFailure: Error, Sendable {

@@ -7,8 +7,7 @@
 // runs in the next turn, so that no job can keep the others from their events.
 
 internal import Synchronization
-import TandemBytes
-package import TandemIdentity
+package import TandemBase
 
 /// An epoll thread.
 ///

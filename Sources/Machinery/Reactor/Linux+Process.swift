@@ -1,7 +1,7 @@
 // The calls about the process: clocks, descriptor limits, groups.
 
 internal import CTandemLinux
-package import TandemIdentity
+package import TandemBase
 
 extension Linux {
     /// The time since boot, sleep included.

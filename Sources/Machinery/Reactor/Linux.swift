@@ -4,7 +4,7 @@
 
 internal import CTandemLinux
 internal import Glibc
-package import TandemBytes
+package import TandemBase
 
 /// The Linux calls.
 package enum Linux {

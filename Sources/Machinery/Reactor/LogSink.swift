@@ -4,7 +4,7 @@
 
 internal import CTandemLinux
 internal import Synchronization
-package import TandemLog
+package import TandemBase
 
 /// The log of a process; any thread.
 package final class LogSink: Sendable {

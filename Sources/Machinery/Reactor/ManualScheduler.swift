@@ -2,7 +2,7 @@
 // (submitted actions, then due timers, then ends of turn), so that a test of timing never waits and never differs.
 
 internal import Synchronization
-package import TandemIdentity
+package import TandemBase
 
 /// A scheduler whose time a test moves by hand.
 ///

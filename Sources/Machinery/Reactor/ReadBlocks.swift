@@ -4,7 +4,7 @@
 // frame nor a peer that does not read can pin a block for its few bytes.
 
 internal import Synchronization
-package import TandemBytes
+package import TandemBase
 
 /// Holds slices of read blocks beyond the event that brought them.
 package protocol BlockTenant: AnyObject {

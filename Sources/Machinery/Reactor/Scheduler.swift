@@ -2,7 +2,7 @@
 // event loop and the manual scheduler of the tests are the two that exist. Everything but `submit` belongs to the
 // scheduler's own thread; the actions run there too and may use what is confined to it.
 
-package import TandemIdentity
+package import TandemBase
 
 /// A timer that may be cancelled; meaningless to another scheduler.
 package struct TimerToken: Hashable, Sendable {

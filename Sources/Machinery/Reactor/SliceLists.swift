@@ -1,7 +1,7 @@
 // Empty arrays that keep their room between two uses, so that a queue that fills and drains in every turn allocates
 // nothing and one that is idle holds nothing.
 
-package import TandemBytes
+package import TandemBase
 
 /// Spare arrays of one loop's queues; confined to its thread.
 package final class SliceLists {

@@ -3,7 +3,7 @@
 // than that in this time reads nothing. Only full sockets are watched, all of a loop by one timer: a connection that is
 // written to and read from never gets here.
 
-import TandemIdentity
+import TandemBase
 
 /// A connection with a full socket.
 package protocol StallTenant: AnyObject {

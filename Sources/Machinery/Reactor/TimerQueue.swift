@@ -1,7 +1,7 @@
 // Timers as a binary heap ordered by deadline, then by the order they were made. A cancelled timer leaves its action at
 // once (whatever it held is freed) and its heap entry when it reaches the top or when most entries are dead.
 
-internal import TandemIdentity
+internal import TandemBase
 
 struct TimerQueue {
     private struct Entry {

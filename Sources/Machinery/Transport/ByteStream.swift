@@ -2,7 +2,7 @@
 // share. Writes are queued and leave together at the end of the turn. It knows no frames, and has no opinion on how
 // much may queue: it says how much does.
 
-package import TandemBytes
+package import TandemBase
 package import TandemReactor
 
 /// Receives what happens on a stream; on the scheduler's thread.

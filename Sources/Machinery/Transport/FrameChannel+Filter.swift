@@ -2,7 +2,7 @@
 // that one turn queues go through it together at the end of the turn, and leave as one write. The filter's failures
 // close the channel, after what it still had to say (an alert) is out.
 
-internal import TandemBytes
+internal import TandemBase
 internal import TandemReactor
 internal import TandemWire
 

@@ -1,7 +1,7 @@
 // What a channel with a filter holds beyond a plain one: an object of its own, so that thousands of idle plain channels
 // do not carry it.
 
-internal import TandemBytes
+internal import TandemBase
 
 extension FrameChannel {
     /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large

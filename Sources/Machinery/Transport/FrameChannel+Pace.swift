@@ -2,7 +2,7 @@
 // read and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it,
 // and an idle channel has none.
 
-internal import TandemIdentity
+internal import TandemBase
 internal import TandemReactor
 internal import TandemWire
 

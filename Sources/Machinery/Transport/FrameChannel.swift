@@ -2,8 +2,7 @@
 // enforces what the protocol demands of any peer (length, pace, reading what it asked for) and closes with a named
 // reason; what a frame says is for others. Frames go on as the bytes they came in.
 
-package import TandemBytes
-internal import TandemIdentity
+package import TandemBase
 internal import TandemReactor
 package import TandemWire
 

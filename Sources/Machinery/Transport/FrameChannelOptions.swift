@@ -1,7 +1,7 @@
 // What a channel allows its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
 // channels of a listener, so that a channel that is idle does not carry them.
 
-internal import TandemIdentity
+internal import TandemBase
 internal import TandemWire
 
 /// The bounds of frame channels.

@@ -3,7 +3,7 @@
 // So a header, and any small frame, has one window; a large payload keeps its rate in every window, and bytes sent
 // early buy no silence later. No clock here, and nothing to do for a frame that comes whole.
 
-internal import TandemIdentity
+internal import TandemBase
 
 struct FramePace {
     enum Verdict: Equatable {

@@ -3,8 +3,7 @@
 // timing; no daemon uses it.
 
 internal import Glibc
-package import TandemBytes
-internal import TandemIdentity
+package import TandemBase
 package import TandemReactor
 
 /// One end of a pair; confined to the scheduler's thread.

@@ -3,7 +3,7 @@
 // array of more is the loop's while it is empty: so it allocates nothing when it is busy and holds nothing when it is
 // idle.
 
-import TandemBytes
+import TandemBase
 import TandemReactor
 
 struct SendQueue {

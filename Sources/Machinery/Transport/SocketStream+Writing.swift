@@ -2,7 +2,7 @@
 // writing only while it is full. A peer that is gone may have said why: when writing fails, what it sent is still read,
 // and only the queue is lost.
 
-package import TandemBytes
+package import TandemBase
 internal import TandemReactor
 
 extension SocketStream {

@@ -2,8 +2,7 @@
 // share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Closing:
 // what is queued may still leave, and the peer may still read it. Writing is in SocketStream+Writing.swift.
 
-package import TandemBytes
-internal import TandemIdentity
+package import TandemBase
 package import TandemReactor
 
 /// A connected Unix or TCP socket.

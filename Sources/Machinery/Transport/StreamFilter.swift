@@ -3,7 +3,7 @@
 // what it has to say to the peer is taken after each call, because filters may share the memory that they write it
 // into.
 
-package import TandemBytes
+package import TandemBase
 
 /// Why a filter refused: text for logs, never sent to the peer.
 package struct StreamFilterError: Error, Hashable, Sendable, CustomStringConvertible {

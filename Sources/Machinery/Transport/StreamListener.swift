@@ -3,7 +3,7 @@
 // out of descriptors it sheds what waits with a descriptor kept in reserve and then pauses, instead of being woken for
 // ever by connections that it cannot take.
 
-package import TandemLog
+package import TandemBase
 package import TandemReactor
 
 /// A listening socket; confined to its loop's thread. The loop keeps it alive until `close`.

@@ -2,7 +2,7 @@
 // in order and bounded, as long as the app is still starting; after that its sender learns at once that nobody handles
 // it (SES-12).
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// The receivers of one host app; confined to the session's scheduler.

@@ -1,7 +1,7 @@
 // What a caller wants to send, encoded on the caller's own thread: the loop only routes bytes. A fault found here is
 // kept as a fact, because the order of SES-13 may have a better answer.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemWire

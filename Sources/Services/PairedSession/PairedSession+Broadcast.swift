@@ -1,7 +1,7 @@
 // One message to the counterparts on all paired devices. The daemon multiplies it: the app's message crosses to the
 // daemon once, whatever the number of devices.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 import TandemSession
 public import TandemWire

@@ -1,7 +1,7 @@
 // Sending to the counterpart: interactive messages, which need it to be reachable now. Nothing falls back to another
 // channel by itself: what cannot be delivered is an error.
 
-import TandemIdentity
+import TandemBase
 public import TandemPropertyList
 public import TandemWire
 

@@ -2,7 +2,7 @@
 // app opens one, activates it, and sends and receives property lists. All work is done on one thread of the library's
 // own; every member may be used from any thread or task.
 
-public import TandemIdentity
+public import TandemBase
 import TandemReactor
 public import TandemSession
 public import TandemWire

@@ -1,7 +1,7 @@
 // What a host app may say when it opens its session. Everything has a default, so that the same program runs beside a
 // daemon on a device and beside the simulator on a developer's machine.
 
-public import TandemIdentity
+public import TandemBase
 import TandemReactor
 import TandemSession
 package import TandemTransport

@@ -2,7 +2,7 @@
 // start its count begins again, and a switch makes the default session follow another count: here they become one
 // number that only grows.
 
-import TandemIdentity
+import TandemBase
 import TandemSession
 
 /// The same moment on both clocks.

@@ -3,7 +3,7 @@
 // at once (SES-12) instead of waiting for its deadline.
 
 import Synchronization
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 public import TandemWire
 

@@ -1,7 +1,7 @@
 // Broadcasts on their way out (SES-30). Behind each goes a `ping`: the daemon's `pong` says that it has answered for
 // all devices that it cannot reach, so that the caller's outcomes are the daemon's word and not this side's guess.
 
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemSession
 import TandemWire

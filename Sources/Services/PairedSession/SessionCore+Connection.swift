@@ -1,6 +1,6 @@
 // The connection to the daemon: made, greeted, kept alive, lost. A lost one is replaced by the machine's decision only.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // Frames from the daemon. What does not fit the phase, or is not for this application, is the daemon's fault and ends
 // the connection with a named refusal; it is never guessed at.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -2,7 +2,7 @@
 // answer, its deadline or the loss of its way. While the daemon does not read, messages wait here, where a deadline
 // still finds them, and not in the connection's queue.
 
-package import TandemIdentity
+package import TandemBase
 import TandemReactor
 import TandemSession
 import TandemTransport

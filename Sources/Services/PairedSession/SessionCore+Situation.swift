@@ -1,6 +1,6 @@
 // What layers above look up of the counterparts, on the scheduler.
 
-package import TandemIdentity
+package import TandemBase
 import TandemSession
 
 extension SessionCore {

@@ -2,8 +2,8 @@
 // the machines decide. Everything here runs on the session's scheduler; callers on other threads come through
 // SessionHandle.
 
+import TandemBase
 import TandemFiles
-import TandemIdentity
 package import TandemReactor
 import TandemSession
 import TandemTransport

@@ -1,6 +1,6 @@
 // The errors that this side itself finds, each with its code, a stable name, and what to do about it.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemWire

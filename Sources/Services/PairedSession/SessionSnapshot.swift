@@ -1,7 +1,7 @@
 // What a host app may look at from any thread: the session's state as it was after the last event. A value, replaced as
 // a whole, so that its parts always belong together.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemSession
 
 /// Whether a counterpart can be reached, why not, and since when.

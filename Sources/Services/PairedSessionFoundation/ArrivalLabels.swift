@@ -2,7 +2,7 @@
 // something came; after a switch an app has to know.
 
 import Synchronization
-import TandemIdentity
+import TandemBase
 
 /// The label of the running callback and the number of those to come; usable from any thread.
 final class ArrivalLabels: Sendable {

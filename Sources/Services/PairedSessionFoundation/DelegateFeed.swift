@@ -4,7 +4,7 @@
 
 import Foundation
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemSession
 import TandemWire

@@ -3,7 +3,7 @@
 // before anybody here asked for it: that is told, too.
 
 import Synchronization
-import TandemIdentity
+import TandemBase
 
 /// What the delegate knows a transfer by: Apple has one class for user infos and one for files.
 protocol BookedTransfer: AnyObject, Sendable {

@@ -3,7 +3,7 @@
 
 public import Foundation
 import PairedSession
-public import TandemIdentity
+public import TandemBase
 import TandemWire
 
 /// The domain of ``WCError`` as an NSError; Apple's name.

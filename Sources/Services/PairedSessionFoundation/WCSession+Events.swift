@@ -3,7 +3,7 @@
 
 import Foundation
 import PairedSession
-public import TandemIdentity
+public import TandemBase
 import TandemReactor
 import TandemWire
 

@@ -7,7 +7,7 @@
 public import Foundation
 import PairedSession
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// The session between an app and its counterpart on the paired device.

@@ -3,7 +3,7 @@
 public import Foundation
 import PairedSession
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// A user info that was queued by ``WCSession/transferUserInfo(_:)`` or

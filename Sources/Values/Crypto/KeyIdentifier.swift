@@ -1,7 +1,7 @@
 // A key's name: the SHA-256 of its SubjectPublicKeyInfo. Devices are pinned by it and signatures refer to it; it is
 // always computed from the key at hand, never believed.
 
-package import TandemIdentity
+package import TandemBase
 
 /// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes.
 package struct KeyIdentifier: Sendable, Hashable {

@@ -2,7 +2,7 @@
 // a nonce, a tag and 22 bytes however little is in it. What is larger than a record is encrypted where it lies.
 
 import CTandemOpenSSL
-package import TandemBytes
+package import TandemBase
 
 extension TLSSession {
     /// Takes plaintext for the peer; the last of it waits for a full record or for `flush`, which must come before

@@ -2,7 +2,7 @@
 // holds no buffer, and a busy one allocates none. What a call leaves in it is taken before another session is called;
 // that is checked, because bytes that left through the wrong connection could not be taken back.
 
-import TandemBytes
+import TandemBase
 
 /// Shared by all sessions of one thread.
 package final class TLSWorkspace {

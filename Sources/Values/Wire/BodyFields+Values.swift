@@ -1,7 +1,7 @@
 // The fields of bodies in terms of Identity's values, and the closing of a body that is ours alone (a stored row, a
 // join): there a key that nobody reads is a fault.
 
-package import TandemIdentity
+package import TandemBase
 import TandemPropertyList
 
 extension BodyFields {

@@ -1,7 +1,7 @@
 // Typed reading of a structured body: each fault names the key, as for the envelope. Unknown keys are ignored: bodies
 // grow by capabilities, and only the envelope decides where a frame goes.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// The fields of a structured body.

@@ -3,8 +3,7 @@
 // written there one after the other, and a delivery costs two stores and its share of one write. Who is given the bytes
 // must be done with them before the next receiver's turn, so they are lent as a span, which nobody can keep.
 
-import TandemBytes
-package import TandemIdentity
+package import TandemBase
 
 /// Frames of broadcasts, and where the receiver's pairing stands in each.
 package struct BroadcastFrames: Sendable {

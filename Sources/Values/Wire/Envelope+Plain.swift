@@ -2,7 +2,7 @@
 // where the offset table says. The frames of durable items come this way; what is refused or unusual here is read, and
 // its fault named, by `Envelope(payload:)`. Only the body and texts are copied.
 
-import TandemIdentity
+import TandemBase
 
 extension Envelope {
     /// Reads a frame's payload; nil if it is not plain or not right.

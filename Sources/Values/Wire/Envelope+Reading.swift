@@ -1,7 +1,7 @@
 // From a frame to its envelope: one validation of the payload, then each pair once, with the types of FRM-8 and the
 // table of FRM-10. Every fault names its key. The body is a slice of one copy of the payload.
 
-import TandemBytes
+import TandemBase
 import TandemPropertyList
 
 extension Envelope {

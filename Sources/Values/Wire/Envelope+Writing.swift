@@ -1,7 +1,7 @@
 // From an envelope to its frame, by the same table as reading: what would be refused at the other end is refused here.
 // One pass writes keys and values; the body is copied once, to its place in the frame.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Envelope {

@@ -1,7 +1,7 @@
 // The flat part of a frame (FRM-8): everything that routing needs, as typed fields. `body` is the bytes as they came, a
 // slice of one copy of the payload; nothing here opens it.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// The envelope of a frame.

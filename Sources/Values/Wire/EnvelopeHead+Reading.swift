@@ -4,8 +4,7 @@
 // `Envelope(reading:)` with the same fields; nil means that it is asked. Nothing is allocated, and a body costs
 // nothing.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 
 extension EnvelopeHead {
     /// Reads the head of a frame; nil if it is not plain, not right, or not of a kind that is forwarded.

@@ -4,7 +4,7 @@
 // `@inlinable` and usable from inline: the relay asks for these fields at each frame, and across rooms a call for each
 // would cost more than the field.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The routing part of a `message`, `messageData`, `reply` or `failure`, read in place.
 @usableFromInline package struct EnvelopeHead: Sendable {

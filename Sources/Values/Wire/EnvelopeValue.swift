@@ -1,6 +1,6 @@
 // One value of an envelope and the key it stands under, with the types and ranges of FRM-8.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 struct EnvelopeValue {

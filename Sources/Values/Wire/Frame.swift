@@ -3,7 +3,7 @@
 // It knows nothing of what is inside. `@inlinable`, so that other rooms pass it on without counting its reference, and so
 // TandemBytes is imported publicly: what is inlined elsewhere may name only what is visible there.
 
-public import TandemBytes
+public import TandemBase
 
 /// A frame: its four header bytes and its payload.
 @usableFromInline package struct Frame: Sendable, Equatable {

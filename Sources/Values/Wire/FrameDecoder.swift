@@ -3,7 +3,7 @@
 // place. It never keeps room for what a header claims before an eighth of it is there, and refuses a wrong length as
 // soon as the header is. There is no way on after an error: a stream without its frame borders means nothing.
 
-public import TandemBytes
+public import TandemBase
 
 /// A resumable cutter of frames.
 @usableFromInline package struct FrameDecoder: Sendable {

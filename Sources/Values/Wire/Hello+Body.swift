@@ -1,6 +1,6 @@
 // Hello as a dictionary and back.
 
-import TandemIdentity
+import TandemBase
 package import TandemPropertyList
 
 extension Hello {

@@ -2,7 +2,7 @@
 // else. Keys that this version does not know are ignored here, and only here: an older end must be able to read a
 // newer one's hello to find out that they share no version.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The body of a hello.
 package struct Hello: Sendable, Equatable {

@@ -1,6 +1,6 @@
 // What the whole envelope of a plain payload has beyond its head: every key, and values that are copied out.
 
-import TandemIdentity
+import TandemBase
 
 extension RawSpan {
     /// A key of the envelope.

@@ -3,7 +3,7 @@
 // the object ends; whoever walks the objects proves that the next one begins there, and that it begins before the
 // table.
 
-import TandemIdentity
+import TandemBase
 
 /// A value and the offset of the byte behind its object.
 typealias Plain<Value> = (value: Value, end: Int)

@@ -1,7 +1,7 @@
 // A session error as a `failure` and back (SES-20). An unknown number from a newer peer becomes genericError with the
 // number in its text: a caller always gets an error that it can name.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 extension SessionError {

@@ -1,7 +1,7 @@
 // What a caller of the session gets when something cannot be done: WCError's nineteen codes with Apple's numbers and
 // names (SES-20), and the facts that WCError leaves out. A code is chosen by the first rule of SES-13 that fails.
 
-public import TandemIdentity
+public import TandemBase
 
 /// An error of a paired session.
 public struct SessionError: Error, Sendable, Equatable {

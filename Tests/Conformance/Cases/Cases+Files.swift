@@ -1,7 +1,7 @@
 // Files: whole, in order, once, whatever happens to their bytes on the way; and nothing is left of those that end early.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemTestSupport

@@ -1,7 +1,7 @@
 // User infos: durable, in order, each handled, whoever is away meanwhile.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemSession
 import TandemWire
 

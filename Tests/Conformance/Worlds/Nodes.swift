@@ -1,8 +1,7 @@
 // What a world does with daemons that live in its own process: control requests, pairing, an orderly end.
 
-import TandemHostApps
-import TandemIdentity
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 

@@ -1,8 +1,8 @@
 // One file between the two machines, with a manual clock and a seeded wire that delays, loses, repeats and reorders
 // frames, and is cut.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

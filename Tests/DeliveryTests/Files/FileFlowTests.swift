@@ -1,8 +1,8 @@
 // The way of a file's bytes: it arrives whole, each byte written once, and after a cut no more comes twice than was under
 // way.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct FileFlowTests {

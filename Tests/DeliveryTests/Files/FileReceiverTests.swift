@@ -1,7 +1,7 @@
 // A sender without manners: what it sends beyond what was asked for is never held.
 
+import TandemBase
 import TandemDelivery
-import TandemIdentity
 import Testing
 
 @Suite struct FileReceiverTests {

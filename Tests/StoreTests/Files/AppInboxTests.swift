@@ -1,7 +1,7 @@
 // Handing a file to its app: once, under a safe name, whatever stands in the way.
 
+import TandemBase
 import TandemFiles
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 // Files on their way: written in parts over several lives, hashed, kept by who they belong to, and removed.
 
+import TandemBase
 import TandemCrypto
 import TandemFiles
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

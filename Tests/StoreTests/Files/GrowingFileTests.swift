@@ -1,8 +1,8 @@
 // A file that is written over several lives of a process: what is there is read again in parts, and hashed with the rest.
 
+import TandemBase
 import TandemCrypto
 import TandemFiles
-import TandemIdentity
 import TandemTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 // Which daemon a command talks to: never a guess between two.
 
-import TandemIdentity
+import TandemBase
 import Testing
 
 @testable import tandem

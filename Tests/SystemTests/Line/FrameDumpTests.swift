@@ -1,8 +1,7 @@
 // `tandem dump`: each frame on a line, nothing of a body, and faults by place and name (FRM-2, FRM-9).
 
-import TandemBytes
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemWire
 import Testing

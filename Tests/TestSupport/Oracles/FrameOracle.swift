@@ -1,7 +1,7 @@
 // What must hold for any stream of bytes that is cut into frames (FRM-1 to FRM-3): however it is split and wherever it is
 // read to, the same frames come out, the same fault is told, and nothing is kept that was not received.
 
-import TandemBytes
+import TandemBase
 import TandemWire
 
 /// One stream, decoded in pieces of several patterns.

@@ -2,7 +2,7 @@
 // thousands of small files are one file with readable differences.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 
 /// A kept corpus.
 package enum FuzzCorpus {

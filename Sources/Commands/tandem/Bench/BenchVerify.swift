@@ -1,8 +1,8 @@
 // The cost of verifying: the signature alone for each kind of key, signed once and verified many times, and everything
 // else that the verification of a configuration does. Scripts/lib/bench puts `openssl speed` beside it.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration

@@ -1,7 +1,7 @@
 // One control request to a running daemon (Protocol/Control.md): connect, hello, request, result. It runs its own loop
 // on the calling thread and gives up after a time, so that a daemon that hangs cannot hang a person's shell.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemTransport

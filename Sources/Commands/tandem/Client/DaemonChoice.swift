@@ -1,7 +1,7 @@
 // Which running daemon a command talks to: the one named by --device, else by TANDEM_SOCKET, else the only one that
 // runs. Two running daemons are never chosen between: a pairing made on the wrong one would be a surprise.
 
-import TandemIdentity
+import TandemBase
 
 /// Finds a daemon's local socket.
 struct DaemonChoice {

@@ -1,9 +1,8 @@
 // Facts of a daemon's answer as people and programs read them: identifiers as UUIDs, digests in hexadecimal, times
 // as dates or as "3 min". A missing or strange fact is shown as "-": a newer daemon may answer differently.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
-import TandemPropertyListText
 
 /// Reads one dictionary of an answer.
 struct Fact {

@@ -2,7 +2,7 @@
 // proves nothing: a crash leaves it behind.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemTransport
 
 /// Where daemons listen for their host apps when nobody says otherwise.

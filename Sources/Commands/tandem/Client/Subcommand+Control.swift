@@ -1,6 +1,6 @@
 // What the subcommands that ask a running daemon have in common.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Arguments {

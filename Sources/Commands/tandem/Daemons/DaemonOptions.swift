@@ -2,8 +2,8 @@
 // place. Checked as far as the command line can; the node checks what only the machine knows.
 
 import Glibc
-import TandemIdentity
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemTransport
 
 /// Turns a daemon's arguments into a node's options.

@@ -1,8 +1,8 @@
 // The two daemons. They differ in the side that their local socket serves and in who listens and who dials; everything
 // else is one node.
 
-import TandemIdentity
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemReactor
 import TandemTransport
 

@@ -1,6 +1,6 @@
 // How much a service writes to standard error.
 
-import TandemLog
+import TandemBase
 
 /// The option `--log`.
 enum LogOption {

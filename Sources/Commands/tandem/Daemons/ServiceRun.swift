@@ -2,7 +2,7 @@
 // accepted, a second one ends it at once. Logs go to standard error; one line on standard output says that it is ready.
 
 import Glibc
-import TandemLog
+import TandemBase
 import TandemReactor
 
 /// A service as a command runs it.

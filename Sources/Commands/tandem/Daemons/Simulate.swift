@@ -1,8 +1,8 @@
 // A primary and its secondaries on one machine over plain local sockets, for developing host apps without devices.
 
 import Glibc
+import TandemDaemon
 import TandemFiles
-import TandemHostApps
 import TandemReactor
 import TandemWire
 

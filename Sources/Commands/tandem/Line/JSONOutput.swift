@@ -1,7 +1,6 @@
 // What `--json` prints: one value, one line, so that a program may read line by line.
 
 import TandemPropertyList
-import TandemPropertyListText
 
 extension Console {
     /// Prints a value as one line of JSON.

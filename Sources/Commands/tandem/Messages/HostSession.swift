@@ -2,7 +2,7 @@
 // other app.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 
 /// What the commands that are host apps have in common.
 enum HostSession {

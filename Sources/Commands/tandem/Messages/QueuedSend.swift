@@ -2,7 +2,7 @@
 // waited for is the caller's choice.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 /// One user info to be queued, as the command line tells it.

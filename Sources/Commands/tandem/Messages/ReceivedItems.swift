@@ -2,7 +2,7 @@
 // redelivery and dead letters can be tried without an app of one's own.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 /// What becomes of received items.

@@ -2,9 +2,8 @@
 // never silence.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
-import TandemPropertyListText
 
 extension Subcommand {
     static let send = Subcommand(

@@ -1,7 +1,7 @@
 // `transfers list` and `transfers cancel`: an app's durable items that have not ended, of former processes too.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

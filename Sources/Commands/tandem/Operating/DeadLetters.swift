@@ -1,6 +1,6 @@
 // `dead-letters`: items that a handler, or the other device, refused too often. They are kept until somebody decides.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

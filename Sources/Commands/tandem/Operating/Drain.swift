@@ -1,6 +1,6 @@
 // `drain`: lets a daemon's queues run empty before it goes away, and says what is left.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

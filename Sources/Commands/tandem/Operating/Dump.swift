@@ -2,9 +2,8 @@
 // and the beginning of its digest, by which two captures can be compared.
 
 import Glibc
-import TandemBytes
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemWire
 
 extension Subcommand {

@@ -1,7 +1,7 @@
 // `trace`: where a message or an item is, or what became of it, from the daemons that saw it. Several daemons of one
 // machine are merged by its monotonic clock, which they share: wall clocks may jump.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

@@ -2,7 +2,7 @@
 // or from a private file: an argument would be visible to every user of the machine and stay in the shell's history.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

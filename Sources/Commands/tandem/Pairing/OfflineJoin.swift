@@ -2,10 +2,8 @@
 // leaves a pending pairing that the daemon's first start activates. It serves no socket.
 
 import Glibc
-import TandemHostApps
-import TandemIdentity
-import TandemLog
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemTransport

@@ -1,8 +1,7 @@
 // Makes a one-time join link on the primary and shows it as text and as a QR code. The link is a secret: it goes to
 // standard output and nowhere else.
 
-import TandemCodes
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

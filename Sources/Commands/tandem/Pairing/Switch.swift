@@ -1,7 +1,7 @@
 // Chooses which paired device the apps' default sessions talk to. Nothing that waits for either device is lost or
 // moved.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

@@ -1,6 +1,6 @@
 // Trust by hand: both operators compare and name the other device's fingerprint. For devices that cannot pass a link.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

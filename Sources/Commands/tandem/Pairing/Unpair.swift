@@ -1,6 +1,6 @@
 // Ends a pairing on this side, at once. The other device learns it when it next connects.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

@@ -1,7 +1,7 @@
 // Hands a signed configuration to a daemon, which forwards it, and shows what became of it on each secondary. Done
 // means applied: a script that goes on after exit code 0 can rely on it.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension Subcommand {

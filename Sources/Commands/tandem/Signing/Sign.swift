@@ -1,8 +1,8 @@
 // Makes a signed configuration: the complete set of values for one app on the devices of one paired identifier. It
 // needs no daemon and no network, so that the private key can stay on a machine without either.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemReactor
 import TandemSignedConfiguration
 

@@ -1,8 +1,8 @@
 // Which key a daemon believes for an application's configuration. Only the operator says so; nothing about these keys
 // ever comes from a pairing.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 
 extension Subcommand {

@@ -2,7 +2,6 @@
 // is its own: true is a boolean, 7 an integer, 7.0 a real, everything else text; "7" in quotes is text too.
 
 import TandemPropertyList
-import TandemPropertyListText
 
 /// The values that `--set` and `--values` give.
 struct ValuesInput {

@@ -1,8 +1,8 @@
 // Verifies a signed configuration offline, by the same steps and names as a daemon and an app's library do. What it
 // cannot know, it does not check: the version mark and the schema are those devices' own.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration

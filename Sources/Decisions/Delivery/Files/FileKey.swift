@@ -1,6 +1,6 @@
 // Which file: items choose their own identifiers, so only the queue and the identifier together name one.
 
-package import TandemIdentity
+package import TandemBase
 
 /// One file of a queue.
 package struct FileKey: Sendable, Hashable {

@@ -2,7 +2,7 @@
 // comes next, and asks again when one is missing or nothing comes. Order and loss are its business alone; the sender only
 // answers. What it has written it never asks for twice.
 
-package import TandemIdentity
+package import TandemBase
 
 /// One file that comes over a link.
 package struct FileReceiver: Sendable, Equatable {

@@ -1,6 +1,6 @@
 // What a ledger tells of the files that belong to its items.
 
-package import TandemIdentity
+package import TandemBase
 
 extension InboundLedger {
     /// Whether an item of this sequence and size would be stored now (DEL-3).

@@ -1,6 +1,6 @@
 // How often a person is told how far a file is: not at every chunk, but always at the end.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Decides which words of progress are worth a frame.
 package struct ProgressPace: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // The applied configuration of a slot, with the time it has been applied (CFG-34) counted so that no change of the
 // clock makes it longer.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// An applied configuration: a row, and `configuration.plist` or `waived.plist` in the app's directory.

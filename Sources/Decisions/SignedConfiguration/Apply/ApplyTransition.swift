@@ -1,7 +1,7 @@
 // What a step of the apply path asks of its shell. Changes are durable and are committed together; effects run after
 // the commit and may be lost in a crash, because the state brings them back.
 
-package import TandemIdentity
+package import TandemBase
 
 /// A durable change of one slot.
 package enum ApplyChange: Sendable, Equatable {

@@ -1,6 +1,6 @@
 // The fields that all records share, read strictly: a record whose facts differ from its bytes is damaged.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 
 extension ConfigurationRecord {

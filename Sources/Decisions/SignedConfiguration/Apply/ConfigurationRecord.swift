@@ -2,8 +2,8 @@
 // they are to be verified against again. The payload is read from the bytes when a record is made, so that a record
 // never says something else than the bytes it holds.
 
+package import TandemBase
 import TandemCrypto
-package import TandemIdentity
 import TandemPropertyList
 
 /// A record that cannot be read, or whose facts are not those of its bytes.

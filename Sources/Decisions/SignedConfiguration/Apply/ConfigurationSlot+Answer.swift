@@ -1,6 +1,6 @@
 // The app's verdict, and what ends an active configuration: unpairing and a lifetime that is over.
 
-package import TandemIdentity
+package import TandemBase
 
 extension ConfigurationSlot {
     /// The app has answered a hand-over. An answer about other bytes than those that were handed over is as none.

@@ -1,7 +1,7 @@
 // The facts of a report, as the slot knows them after the event: what was judged, the verdict, and the last good state.
 
+import TandemBase
 import TandemCrypto
-import TandemIdentity
 
 extension ConfigurationSlot {
     func report(

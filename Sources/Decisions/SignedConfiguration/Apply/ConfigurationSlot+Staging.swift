@@ -1,7 +1,7 @@
 // From verified bytes to what is handed to the app. A newer version takes the place of one that waits, and the older
 // one is reported as superseded; bytes with a waived signature never push out good ones.
 
-import TandemIdentity
+import TandemBase
 
 extension ConfigurationSlot {
     /// CFG-32, and the last sentence of CFG-22.

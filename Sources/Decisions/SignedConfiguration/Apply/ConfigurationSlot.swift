@@ -2,7 +2,7 @@
 // Nothing becomes active here by any other way than the app's own verdict on the very bytes that were handed to it; and
 // a refusal leaves everything as it was.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {

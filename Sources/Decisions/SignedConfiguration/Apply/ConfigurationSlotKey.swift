@@ -1,6 +1,6 @@
 // Whose state: one application, one side, one target. Switching primaries moves between slots; it never mixes them.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The key of a configuration's state: (app, role, target).
 package struct ConfigurationSlotKey: Sendable, Hashable {

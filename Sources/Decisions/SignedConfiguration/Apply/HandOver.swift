@@ -2,7 +2,7 @@
 // (CFG-40 to CFG-43). The message is a claim to the library, which verifies everything in it again; the answer is
 // believed about the bytes whose digest it names, and about no others.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// What the daemon hands to the app.

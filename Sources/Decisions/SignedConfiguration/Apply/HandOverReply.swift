@@ -1,7 +1,7 @@
 // The library's verdict on what it was handed, as the daemon reads it.
 
+package import TandemBase
 import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 
 /// The app's answer to a hand-over.

@@ -1,7 +1,7 @@
 // A verified configuration that waits for its app, with everything the library needs to judge it without the daemon,
 // and what the daemon needs to report on it.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// A staged configuration: a row, and `staged.plist` in the app's directory.

@@ -1,7 +1,7 @@
 // Step 10: the payload read from the very bytes that were verified, field by field, exact types. The `typ` and the
 // meaning of `spec` and `crit` are step 11's, so that a newer kind of statement is told from a broken one.
 
-import TandemIdentity
+import TandemBase
 package import TandemPropertyList
 
 /// Why a payload does not read as CFG-10.

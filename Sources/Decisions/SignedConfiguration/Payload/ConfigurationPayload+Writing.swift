@@ -1,8 +1,8 @@
 // The payload as a signer writes it: deterministic, absent fields absent. The signer reads its own bytes back under the
 // verifier's rules, so that nothing is signed that no verifier would take.
 
+import TandemBase
 package import TandemCrypto
-import TandemIdentity
 package import TandemPropertyList
 
 extension ConfigurationPayload {

@@ -1,7 +1,7 @@
 // What a configuration says: for whom, in which version, with which values. A plain value that a signer fills in and a
 // verifier reads; that it was read says nothing about who wrote it.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// The fields of a configuration's payload (CFG-10).

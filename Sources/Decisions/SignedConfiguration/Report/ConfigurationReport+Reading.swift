@@ -1,6 +1,6 @@
 // Reading a report's payload: every field known, nothing else in it.
 
-import TandemIdentity
+import TandemBase
 package import TandemPropertyList
 
 extension ConfigurationReport {

@@ -1,8 +1,8 @@
 // A device's signed word on what became of a configuration. The primary forwards and cannot be trusted with the truth
 // of it; whoever holds the device's report key can check it long after.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 package import TandemPropertyList
 
 /// A report (CFG-50).

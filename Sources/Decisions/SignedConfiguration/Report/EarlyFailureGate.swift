@@ -2,7 +2,7 @@
 // count is reported at most once a minute, so that a flood of them does not become a flood of signed reports; the last
 // of a burst is reported when its minute is over, so that who sent it does not wait for ever.
 
-package import TandemIdentity
+package import TandemBase
 
 /// Decides which early failures are reported, for one (pairing, app) (CFG-52).
 package struct EarlyFailureGate: Sendable {

@@ -1,6 +1,6 @@
 // What a slot knows of a verdict, before a device signs it. The device adds who it is, a counter and the time.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The configuration that is active after a verdict.
 package struct GoodConfiguration: Sendable, Hashable {

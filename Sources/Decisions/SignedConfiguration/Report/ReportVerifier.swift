@@ -1,8 +1,8 @@
 // The primary's side of reports, for one pairing: a good signature under the pinned report key, the right device and
 // pairing, a nonce that was really sent, and a counter that never goes back.
 
+package import TandemBase
 package import TandemCrypto
-package import TandemIdentity
 import TandemPropertyList
 
 /// What a primary holds reports of one pairing against.

@@ -1,6 +1,6 @@
 // The steps that compare a good statement with this place and this moment. Each is one function with one name or two.
 
-import TandemIdentity
+import TandemBase
 
 struct ApplicabilityCheck {
     let payload: ConfigurationPayload

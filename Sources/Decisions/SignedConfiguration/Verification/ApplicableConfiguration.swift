@@ -1,7 +1,7 @@
 // A configuration that may be applied here and now: the right target, key set, version and time, and values that the
 // app takes (steps 13 to 18). Only this type leads to a changed value. It has no other initialiser.
 
-import TandemIdentity
+import TandemBase
 
 /// A configuration that may be applied on this device now.
 package struct ApplicableConfiguration: Sendable {

@@ -1,7 +1,7 @@
 // Everything that a verification is measured against, gathered before it starts: the same bytes in the same context
 // give the same verdict. One `now` for all steps, so that a clock that jumps in between decides nothing.
 
-package import TandemIdentity
+package import TandemBase
 package import TandemPropertyList
 
 /// Judges the values of a configuration against an app's schema: nil if all may be held, else what is wrong.

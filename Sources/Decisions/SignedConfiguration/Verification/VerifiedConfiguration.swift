@@ -1,9 +1,8 @@
 // A configuration whose signatures are good (or knowingly waived) and whose payload is one for this application and
 // role: steps 5 to 12. The payload was parsed from the very bytes that were verified. It has no other initialiser.
 
+import TandemBase
 package import TandemCrypto
-import TandemIdentity
-import TandemLog
 import TandemPropertyList
 
 /// A configuration with good signatures, for this application and role.

@@ -4,7 +4,7 @@
 
 internal import CTandemLinux
 internal import Glibc
-internal import TandemIdentity
+internal import TandemBase
 internal import TandemReactor
 
 /// The files that wait for one app.

@@ -3,7 +3,7 @@
 // Everything here blocks, and runs on a file worker's thread.
 
 internal import CTandemLinux
-package import TandemIdentity
+package import TandemBase
 internal import TandemReactor
 
 /// The place of one file on a shelf, and in an app's inbox.

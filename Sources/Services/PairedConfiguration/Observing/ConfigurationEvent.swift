@@ -1,6 +1,6 @@
 // What happens to a configuration beside changes of values, for an app's log: nothing here needs an answer.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemSettings
 
 /// A signed configuration that is applied.

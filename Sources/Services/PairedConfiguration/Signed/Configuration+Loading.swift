@@ -2,7 +2,7 @@
 // here stops an app from starting; what is wrong is told, and the defaults stand.
 
 import Synchronization
-public import TandemIdentity
+public import TandemBase
 import TandemReactor
 import TandemSettings
 import TandemSignedConfiguration

@@ -1,8 +1,8 @@
 // Reading the files that the daemon keeps in the app's directory. They are claims: what they hold is verified like
 // anything else. A file that is damaged is told by its name and takes part in nothing.
 
+import TandemBase
 import TandemFiles
-import TandemIdentity
 import TandemPropertyList
 import TandemSignedConfiguration
 

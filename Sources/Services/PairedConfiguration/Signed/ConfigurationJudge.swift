@@ -1,7 +1,7 @@
 // The library's own verification, from the compiled anchor: all steps again, whatever the daemon found. What it returns
 // holds typed values that the schema has taken; nothing else is ever put into the signed layer.
 
-import TandemIdentity
+import TandemBase
 import TandemSettings
 import TandemSignedConfiguration
 

@@ -1,7 +1,7 @@
 // Which of the files is applied: the staged one if it passes every step, else what was applied before. Each candidate
 // is verified on its own; one that fails never takes another down.
 
-import TandemIdentity
+import TandemBase
 import TandemSignedConfiguration
 
 struct ConfigurationLoading {

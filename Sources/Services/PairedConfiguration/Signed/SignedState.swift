@@ -2,7 +2,7 @@
 // one Mutex of the Configuration; verifying is pure, so that it may happen under the lock and two messages at once
 // are judged one after the other.
 
-import TandemIdentity
+import TandemBase
 import TandemSettings
 import TandemSignedConfiguration
 

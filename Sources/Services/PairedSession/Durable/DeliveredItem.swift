@@ -1,6 +1,6 @@
 // What handlers of durable items get.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 import TandemWire
 

@@ -2,7 +2,7 @@
 // the daemon gives no further one of that queue, so what waits is bounded by the number of queues. A handler that names
 // a topic gets the items of that topic; what no topic's handler takes is for those that name none.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// The handlers of one host app and the items that wait for them; confined to the session's scheduler.

@@ -1,7 +1,7 @@
 // One user info to the counterparts on several devices, with a receipt for each: how far it has got there, or why it
 // will not arrive. Each device has an item of its own, so that one that is away holds up nobody.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 import TandemReactor
 import TandemSession

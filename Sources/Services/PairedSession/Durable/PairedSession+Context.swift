@@ -1,7 +1,7 @@
 // Application contexts: of each device the newest state, and nothing older ever after it. What was sent and what was
 // received are two values; absent (nil) and empty are two things.
 
-import TandemIdentity
+import TandemBase
 public import TandemPropertyList
 public import TandemWire
 

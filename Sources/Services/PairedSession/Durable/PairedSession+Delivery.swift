@@ -2,7 +2,7 @@
 // caller asks for it, and the receipt says which way it went and how far it is. Both ways carry one identifier, and the
 // second is taken only if no handler can have seen the message on the first.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 import TandemSession
 public import TandemWire

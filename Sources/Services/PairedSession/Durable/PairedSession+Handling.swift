@@ -2,7 +2,7 @@
 // a pause that grows, and after five attempts the item is a dead letter for an operator. One item of a queue is handled
 // after the other.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 extension PairedSession {

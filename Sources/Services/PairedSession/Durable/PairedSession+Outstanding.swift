@@ -1,7 +1,7 @@
 // What an app may ask about its own items: which have not ended, and how many urgent ones may still pass. The daemon
 // knows; nothing of it is kept here.
 
-public import TandemIdentity
+public import TandemBase
 import TandemPropertyList
 public import TandemWire
 

@@ -1,7 +1,7 @@
 // User infos: durable, in order, each handled. The call returns when the daemon has made the item durable, so that
 // whatever ends then (this process, the daemon, the machine) does not lose it.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemPropertyList
 public import TandemWire
 

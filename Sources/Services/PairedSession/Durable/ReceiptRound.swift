@@ -1,7 +1,7 @@
 // The receipts of one broadcast while it waits: done when every device has reached the level or ended, or when the time
 // is over. Confined to the session's scheduler.
 
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemWire
 

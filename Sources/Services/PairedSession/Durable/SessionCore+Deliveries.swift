@@ -1,7 +1,7 @@
 // Durable items from the daemon (SES-51): each to its handlers once in this process's life, and then the verdict, over
 // whichever connection there is at that time.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // Accepted items across connections (SES-56): the daemon forgets who waits for an item when the connection goes, so on
 // the next one this process names what it still waits for, and is told what it has missed.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

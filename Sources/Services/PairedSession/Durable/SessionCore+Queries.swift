@@ -1,6 +1,6 @@
 // Questions to the daemon about this app's own items (SES-54), and its answers.
 
-package import TandemIdentity
+package import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

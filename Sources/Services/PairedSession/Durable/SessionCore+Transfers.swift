@@ -2,7 +2,7 @@
 // kept here and submitted again on each new connection, under the same identifier. From then on it is the daemon's, and
 // this side only hears how far it is.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // A durable item on its way to the daemon. Its content is encoded on the caller's thread; what the daemon needs to know
 // besides is in the envelope, so that the body never changes.
 
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemWire

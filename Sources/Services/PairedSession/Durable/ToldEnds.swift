@@ -1,7 +1,7 @@
 // The ends of items that were told here last. A daemon tells an end again when the word that it was heard was lost with a
 // connection; this process has told it by then, and tells each once.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 /// The last ends, as many as a daemon keeps until they are heard (LIM-24); confined to the session's scheduler.

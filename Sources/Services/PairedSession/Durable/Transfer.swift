@@ -2,7 +2,7 @@
 // once and in order; whoever waits for one is woken then, or when the item has ended without reaching it.
 
 import Synchronization
-public import TandemIdentity
+public import TandemBase
 public import TandemWire
 
 /// A durable item that this device's daemon has accepted; usable from any thread.

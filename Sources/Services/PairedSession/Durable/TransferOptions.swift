@@ -1,7 +1,7 @@
 // What a sender may say about a durable item besides its content. Everything has a default: the item is delivered in
 // its turn, for up to 30 days.
 
-public import TandemIdentity
+public import TandemBase
 public import TandemWire
 
 /// How a user info is to be delivered.

@@ -1,7 +1,7 @@
 // How an item ended, as the daemon tells it (SES-50): the words of DEL-5, and for those that were refused the code and
 // the facts of the refusal.
 
-import TandemIdentity
+import TandemBase
 import TandemWire
 
 extension TransferOutcome {

@@ -3,7 +3,7 @@
 
 public import Foundation
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 

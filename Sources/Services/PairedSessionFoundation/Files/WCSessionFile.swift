@@ -3,7 +3,7 @@
 public import Foundation
 import PairedSession
 import Synchronization
-import TandemIdentity
+import TandemBase
 
 /// A file that is transferred, or was received.
 ///

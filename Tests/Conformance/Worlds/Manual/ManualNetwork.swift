@@ -2,10 +2,8 @@
 // the faults that the world asks for. It knows whose end is whose, so that a killed process leaves no connection behind.
 
 import PairedSession
-import TandemHostApps
-import TandemIdentity
-import TandemLink
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemReactor
 import TandemTransport
 

@@ -2,8 +2,8 @@
 // come to rest, also what threads of stores and files do, so that one seed gives one run.
 
 import PairedSession
-import TandemHostApps
-import TandemIdentity
+import TandemBase
+import TandemDaemon
 import TandemReactor
 import TandemTransport
 

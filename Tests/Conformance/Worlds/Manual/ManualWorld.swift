@@ -1,9 +1,7 @@
 // Whole daemons with their stores and TLS on one clock that a case moves, and every fault that there is.
 
-import TandemHostApps
-package import TandemIdentity
-import TandemLog
-import TandemNode
+package import TandemBase
+import TandemDaemon
 import TandemReactor
 import TandemTestSupport
 package import TandemTransport

@@ -2,7 +2,7 @@
 // other threads submit (a store's completions) waits until the world asks for it, so that the order is the world's.
 
 import Synchronization
-import TandemIdentity
+import TandemBase
 import TandemReactor
 
 /// One process's share of a manual clock.

@@ -1,8 +1,8 @@
 // The simulator on a manual clock: both sides of each pair in one relay, no link, and what is durable in memory.
 
+package import TandemBase
+import TandemDaemon
 import TandemFiles
-import TandemHostApps
-package import TandemIdentity
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -1,6 +1,6 @@
 // What a world with sockets needs of its daemons, wherever they run: in its own process, or in processes of their own.
 
-package import TandemIdentity
+package import TandemBase
 
 /// The daemons of one world; confined to its loop's thread.
 package protocol Daemons: AnyObject {

@@ -1,8 +1,7 @@
 // The way between two daemons, as a proxy that does to their connections what networks do: bytes are late, wrong, stop
 // for a while or end anywhere, by the plan and the seed of the in-process streams. It looks at no byte.
 
-import TandemBytes
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTransport
 

@@ -1,10 +1,7 @@
 // Daemons in the world's own process, on its loop: real sockets and TLS, and frames that can be lost below it.
 
-import TandemHostApps
-import TandemIdentity
-import TandemLink
-import TandemLog
-import TandemNode
+import TandemBase
+import TandemDaemon
 import TandemReactor
 import TandemTransport
 

@@ -2,7 +2,7 @@
 // is asked of them is Protocol: the local socket with its control requests, the link, an orderly end at SIGTERM.
 
 import Glibc
-import TandemIdentity
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

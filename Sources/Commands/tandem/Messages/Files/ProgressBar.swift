@@ -3,7 +3,7 @@
 
 import Glibc
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemReactor
 
 /// Draws how far a file is, until `clear`.

@@ -1,7 +1,7 @@
 // How far a file is, as one line of a terminal: a bar, the share, what has passed, and how fast. It is never wider than
 // the terminal, because a line that wraps cannot be written over.
 
-import TandemIdentity
+import TandemBase
 
 /// The text of a progress bar.
 struct ProgressLine {

@@ -2,8 +2,8 @@
 // line for it.
 
 import PairedSession
+import TandemBase
 import TandemFiles
-import TandemIdentity
 import TandemPropertyList
 import TandemWire
 

@@ -2,7 +2,7 @@
 // that is away gets it later, from the daemon, which has its own copy.
 
 import PairedSession
-import TandemIdentity
+import TandemBase
 import TandemPropertyList
 import TandemWire
 

@@ -1,8 +1,8 @@
 // A file on its way to the daemon (FIL-2, FIL-3): read in parts on the worker's thread, given a few parts ahead of what
 // the daemon has written. The last part is only given if the file is still the one that was opened (FIL-16).
 
+package import TandemBase
 import TandemFiles
-package import TandemIdentity
 import TandemReactor
 import TandemWire
 

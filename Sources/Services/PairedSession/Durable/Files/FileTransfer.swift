@@ -3,7 +3,7 @@
 // let go.
 
 import Synchronization
-public import TandemIdentity
+public import TandemBase
 public import TandemWire
 
 /// How far a file is; all in bytes.

@@ -2,7 +2,7 @@
 // the acceptance the source may change or go. The other device's daemon puts the whole file into a directory of the
 // counterpart, which moves it away within its handler.
 
-package import TandemIdentity
+package import TandemBase
 public import TandemPropertyList
 public import TandemWire
 

@@ -1,7 +1,7 @@
 // What the handler of files gets, and the one thing that it must do: take the file away.
 
+public import TandemBase
 import TandemFiles
-public import TandemIdentity
 public import TandemPropertyList
 import TandemReactor
 import TandemWire

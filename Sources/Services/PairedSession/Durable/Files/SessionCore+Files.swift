@@ -1,7 +1,7 @@
 // Files that this app transfers, from the call to the acceptance; and what the daemon says of their progress.
 
+import TandemBase
 import TandemFiles
-import TandemIdentity
 import TandemPropertyList
 import TandemReactor
 import TandemWire

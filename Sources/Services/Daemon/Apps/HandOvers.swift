@@ -1,0 +1,75 @@
+// Configurations given to a host app (kind `configuration`) that wait for its answer. Each completes exactly once: by
+// the reply, a failure, the connection's end or the deadline; an answer from any other connection is none.
+
+import TandemBase
+import TandemReactor
+import TandemSession
+package import TandemWire
+
+/// What became of a configuration given to a host app.
+package enum HandOverOutcome: Sendable, Equatable {
+    /// The body of the app's reply.
+    case reply([UInt8])
+    /// The app answered `failure`, or the configuration is too large for a frame.
+    case failed(SessionError)
+    /// The app's connection ended before it answered: it may or may not have seen the configuration.
+    case disconnected
+    /// The app did not answer in time.
+    case expired
+    /// The app is not connected: it has not seen the configuration.
+    case notConnected
+}
+
+/// The open hand-overs of one endpoint.
+final class HandOvers {
+    private struct Entry {
+        let connection: ConnectionNumber
+        let timer: TimerToken
+        let completion: (HandOverOutcome) -> Void
+    }
+
+    /// Unchecked, because nothing is called while it is touched: a completion runs when its entry is out.
+    @exclusivity(unchecked) private var entries: [UniqueIdentifier: Entry] = [:]
+    private let scheduler: any Scheduler
+
+    init(scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    func open(
+        _ id: UniqueIdentifier, to connection: ConnectionNumber, deadline: Duration,
+        completion: @escaping (HandOverOutcome) -> Void
+    ) {
+        let timer = scheduler.schedule(after: deadline) { [weak self] in self?.complete(id, .expired) }
+        entries[id] = Entry(connection: connection, timer: timer, completion: completion)
+    }
+
+    /// Whether this connection was given the hand-over with this identifier and has not answered it.
+    func isOpen(_ id: UniqueIdentifier, to connection: ConnectionNumber) -> Bool {
+        guard !entries.isEmpty else { return false }
+        return entries[id]?.connection == connection
+    }
+
+    /// Takes a `reply` or `failure`; false if it answers no hand-over to this connection.
+    func answered(_ envelope: Envelope, by connection: ConnectionNumber) -> Bool {
+        guard let id = envelope.id, entries[id]?.connection == connection else { return false }
+        complete(id, envelope.kind == .reply ? .reply(Array(envelope.body ?? [])) : .failed(Self.error(of: envelope)))
+        return true
+    }
+
+    /// A failure must end its request even when its body is of no use.
+    private static func error(of failure: Envelope) -> SessionError {
+        do { return try SessionError(failure: failure) } catch {
+            return SessionError(.messageReplyFailed, name: failure.name, reason: error.description)
+        }
+    }
+
+    /// The connection is gone.
+    func closed(_ connection: ConnectionNumber) {
+        for (id, entry) in entries where entry.connection == connection { complete(id, .disconnected) }
+    }
+
+    private func complete(_ id: UniqueIdentifier, _ outcome: HandOverOutcome) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        scheduler.cancel(entry.timer)
+        entry.completion(outcome)
+    }
+}

@@ -1,0 +1,116 @@
+// Budgets over many queues (LIM-38): an app and a peer may name hundreds of queues, each of which has limits of its own, so
+// what they keep together has one too. Every queue tells its budgets what it keeps after each event; nobody adds up queues
+// to know whether there is room. The operator's configuration has its own, so that no app can keep it out.
+
+import TandemBase
+package import TandemDelivery
+import TandemWire
+
+/// How much the queues of a pairing, and of a user of this device, may keep together.
+package struct ItemBudgetLimits: Sendable {
+    /// Of a pairing, in each direction.
+    package var pairing = KeptAmount(records: Limits.pairingRecords, bytes: Limits.pairingBytes)
+    /// Of one user's apps in one pairing: half of it, so that no user can keep out the others.
+    package var share = KeptAmount(records: Limits.pairingRecords / 2, bytes: Limits.pairingBytes / 2)
+    /// Of one user's apps in all pairings together.
+    package var user = KeptAmount(records: Limits.userRecords, bytes: Limits.userBytes)
+
+    package init() {}
+}
+
+/// What several queues may keep together; confined to its loop.
+final class ItemBudget {
+    private let limit: KeptAmount
+    private(set) var kept = KeptAmount()
+
+    init(_ limit: KeptAmount) { self.limit = limit }
+
+    func change(from before: KeptAmount, to now: KeptAmount) {
+        kept.records += now.records - before.records
+        kept.bytes += now.bytes - before.bytes
+    }
+
+    /// Why an item of this size has no room; nil if it has.
+    func refusal(of size: Int) -> DeliveryError? {
+        if kept.records < limit.records, size <= limit.bytes - kept.bytes { return nil }
+        return .queueFull(
+            items: kept.records, bytes: kept.bytes, itemLimit: limit.records, byteLimit: limit.bytes)
+    }
+}
+
+/// What one queue keeps of its budgets; confined to its loop.
+final class ItemUsage {
+    private let budgets: [ItemBudget]
+    private var kept = KeptAmount()
+
+    init(_ budgets: [ItemBudget]) { self.budgets = budgets }
+
+    /// The queue keeps this much now.
+    func set(_ now: KeptAmount) {
+        guard now != kept else { return }
+        for budget in budgets { budget.change(from: kept, to: now) }
+        kept = now
+    }
+
+    /// Why an item of this size has no room in one of the budgets; nil if it has.
+    func refusal(of size: Int) -> DeliveryError? {
+        for budget in budgets { if let refusal = budget.refusal(of: size) { return refusal } }
+        return nil
+    }
+}
+
+/// The budgets of all queues.
+struct ItemBudgets {
+    /// What a budget is for; nil means all pairings, or all users.
+    private struct Key: Hashable {
+        var pairing: UniqueIdentifier?
+        var user: UInt32?
+        var direction: DeliveryDirection
+        var isConfiguration = false
+    }
+
+    private struct Queues: Hashable {
+        let pairing: UniqueIdentifier
+        let channel: Channel
+    }
+
+    let limits: ItemBudgetLimits
+    private var budgets: [Key: ItemBudget] = [:]
+    private var inboundQueues: [Queues: Int] = [:]
+
+    init(_ limits: ItemBudgetLimits) { self.limits = limits }
+
+    /// Counts a new queue.
+    /// - Parameter user: whose app it is; only what it sends counts as the user's.
+    mutating func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
+        if direction == .inbound { inboundQueues[Queues(pairing: key.pairing, channel: key.channel), default: 0] += 1 }
+        let isConfiguration = key.channel == .configuration
+        let all = Key(pairing: key.pairing, direction: direction, isConfiguration: isConfiguration)
+        guard let user, direction == .outbound, !isConfiguration else {
+            return ItemUsage([budget(all, limits.pairing)])
+        }
+        return ItemUsage([
+            budget(all, limits.pairing),
+            budget(Key(pairing: key.pairing, user: user, direction: direction), limits.share),
+            budget(Key(user: user, direction: direction), limits.user),
+        ])
+    }
+
+    private mutating func budget(_ key: Key, _ limit: KeptAmount) -> ItemBudget {
+        if let budget = budgets[key] { return budget }
+        let budget = ItemBudget(limit)
+        budgets[key] = budget
+        return budget
+    }
+
+    /// The queues that a peer has made by naming them, on one channel.
+    func inboundQueues(of pairing: UniqueIdentifier, _ channel: Channel) -> Int {
+        inboundQueues[Queues(pairing: pairing, channel: channel)] ?? 0
+    }
+
+    /// A pairing is gone, and its queues have ended.
+    mutating func remove(_ pairing: UniqueIdentifier) {
+        budgets = budgets.filter { $0.key.pairing != pairing }
+        inboundQueues = inboundQueues.filter { $0.key.pairing != pairing }
+    }
+}

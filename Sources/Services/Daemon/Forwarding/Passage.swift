@@ -1,0 +1,45 @@
+// What the relay needs to know of a frame that it may pass on. Made from the head of a plain frame or, for frames that
+// are valid in another shape, from the full envelope: from here on both go the same way. Only numbers, so that handing
+// it on counts no reference; the frame and its app go beside it.
+
+import TandemBase
+import TandemWire
+
+/// What a frame on its way through the relay says.
+struct Passage {
+    let kind: FrameKind
+    let pairing: UniqueIdentifier
+    let id: UniqueIdentifier
+    let wantsReply: Bool
+    /// How long the sender waits, in milliseconds.
+    let deadline: UInt32
+    let bodyCount: Int
+    /// It names a handler's topic.
+    let hasTopic: Bool
+
+    /// By its case: `==` of a type from another room is a call through a table.
+    var isReply: Bool { if case .reply = kind { true } else { false } }
+
+    init(_ head: EnvelopeHead) {
+        kind = head.kind
+        pairing = head.pairing
+        id = head.id
+        wantsReply = head.wantsReply
+        deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
+        bodyCount = head.body?.count ?? 0
+        hasTopic = head.hasTopic
+    }
+
+    init?(_ envelope: Envelope) {
+        guard let pairing = envelope.pairing, let id = envelope.id else { return nil }
+        kind = envelope.kind
+        self.pairing = pairing
+        self.id = id
+        wantsReply = envelope.wantsReply
+        deadline =
+            envelope.deadline.map { UInt32(clamping: $0.saturatingMilliseconds) }
+            ?? Limits.standardDeadlineMilliseconds
+        bodyCount = envelope.body?.count ?? 0
+        hasTopic = envelope.topic != nil
+    }
+}

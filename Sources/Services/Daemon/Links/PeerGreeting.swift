@@ -1,0 +1,59 @@
+// A peer's hello on a device link, with nothing optional left: what is missing is a named refusal, not a nil to stumble
+// over later. What stands in it decides nothing by itself: the pin does, and the pairing's record.
+
+package import TandemBase
+import TandemCrypto
+import TandemPairing
+package import TandemWire
+
+/// What the peer of a link said of itself.
+package struct PeerGreeting: Sendable, Equatable {
+    package let versions: Hello.Versions
+    package let capabilities: Set<Capability>
+    /// For people.
+    package let software: String
+    /// The peer's part in the pairing.
+    package let role: DeviceRole
+    package let device: UniqueIdentifier
+    /// For people.
+    package let name: String
+    /// New at each start of the peer's daemon.
+    package let instance: UniqueIdentifier
+    package private(set) var situation: LinkSituation
+    /// How far the peer's wall clock is ahead of ours, as near as one way of a hello tells; nil if it did not say.
+    package let clockSkew: Duration?
+
+    /// - Parameter now: when the hello came.
+    /// - Throws: the key that is missing.
+    init(_ hello: Hello, at now: WallTime) throws(WireError) {
+        guard let role = hello.role else { throw .invalidValue(key: "role", expected: "the sender's part") }
+        guard let device = hello.device else { throw .invalidValue(key: "device", expected: "a vendor identifier") }
+        guard let link = hello.link else { throw .invalidValue(key: "instance", expected: "16 bytes") }
+        guard link.epoch > 0 else { throw .invalidValue(key: "epoch", expected: "an integer from 1") }
+        versions = hello.versions
+        capabilities = Set(hello.capabilities)
+        software = hello.software
+        self.role = role
+        self.device = device
+        name = link.name
+        instance = link.instance
+        situation = LinkSituation(epoch: link.epoch, received: link.received, sent: link.sent)
+        clockSkew = link.clock.map { $0.since(now) }
+    }
+
+    /// The greeting as it counts in an epoch: what the peer said of another one is over.
+    func counting(in epoch: UInt64) -> PeerGreeting {
+        guard situation.epoch != epoch else { return self }
+        var greeting = self
+        greeting.situation = LinkSituation(epoch: epoch)
+        return greeting
+    }
+
+    func judged(
+        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, place: PairingRegistry.PeerHello.Place
+    ) -> PairingRegistry.PeerHello {
+        PairingRegistry.PeerHello(
+            pairing: pairing, peer: peer, role: role, epoch: situation.epoch, hasNoSequences: situation.isEmpty,
+            version: version, device: device, name: name, place: place)
+    }
+}

@@ -1,0 +1,110 @@
+// A directory for each app and pairing (SES-32): `pairings/<UUID>` below the app's own, so that what an app keeps of
+// one device never mixes with another's, and goes when the pairing goes.
+
+import TandemBase
+import TandemFiles
+import TandemReactor
+
+/// Makes, names and removes the directories; confined to the daemon's loop.
+final class PairingDirectories {
+    private static let folder = "pairings"
+
+    private struct Place: Hashable {
+        let app: ApplicationIdentifier
+        let pairing: UniqueIdentifier
+    }
+
+    /// Holds one directory for each app.
+    private let applications: OwnedDirectory
+    private let owners: () -> [ApplicationIdentifier: UInt32]
+    private let log: LogHandler
+    /// Of its own: files of items do not wait for what apps have left behind.
+    private let worker: FileWorker
+    private var paths: [Place: String] = [:]
+
+    /// - Parameter owners: the installed apps and their users at the moment.
+    init(
+        in applications: OwnedDirectory, owners: @escaping () -> [ApplicationIdentifier: UInt32],
+        scheduler: any Scheduler, log: @escaping LogHandler
+    ) {
+        self.applications = applications
+        self.owners = owners
+        self.log = log
+        worker = FileWorker(for: scheduler)
+    }
+
+    /// The path, made if it is missing; nil if it cannot be made.
+    func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
+        let place = Place(app: app, pairing: pairing)
+        if let path = paths[place] { return path }
+        guard let owner = owners()[app] else { return nil }
+        do throws(FileError) {
+            let folder = try applications.directory(named: app.description, mode: 0o750, owner: owner)
+                .directory(named: Self.folder, mode: 0o750, owner: owner)
+            let path = try folder.directory(named: pairing.description, mode: 0o750, owner: owner).path
+            paths[place] = path
+            return path
+        } catch {
+            log(LogEvent(.error, "no directory for a pairing", .text("app", "\(app)"), .text("error", "\(error)")))
+            return nil
+        }
+    }
+
+    /// Directories within directories, each held open while its content goes: no app of sound mind goes deeper.
+    private static let deepest = 64
+
+    /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done when
+    /// the daemon ends is done at its next start.
+    func remove(_ pairing: UniqueIdentifier) {
+        paths = paths.filter { $0.key.pairing != pairing }
+        let name = pairing.description
+        for (app, owner) in owners() {
+            remove(of: app, owner) { (folder) throws(FileError) in
+                try TreeRemoval([name], in: folder, depth: Self.deepest)
+            }
+        }
+    }
+
+    /// Removes what an earlier run could not any more. Its names are read at once, before a new pairing can be made: the
+    /// directory of that is there before the worker comes to the removal.
+    func keepOnly(_ pairings: [UniqueIdentifier]) {
+        let kept = Set(pairings.map(\.description))
+        for (app, owner) in owners() {
+            let gone = (try? Self.folder(of: app, owner, in: applications).others(than: kept)) ?? []
+            guard !gone.isEmpty else { continue }
+            remove(of: app, owner) { (folder) throws(FileError) in
+                try TreeRemoval(gone, in: folder, depth: Self.deepest)
+            }
+        }
+    }
+
+    private func remove(
+        of app: ApplicationIdentifier, _ owner: UInt32,
+        _ removal: @escaping @Sendable (OwnedDirectory) throws(FileError) -> TreeRemoval
+    ) {
+        let applications = applications
+        worker.remove({ () throws(FileError) in
+            do throws(FileError) {
+                return try removal(try Self.folder(of: app, owner, in: applications))
+            } catch {
+                if case .missing = error { return nil }
+                throw error
+            }
+        }) { [log] error in
+            guard let error else { return }
+            log(LogEvent(.error, "a pairing's directory stays", .text("app", "\(app)"), .text("error", "\(error)")))
+        }
+    }
+
+    private static func folder(
+        of app: ApplicationIdentifier, _ owner: UInt32, in applications: OwnedDirectory
+    ) throws(FileError) -> OwnedDirectory {
+        try OwnedDirectory(existing: "\(applications.path)/\(app)/\(folder)", owner: owner)
+    }
+
+    /// Waits for the disk; for tests that turn time by hand.
+    func waitForDisk() { worker.waitUntilIdle() }
+
+    /// Ends the thread.
+    func close() { worker.close() }
+}

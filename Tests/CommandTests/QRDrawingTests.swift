@@ -1,0 +1,50 @@
+// The two drawings show the same modules as the code itself, with the quiet zone that readers need.
+
+import Testing
+
+@testable import tandem
+
+@Suite struct QRDrawingTests {
+    let code: QRCode
+    init() throws { code = try QRCode("tandem:join/1") }
+
+    @Test(arguments: [true, false]) func terminalTextShowsEveryModule(inColour: Bool) {
+        let lines = code.terminalText(inColour: inColour).split(separator: "\n").map(bare)
+        #expect(lines.count == (code.width + 8 + 1) / 2)
+        for (place, line) in lines.enumerated() {
+            #expect(line.count == code.width + 8)
+            for (column, character) in line.enumerated() {
+                let row = place * 2 - 4
+                let isDrawn = { (dark: Bool) in dark == inColour }
+                let upper = isDrawn(code.isDark(column: column - 4, row: row))
+                let lower = isDrawn(code.isDark(column: column - 4, row: row + 1))
+                #expect(character == (upper ? (lower ? "█" : "▀") : (lower ? "▄" : " ")))
+            }
+        }
+    }
+
+    @Test func colouredLinesEndWithoutColourAndPlainOnesHoldNoEscape() {
+        let coloured = code.terminalText(inColour: true).split(separator: "\n")
+        #expect(coloured.allSatisfy { $0.hasPrefix("\u{1B}[30;107m") && $0.hasSuffix("\u{1B}[0m") })
+        #expect(!code.terminalText(inColour: false).contains("\u{1B}"))
+    }
+
+    @Test func theSvgDrawsEachDarkModuleOnce() throws {
+        let svg = code.svg()
+        #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
+        #expect(svg.contains("viewBox=\"0 0 \(code.width + 8) \(code.width + 8)\""))
+        let runs = svg.matches(of: /M(\d+) (\d+)h(\d+)v1h-(\d+)z/)
+        var drawn: Set<[Int]> = []
+        for run in runs {
+            let (left, top, length) = (try #require(Int(run.1)), try #require(Int(run.2)), try #require(Int(run.3)))
+            for column in left..<left + length { #expect(drawn.insert([column - 4, top - 4]).inserted) }
+        }
+        let dark = (0..<code.width * code.width).map { [$0 % code.width, $0 / code.width] }
+            .filter { code.isDark(column: $0[0], row: $0[1]) }
+        #expect(drawn == Set(dark))
+    }
+
+    private func bare(_ line: Substring) -> String {
+        String(line).replacing("\u{1B}[30;107m", with: "").replacing("\u{1B}[0m", with: "")
+    }
+}

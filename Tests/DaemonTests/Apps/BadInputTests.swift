@@ -1,0 +1,142 @@
+// What strangers send: each gets one refusal by name and is closed, and nobody else notices.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite struct BadInputTests {
+    let simulation = Simulation()
+
+    /// A pair still talks after others have misbehaved.
+    private func expectUnharmed(_ simulation: Simulation, _ caller: Client, _ counterpart: Client) throws {
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        try counterpart.send(request.answer("still here"))
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).last?.id == request.id)
+    }
+
+    private func expectRefusal(_ name: String, of bytes: [UInt8], afterHello: Bool) throws {
+        let simulation = Simulation()
+        let (caller, counterpart) = (try simulation.app(.primary), try simulation.app(.secondary))
+        let stranger = afterHello ? try simulation.app(.primary, "app.other") : simulation.connect(.primary)
+        stranger.stream.send(bytes)
+        simulation.scheduler.advance(by: .seconds(3))
+        #expect(stranger.refusal == name && stranger.isClosed)
+        try expectUnharmed(simulation, caller, counterpart)
+    }
+
+    @Test(arguments: [false, true])
+    func `FRM-2: a length of 4 GiB, and of 0, is refused without waiting for it`(afterHello: Bool) throws {
+        try expectRefusal("too-large", of: [0xFF, 0xFF, 0xFF, 0xFF], afterHello: afterHello)
+        try expectRefusal("too-large", of: [0, 0, 0, 0], afterHello: afterHello)
+    }
+
+    @Test func `LIM-1: one byte above the frame limit is refused, the limit itself is not`() throws {
+        try expectRefusal("too-large", of: Bytes.bigEndian(UInt32(Limits.frame + 1)), afterHello: true)
+        let app = try simulation.app(.primary, "app.edge")
+        app.stream.send(Bytes.bigEndian(UInt32(Limits.frame)))
+        simulation.scheduler.run()
+        #expect(app.refusal == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `FRM-5: XML, text and garbage are malformed`(afterHello: Bool) throws {
+        let xml =
+            #"<?xml version="1.0"?><plist version="1.0"><dict><key>kind</key><string>hello</string></dict></plist>"#
+        var generator = SeededGenerator(seed: 11)
+        for payload in [Bytes.text(xml), Bytes.text("GET / HTTP/1.1\r\n\r\n"), generator.bytes(200), [0]] {
+            try expectRefusal("malformed", of: Bytes.frame(payload), afterHello: afterHello)
+        }
+    }
+
+    @Test func `FRM-2: a stream that is no frames at all is refused by its first length`() throws {
+        try expectRefusal("too-large", of: Bytes.text("GET / HTTP/1.1\r\n\r\n"), afterHello: false)
+    }
+
+    @Test func `a root that is no dictionary, and an envelope without kind, are refused`() throws {
+        let array = try PropertyListWriter.write(.array(["hello"]))
+        try expectRefusal("malformed", of: Bytes.frame(array), afterHello: true)
+        let empty = try PropertyListWriter.write(PropertyListDictionary())
+        let stranger = try simulation.app(.primary, "app.c")
+        stranger.stream.send(Bytes.frame(empty))
+        simulation.scheduler.run()
+        #expect(stranger.refusal == "envelope")
+    }
+
+    @Test func `FRM-9 FRM-11: unknown kinds, unknown keys, unlisted keys and unknown sealing are refused by name`()
+        throws
+    {
+        let cases: [(PropertyListDictionary, String)] = [
+            (["kind": "teleport"], "unknown-kind"), (["kind": "ping", "colour": "red"], "unknown-key"),
+            (["kind": "ping", "code": 7], "envelope"), (["kind": "ping", "id": "text"], "envelope"),
+            (["kind": "message"], "envelope"), (["kind": 7], "envelope"),
+        ]
+        for (envelope, name) in cases {
+            try expectRefusal(name, of: Bytes.frame(try PropertyListWriter.write(envelope)), afterHello: true)
+        }
+        let message = try PropertyListReader.readDictionary(try simulation.message().frame().payload.copied()[...])
+        var sealed = message
+        sealed["sealing"] = 1
+        try expectRefusal(
+            "unknown-sealing", of: Bytes.frame(try PropertyListWriter.write(sealed)), afterHello: true)
+    }
+
+    @Test(arguments: FrameKind.allCases)
+    func `FRM-10: a registered app may send only what its socket takes`(kind: FrameKind) throws {
+        let allowed: [FrameKind] = [
+            .message, .messageData, .reply, .failure, .ping, .pong, .bye, .submit, .verdict, .heard, .query,
+        ]
+        let app = try simulation.app(.primary)
+        let name = try ApplicationIdentifier("com.example.app")
+        let all = Envelope(
+            kind, app: name, pairing: simulation.pairing, id: .random(), channel: .configuration, sequence: 1,
+            reply: true, attempt: 1, code: 7001, name: "stopping", command: "status", revision: 1, offset: 0, body: [])
+        app.stream.send(try Self.trimmed(all).bytes)
+        simulation.scheduler.run()
+        #expect(app.refusal == (allowed.contains(kind) ? nil : "unexpected"))
+    }
+
+    /// The frame of this envelope with only the keys that its kind may have.
+    private static func trimmed(_ envelope: Envelope) throws(WireError) -> Frame {
+        do throws(WireError) {
+            return try envelope.frame()
+        } catch {
+            guard case .unlistedKey(let key, _) = error else { throw error }
+            return try trimmed(without(key, envelope))
+        }
+    }
+
+    private static func without(_ key: EnvelopeKey, _ envelope: Envelope) -> Envelope {
+        var envelope = envelope
+        switch key {
+        case .app: envelope.app = nil
+        case .pairing: envelope.pairing = nil
+        case .id: envelope.id = nil
+        case .channel: envelope.channel = nil
+        case .sequence: envelope.sequence = nil
+        case .reply: envelope.reply = nil
+        case .code: envelope.code = nil
+        case .name: envelope.name = nil
+        case .command: envelope.command = nil
+        case .attempt: envelope.attempt = nil
+        case .revision: envelope.revision = nil
+        case .offset: envelope.offset = nil
+        default: envelope.body = nil
+        }
+        return envelope
+    }
+
+    @Test func `FRM-13: a message under another app's name is not-yours`() throws {
+        let stranger = try simulation.app(.primary, "app.other")
+        try stranger.send(simulation.message())
+        simulation.scheduler.run()
+        #expect(stranger.refusal == "not-yours" && stranger.isClosed)
+    }
+}

@@ -1,0 +1,122 @@
+// Control requests on the local socket (CTL-1, CTL-2): who may ask what, and each answered once under its identifier.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+private final class Responder: ControlResponder {
+    private(set) var requests: [ControlRequest] = []
+    private(set) var completions: [(ControlAnswer) -> Void] = []
+
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        requests.append(request)
+        completions.append(completion)
+    }
+}
+
+@Suite struct ControlTests {
+    private let device = TestDevice(.primary)
+    private let responder = Responder()
+
+    init() { device.endpoint.controlResponder = responder }
+
+    private func ask(_ client: Client, _ command: String, _ body: PropertyListDictionary = [:]) throws
+        -> UniqueIdentifier
+    {
+        let id = UniqueIdentifier.random()
+        try client.send(Envelope(.control, id: id, command: command).with(body: body))
+        device.scheduler.run()
+        return id
+    }
+
+    @Test(arguments: [Simulation.user, 0])
+    func `CTL-1: the daemon's own user and root ask, and get the answer under their identifier`(user: UInt32) throws {
+        let client = try device.greet(user: user)
+        let id = try ask(client, "pair", ["seconds": 60])
+        let request = try #require(responder.requests.first)
+        #expect(request.command == "pair" && request.body["seconds"] == 60 && request.isPrivileged)
+        #expect(client.received(.result).isEmpty)
+        responder.completions[0](.done(["link": "tandem:join/1"]))
+        device.scheduler.run()
+        let result = try #require(client.received(.result).first)
+        #expect(result.id == id && result.command == "pair" && result.code == 0 && result.name == nil)
+        #expect(try result.dictionaryBody()["link"]?.stringValue == "tandem:join/1")
+    }
+
+    @Test func `CTL-1: several requests are open at once and answered in any order, each once`() throws {
+        let client = try device.greet()
+        let ids = try (0..<3).map { try ask(client, "status \($0)") }
+        for index in [2, 0, 1, 0] { responder.completions[index](.failed(.store, text: "disk full")) }
+        device.scheduler.run()
+        #expect(client.received(.result).map(\.id) == [2, 0, 1].map { ids[$0] })
+        #expect(client.received(.result).allSatisfy { $0.code == 1 && $0.name == "store" })
+    }
+
+    @Test func `CTL-2: another user gets not-allowed for everything but status, which says who asks`() throws {
+        let client = try device.greet(user: 1001)
+        _ = try ask(client, "unpair")
+        #expect(client.received(.result).first?.name == "not-allowed" && responder.requests.isEmpty)
+        _ = try ask(client, "status")
+        #expect(responder.requests.map(\.isPrivileged) == [false])
+        #expect(responder.requests.first?.caller.user == 1001)
+        #expect(!client.isClosed)
+    }
+
+    @Test func `CTL-4: a body that is no property list is a bad-request`() throws {
+        let client = try device.greet()
+        try client.send(Envelope(.control, id: .random(), command: "pair", body: [1, 2, 3]))
+        device.scheduler.run()
+        #expect(client.received(.result).first?.name == "bad-request" && responder.requests.isEmpty)
+    }
+
+    @Test func `an identifier that is still open is refused`() throws {
+        let client = try device.greet()
+        let request = Envelope(.control, id: .random(), command: "status")
+        try client.send(request)
+        try client.send(request)
+        device.scheduler.run()
+        #expect(client.refusal == "unexpected" && client.isClosed)
+    }
+
+    @Test func `LIM-18: request 65 of a connection is full, and the others are still answered`() throws {
+        let client = try device.greet()
+        for _ in 0..<65 { _ = try ask(client, "status") }
+        #expect(client.received(.result).map(\.name) == ["full"])
+        responder.completions.forEach { $0(.done()) }
+        device.scheduler.run()
+        #expect(client.received(.result).count == 65)
+    }
+
+    @Test func `an answer that comes after its client has gone is dropped`() throws {
+        let client = try device.greet()
+        _ = try ask(client, "pair")
+        client.disconnect()
+        device.scheduler.run()
+        responder.completions[0](.done())
+        device.scheduler.run()
+        #expect(device.endpoint.connectionCount == 0 && client.received(.result).isEmpty)
+    }
+
+    @Test func `a control connection registers nothing, and a registered one controls nothing`() throws {
+        let client = try device.greet()
+        _ = try ask(client, "status")
+        try client.register(try ApplicationIdentifier("app.a"))
+        device.scheduler.run()
+        #expect(client.refusal == "unexpected")
+        let app = try device.app("app.a")
+        _ = try ask(app, "status")
+        #expect(app.refusal == "unexpected" && responder.requests.count == 1)
+    }
+
+    @Test func `CTL-8: the simulator has no status and says so`() throws {
+        let simulation = Simulation()
+        let client = try simulation.greet(.primary)
+        try client.send(Envelope(.control, id: .random(), command: "status"))
+        simulation.scheduler.run()
+        #expect(client.received(.result).first?.name == "unknown-command")
+    }
+}

@@ -1,0 +1,149 @@
+// How a local connection begins (SES-1 to SES-6): hello, then register, and whose an application identifier is.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite struct OpeningTests {
+    let simulation = Simulation()
+
+    @Test(arguments: DeviceRole.allCases)
+    func `SES-2: the daemon answers hello with version 1, its role and device, and the common capabilities`(
+        role: DeviceRole
+    ) throws {
+        let client = simulation.connect(role)
+        try client.hello([.message, .configuration])
+        simulation.scheduler.run()
+        let hello = try Hello(body: try #require(client.received(.hello).first).dictionaryBody())
+        #expect(hello.versions == .chosen(.first))
+        #expect(hello.role == role && hello.device == simulation.simulator.endpoint(role).options.device)
+        #expect(hello.capabilities == [.message, .configuration])
+    }
+
+    @Test func `SES-2: a client of other versions only is refused by name`() throws {
+        let client = simulation.connect(.primary)
+        try client.send(
+            Envelope(.hello).with(
+                body: ["minimum": 2, "maximum": 9, "capabilities": ["message"], "software": "from the future"]))
+        simulation.scheduler.run()
+        #expect(client.refusal == "version" && client.isClosed)
+    }
+
+    @Test(arguments: [FrameKind.ping, .register, .control, .message, .bye])
+    func `SES-1: nothing but hello comes first`(kind: FrameKind) throws {
+        let client = simulation.connect(.primary)
+        var envelope = try simulation.message()
+        envelope.kind = kind
+        let first =
+            switch kind {
+            case .register: Envelope(.register, app: envelope.app, body: [])
+            case .control: Envelope(.control, id: .random(), command: "status")
+            case .ping, .bye: Envelope(kind)
+            default: envelope
+            }
+        try client.send(first)
+        simulation.scheduler.run()
+        #expect(client.refusal == "hello-expected" && client.isClosed)
+    }
+
+    @Test func `SES-6: registered tells device, role, owner and the whole situation`() throws {
+        let app = try simulation.app(.secondary)
+        let answer = try RegistrationAnswer(
+            body: try #require(app.received(.registered).first).dictionaryBody(), now: simulation.scheduler.now)
+        #expect(answer.role == .secondary && answer.uid == UInt64(Simulation.user) && answer.directory == nil)
+        #expect(answer.situation.active == simulation.pairing)
+        let pairing = try #require(answer.situation.pairings.first)
+        #expect(pairing.role == .secondary && pairing.level == .background && pairing.reason == .notInstalled)
+        let primary = simulation.simulator.primary.options.device
+        #expect(pairing.peer == primary && pairing.target == .vendor(primary))
+    }
+
+    @Test func `SES-6: an app belongs to the user that registered it first, root included`() throws {
+        try simulation.app(.primary).disconnect()
+        simulation.scheduler.run()
+        for user: UInt32 in [1001, 0] {
+            let other = try simulation.greet(.primary, user: user)
+            try other.register(try ApplicationIdentifier("com.example.app"))
+            simulation.scheduler.run()
+            #expect(other.refusal == "app-owned" && other.isClosed)
+        }
+        #expect(try simulation.app(.primary).received(.registered).count == 1)
+    }
+
+    @Test func `SES-6: the operator may give an app to a user before anyone registers it`() throws {
+        let app = try ApplicationIdentifier("com.example.app")
+        simulation.simulator.primary.assign(app, to: 1001)
+        let first = try simulation.greet(.primary)
+        try first.register(app)
+        simulation.scheduler.run()
+        #expect(first.refusal == "app-owned")
+        #expect(try simulation.app(.primary, user: 1001).refusal == nil)
+    }
+
+    @Test func `SES-6: another user is not told whether the app is connected`() throws {
+        let first = try simulation.app(.primary, user: 1001)
+        let other = try simulation.greet(.primary)
+        try other.register(try ApplicationIdentifier("com.example.app"))
+        simulation.scheduler.run()
+        #expect(other.refusal == "app-owned" && other.isClosed && !first.isClosed)
+    }
+
+    @Test func `SES-5: a second receiving connection is refused, and taken once the first has gone`() throws {
+        let first = try simulation.app(.primary)
+        let second = try simulation.greet(.primary)
+        try second.register(try ApplicationIdentifier("com.example.app"))
+        simulation.scheduler.run()
+        #expect(second.refusal == "already-receiving" && second.isClosed && !first.isClosed)
+        first.disconnect()
+        simulation.scheduler.run()
+        #expect(try simulation.app(.primary).refusal == nil)
+    }
+
+    @Test(arguments: ["", ".hidden", "a/b", "../up", String(repeating: "a", count: 129)])
+    func `SES-6: a malformed application identifier is refused as such`(text: String) throws {
+        let client = try simulation.greet(.primary)
+        let envelope: PropertyListDictionary = [
+            "kind": "register", "app": .string(text),
+            "body": .data(try PropertyListWriter.write(PropertyListDictionary())),
+        ]
+        let payload = try PropertyListWriter.write(envelope)
+        client.stream.send(try Frame(payload: payload).bytes)
+        simulation.scheduler.run()
+        #expect(client.refusal == "application" && client.isClosed)
+    }
+
+    @Test func `LIM-11: app 257 of a device is refused, the 256 go on`() throws {
+        for number in 0..<Limits.applications { try simulation.app(.primary, "app.\(number)").disconnect() }
+        let last = try simulation.greet(.primary)
+        try last.register(try ApplicationIdentifier("app.too.many"))
+        simulation.scheduler.run()
+        #expect(last.refusal == "too-many-applications")
+        #expect(try simulation.app(.primary, "app.0").refusal == nil)
+    }
+
+    @Test func `LIM-5: one connection too many is told so, and one that ends makes room`() throws {
+        var options = simulation.simulator.primary.options
+        options.connectionLimit = 2
+        let device = TestDevice(options: options, scheduler: simulation.scheduler)
+        let first = device.connect()
+        _ = device.connect()
+        let third = device.connect()
+        #expect(third.refusal == "too-many-connections" && third.isClosed && device.endpoint.connectionCount == 2)
+        first.disconnect()
+        simulation.scheduler.run()
+        #expect(device.connect().refusal == nil)
+    }
+
+    @Test func `a stream whose other end is nobody's is closed at once`() throws {
+        let (ours, theirs) = InProcessStream.pair(on: simulation.scheduler)
+        let client = Client(ours)
+        simulation.simulator.primary.accept(theirs)
+        simulation.scheduler.run()
+        #expect(client.isClosed && client.frames.isEmpty)
+    }
+}

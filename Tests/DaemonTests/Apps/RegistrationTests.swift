@@ -1,0 +1,123 @@
+// What a registration asks of the daemon around it, and tells it: ownership lasts before anybody is registered, and the
+// rest of the daemon learns who is there.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+@Suite struct RegistrationTests {
+    let device = TestDevice(.secondary)
+
+    private func register(_ user: UInt32 = Simulation.user, receives: Bool = true) throws -> Client {
+        let client = try device.greet(user: user)
+        try client.register(try ApplicationIdentifier("com.example.app"), .init(receives: receives))
+        device.scheduler.run()
+        return client
+    }
+
+    @Test func `SES-6: nobody is registered before the ownership is stored`() throws {
+        device.storesAtOnce = false
+        let client = try register()
+        #expect(client.received(.registered).isEmpty && device.stored.count == 1)
+        device.finishStoring(true)
+        #expect(client.received(.registered).count == 1)
+        #expect(device.endpoint.owner(of: try ApplicationIdentifier("com.example.app")) == Simulation.user)
+    }
+
+    @Test func `SES-6: of two users that register at once the first counts, and the same user's second waits`() throws {
+        device.storesAtOnce = false
+        let first = try register()
+        let stranger = try register(1001, receives: false)
+        let second = try register(receives: false)
+        #expect(stranger.refusal == "app-owned")
+        #expect(second.received(.registered).isEmpty && device.stored.count == 1)
+        device.finishStoring(true)
+        #expect(first.received(.registered).count == 1 && second.received(.registered).count == 1)
+    }
+
+    @Test func `an ownership that cannot be stored is nobody's, and may be tried again`() throws {
+        device.storesAtOnce = false
+        let client = try register()
+        device.finishStoring(false)
+        #expect(client.refusal == "stopping" && client.isClosed)
+        device.storesAtOnce = true
+        #expect(try register(1001).received(.registered).count == 1)
+    }
+
+    @Test func `a client that leaves while its ownership is stored holds no place`() throws {
+        device.storesAtOnce = false
+        let client = try register()
+        client.disconnect()
+        device.scheduler.run()
+        device.finishStoring(true)
+        #expect(device.connected == device.disconnected && device.endpoint.connectionCount == 0)
+        device.storesAtOnce = true
+        #expect(try register().received(.registered).count == 1)
+    }
+
+    @Test func `frames sent before registered are taken after it, in order`() throws {
+        device.storesAtOnce = false
+        let client = try device.greet()
+        try client.register(try ApplicationIdentifier("com.example.app"))
+        let id = UniqueIdentifier.random()
+        try client.send(Envelope(.ping, id: id))
+        device.scheduler.run()
+        device.finishStoring(true)
+        #expect(client.envelopes.map(\.kind) == [.hello, .registered, .pong])
+        #expect(client.envelopes.last?.id == id)
+    }
+
+    @Test func `the daemon learns what an app said of itself, and that it has gone`() throws {
+        let registration = TandemSession.Registration(
+            anchor: "-----BEGIN PUBLIC KEY-----", identifier: try CustomIdentifier("depot 7"),
+            allowsInvalidSignatures: true)
+        let client = try device.app("app.a", registration)
+        let application = try #require(device.connected.first)
+        #expect(application.registration == registration && application.takesConfiguration)
+        #expect(application.user == Simulation.user && application.role == .secondary)
+        #expect(device.endpoint.connectedApplications == [application])
+        client.disconnect()
+        device.scheduler.run()
+        #expect(device.disconnected == [application] && device.endpoint.connectedApplications.isEmpty)
+    }
+
+    @Test func `a connection that does not receive is no connected app`() throws {
+        let client = try device.app("app.a", .init(receives: false))
+        client.disconnect()
+        device.scheduler.run()
+        #expect(device.connected.isEmpty && device.disconnected.isEmpty)
+    }
+
+    @Test func `SES-6: the app's directory is told where the side has one`() throws {
+        let client = try device.app("app.a")
+        let body = try #require(client.received(.registered).first).dictionaryBody()
+        #expect(body["directory"]?.stringValue == "apps/app.a")
+    }
+
+    @Test func `SES-5: a connection registers once`() throws {
+        let client = try device.app()
+        try client.register(try ApplicationIdentifier("app.b"))
+        device.scheduler.run()
+        #expect(client.refusal == "unexpected" && client.isClosed)
+    }
+
+    @Test(arguments: ["receives", "anchor", "identifier", "allowsInvalidSignatures"])
+    func `SES-5: a key of the wrong type is refused and named`(key: String) throws {
+        let client = try device.greet()
+        try client.send(Envelope(.register, app: ApplicationIdentifier("app.a")).with(body: [key: 7]))
+        device.scheduler.run()
+        let refusal = try Refusal(try #require(client.received(.refusal).first))
+        #expect(refusal.name == .envelope && refusal.text.contains(key))
+    }
+
+    @Test func `bye from a client ends its connection and its place`() throws {
+        let client = try device.app()
+        try client.send(Envelope(.bye))
+        device.scheduler.run()
+        #expect(client.isClosed && device.disconnected.count == 1 && client.received(.refusal).isEmpty)
+    }
+}

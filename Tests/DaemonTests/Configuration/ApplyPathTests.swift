@@ -1,0 +1,169 @@
+// Signed configuration from the operator at the primary to the app at the secondary and back: applied, waiting, refused by
+// name, and kept over restarts.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct ApplyPathTests {
+    private let nodes: TwoNodes
+
+    init() throws {
+        nodes = try TwoNodes()
+        try nodes.pair()
+    }
+
+    @Test func aConfigurationIsAppliedByTheAppAndReportedAndTheSameBytesAgainChangeNothing() throws {
+        let app = try nodes.startApp()
+        let envelope = try nodes.envelope(1)
+        #expect(nodes.verdict(envelope) == "applied")
+        #expect(app.handed.map { $0.envelope } == [envelope], "CFG-5: the exact bytes")
+        #expect(nodes.verdict(envelope) == "applied")
+        #expect(app.handed.count == 1, "CFG-30 a: already applied, nobody is asked again")
+        #expect(try nodes.held()?["version"] == 1)
+        nodes.stop()
+    }
+
+    @Test func withoutItsAppItWaitsAndIsAppliedOnceWhenTheAppComes() throws {
+        try nodes.startApp().disconnect()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-app")
+        try nodes.restart(.secondary)
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        let app = try nodes.startApp()
+        nodes.loop.run(until: {
+            (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
+        })
+        #expect(app.handed.count == 1)
+        #expect(try nodes.held()?["state"] == "applied")
+        nodes.stop()
+    }
+
+    @Test func eachRefusalAtTheSecondaryHasItsNameAndChangesNothing() throws {
+        let app = try nodes.startApp()
+        let good = try nodes.envelope(5)
+        #expect(nodes.verdict(good) == "applied")
+        let now = nodes.loop.wallNow.seconds
+        let refusals: [(String, [UInt8])] = [
+            ("threshold", try nodes.envelope(6, with: .generate())), ("rollback", try nodes.envelope(4)),
+            ("equivocation", try nodes.envelope(5) { $0.values = ["volume": 81] }),
+            ("expired", try nodes.envelope(6) { ($0.issued, $0.expires) = (now - 100, now - 50) }),
+            ("future", try nodes.envelope(6) { $0.notBefore = now + 4000 }),
+            ("old-keyset", try nodes.envelope(6) { $0.keySetVersion = 2 }),
+        ]
+        for (name, envelope) in refusals {
+            #expect(nodes.verdict(envelope) == name)
+            #expect(app.handed.count == 1, "\(name): the app never sees it")
+            #expect(try nodes.held()?["version"] == 5, "\(name)")
+        }
+        app.answer = { HandOverReply(VerificationFailure(.schema, "volume: too loud"), of: $0.envelope) }
+        #expect(nodes.verdict(try nodes.envelope(6)) == "schema")
+        #expect(try nodes.held()?["version"] == 5)
+        #expect(nodes.verdict(good) == "applied", "it is still active")
+        nodes.stop()
+    }
+
+    @Test func thePrimaryRefusesEarlyWhatNoSecondaryNeedsToSee() throws {
+        let app = try nodes.startApp()
+        let good = try nodes.envelope(1)
+        let elsewhere = try ApplicationIdentifier("org.example.other")
+        let another = try PairedIdentifier(text: "custom:elsewhere")
+        let key: PropertyListValue = .string(nodes.signer.publicKey.key.pem)
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "key": key]
+        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        var tampered = good
+        if let place = tampered.indices.last(where: { $0 < good.count / 2 }) { tampered[place] ^= 1 }
+        let refusals: [(Set<String>, [UInt8])] = [
+            (["threshold"], try nodes.envelope(1, with: .generate())),
+            (["wrong-app"], try nodes.envelope(1) { $0.application = elsewhere }),
+            (["wrong-target"], try nodes.envelope(1) { $0.target = another }),
+            (["wrong-target"], try nodes.envelope(1) { $0.only = [.random()] }),
+            (["malformed"], [1, 2, 3]), (["oversize"], [UInt8](repeating: 0, count: 65_537)),
+            (["threshold", "malformed", "shape", "payload-malformed", "wrong-type"], tampered),
+        ]
+        for (names, envelope) in refusals {
+            let verdict = try #require(nodes.verdict(envelope))
+            #expect(names.contains(verdict), "\(verdict) is none of \(names)")
+        }
+        #expect(app.handed.isEmpty)
+        #expect(try nodes.rows("configurations", of: nodes.primary).isEmpty, "nothing was forwarded")
+        #expect(nodes.verdict(good) == "applied")
+        nodes.stop()
+    }
+
+    @Test func unpairingClosesTheMark() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        try nodes.unpair(nodes.secondary)
+        nodes.loop.run(until: { app.reloads > 0 })
+        try nodes.unpair(nodes.primary)
+        try nodes.pair()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "rollback", "CFG-31")
+        #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
+        nodes.stop()
+    }
+
+    @Test func anotherKeyIsAConflictAndStaysWithoutEffect() throws {
+        _ = try nodes.startApp()
+        let other = ConfigurationPrivateKey.generate()
+        let key: PropertyListValue = .string(other.publicKey.key.pem)
+        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "key": key]
+        #expect(nodes.ask(nodes.secondary, "trust-add", body).name == "anchor-conflict", "CFG-17")
+        #expect(nodes.verdict(try nodes.envelope(1, with: other)) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        nodes.stop()
+    }
+
+    @Test func aCarriedCopyGoesTheSamePathAtTheSecondaryItself() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1, with: .generate()), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(1), at: nodes.secondary) == "applied", "CTL-5")
+        #expect(app.handed.count == 1)
+        nodes.stop()
+    }
+
+    @Test("CFG-43: a restart while the app thinks costs nothing: it is asked again and the verdict arrives")
+    func aRestartWhileTheAppThinksCostsNothing() throws {
+        let silent = try nodes.startApp()
+        silent.answer = { _ in nil }
+        let envelope = try nodes.envelope(1)
+        var answer: ControlAnswer?
+        nodes.begin(
+            nodes.primary, "apply",
+            ["envelope": .data(envelope), "app": .string(nodes.app.description), "wait": .integer(20_000)]
+        ) { answer = $0 }
+        nodes.loop.run(until: { !silent.handed.isEmpty })
+        try nodes.restart(.secondary)
+        let app = try nodes.startApp()
+        nodes.loop.run(until: { answer != nil })
+        let result = answer?.body["results"]?.arrayValue?.first?.dictionaryValue
+        #expect(["applied", "waiting-for-app"].contains(result?["verdict"]?.stringValue))
+        nodes.loop.run(until: {
+            (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
+        })
+        #expect(app.handed.map { $0.envelope } == [envelope])
+        #expect(try nodes.held()?["state"] == "applied")
+        nodes.stop()
+    }
+
+    @Test("CFG-31: under another name of the primary a configuration for the old one is refused, and each has its own")
+    func anotherIdentifierIsAnotherTarget() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let own = HostApp { _ in nil }
+        let named = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
+        try own.connect(to: nodes.directory.path("primary.sock"), as: nodes.app, named, on: nodes.loop)
+        nodes.loop.run(until: { app.reloads > 0 })
+        #expect(nodes.verdict(try nodes.envelope(4)) == "wrong-target")
+        let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
+        #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")
+        nodes.stop()
+    }
+}

@@ -1,0 +1,143 @@
+// Two item exchanges with stores of their own, and a wire between them that loses what it is told to lose. Everything runs on
+// one loop; a restart makes a new exchange over the same store.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemStore
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// One side: an exchange, its store, and what it was told.
+final class ExchangeSide: ItemExchangeDelegate {
+    let loop: EventLoop
+    let store: Store
+    private(set) var exchange: ItemExchange
+    weak var other: ExchangeSide?
+    var received: [ReceivedItem] = []
+    var endings: [UniqueIdentifier: [Outcome]] = [:]
+    var epochRequests = 0
+    var violations = 0
+    /// Whether a frame is lost.
+    var loses: (Envelope) -> Bool = { _ in false }
+    /// Whether the handler takes an item now.
+    var handles: (ReceivedItem) -> Bool = { _ in true }
+    private var isLinked = false
+
+    init(_ loop: EventLoop, _ path: String) throws {
+        self.loop = loop
+        store = try Store(path: path)
+        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange.delegate = self
+    }
+
+    /// Starts anew from the rows that are durable.
+    func restart(pairing: UniqueIdentifier, epoch: UInt64 = 1) throws {
+        unlink(pairing)
+        exchange.removePairing(pairing)
+        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange.delegate = self
+        exchange.setPairing(pairing, epoch: epoch)
+        try exchange.restore { try store.read(RowRange(space: $0)) }
+        exchange.resume()
+    }
+
+    func link(_ pairing: UniqueIdentifier, to other: ExchangeSide) {
+        isLinked = true
+        let peer = other.exchange.positions(of: pairing).received
+        exchange.linkOpened(pairing, received: peer.map { ($0.key.app, $0.key.channel, $0.sequence) })
+    }
+
+    func unlink(_ pairing: UniqueIdentifier) {
+        isLinked = false
+        exchange.linkClosed(pairing)
+    }
+
+    // MARK: delegate
+
+    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+        guard isLinked, !loses(envelope) else { return }
+        loop.submit { [weak other] in
+            guard let other, other.isLinked else { return }
+            #expect(other.exchange.receive(envelope), "\(envelope.kind) reads")
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
+        received.append(item)
+        if handles(item) {
+            exchange.handled(item.ordinal, in: item.queue)
+        } else {
+            exchange.failed(item.ordinal, in: item.queue)
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
+
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {}
+
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
+
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
+    ) {
+        endings[id, default: []].append(outcome)
+    }
+
+    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochRequests += 1 }
+
+    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
+}
+
+extension ExchangeSide: @unchecked Sendable {
+    // @unchecked: confined to the loop's thread, which is the test's.
+}
+
+/// Two linked sides.
+final class ExchangeFixture {
+    let place = TemporaryDirectory()
+    let loop: EventLoop
+    let sender: ExchangeSide
+    let receiver: ExchangeSide
+    let pairing = UniqueIdentifier.random()
+    let queue: QueueKey
+
+    init() throws {
+        loop = try EventLoop()
+        sender = try ExchangeSide(loop, place.path("sender.sqlite"))
+        receiver = try ExchangeSide(loop, place.path("receiver.sqlite"))
+        sender.other = receiver
+        receiver.other = sender
+        queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("app"), channel: .configuration)
+        for side in [sender, receiver] { side.exchange.setPairing(pairing, epoch: 1) }
+    }
+
+    func link() {
+        sender.link(pairing, to: receiver)
+        receiver.link(pairing, to: sender)
+    }
+
+    func unlink() {
+        sender.unlink(pairing)
+        receiver.unlink(pairing)
+    }
+
+    /// Submits an item and waits until it is accepted.
+    func submit(_ number: UInt8) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        var isAccepted: Bool?
+        sender.exchange.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
+            if case .success = result { isAccepted = true } else { isAccepted = false }
+        }
+        #expect(isAccepted == nil, "nothing is accepted before its commit")
+        loop.run(until: { isAccepted != nil })
+        #expect(isAccepted == true)
+        return id
+    }
+}

@@ -1,0 +1,80 @@
+// A host app without any of the library's code: it registers over the local socket, judges what it is handed as the library
+// would, and answers.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTransport
+import TandemWire
+import Testing
+
+final class HostApp: ByteStreamDelegate {
+    private(set) var stream: SocketStream?
+    private(set) var envelopes: [Envelope] = []
+    private(set) var handed: [HandOver] = []
+    private(set) var reloads = 0
+    private var decoder = FrameDecoder(limit: Limits.frame)
+    /// What the app answers; nil: nothing.
+    var answer: (HandOver) -> HandOverReply?
+
+    init(answer: @escaping (HandOver) -> HandOverReply?) { self.answer = answer }
+
+    func received(_ kind: FrameKind) -> [Envelope] { envelopes.filter { $0.kind == kind } }
+
+    func connect(
+        to path: String, as app: ApplicationIdentifier, _ registration: TandemSession.Registration, on loop: EventLoop
+    )
+        throws
+    {
+        StreamConnector(to: .unix(path: path), loop: loop) { [self] result in
+            guard case .success(let stream) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            self.stream = stream
+            stream.delegate = self
+            stream.start()
+        }
+        loop.run(until: { stream != nil })
+        try send(Envelope(.hello).with(body: Hello.offer(software: "an app of a test").body))
+        loop.run(until: { !received(.hello).isEmpty })
+        try send(Envelope(.register, app: app).with(body: registration.body))
+        loop.run(until: { !received(.registered).isEmpty || !received(.refusal).isEmpty })
+    }
+
+    func disconnect() { stream?.close(.closedHere) }
+
+    func send(_ envelope: Envelope) throws { stream?.send(try envelope.frame().bytes) }
+
+    func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
+        decoder.append(bytes)
+        do {
+            while let frame = try decoder.next() { try take(try Envelope(reading: frame)) }
+        } catch {
+            Issue.record("the daemon sent \(error)")
+        }
+    }
+
+    private func take(_ envelope: Envelope) throws {
+        envelopes.append(envelope)
+        guard envelope.kind == .configuration else { return }
+        let message = try envelope.dictionaryBody()
+        if HandOver.isReload(message) {
+            reloads += 1
+            return try reply(to: envelope, with: ["tandem.verdict": "applied"])
+        }
+        let handOver = try HandOver(message)
+        handed.append(handOver)
+        if let answer = answer(handOver) { try reply(to: envelope, with: answer.message) }
+    }
+
+    private func reply(to envelope: Envelope, with body: PropertyListDictionary) throws {
+        try send(Envelope(.reply, app: envelope.app, pairing: envelope.pairing, id: envelope.id).with(body: body))
+    }
+
+    func streamDidDrain(_ stream: any ByteStream) {}
+
+    func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {}
+}

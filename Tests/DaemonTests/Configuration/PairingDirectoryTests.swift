@@ -1,0 +1,55 @@
+// SES-32: a directory for each app and pairing, told in `state`, the same after a restart, gone with the pairing.
+
+import Glibc
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PairingDirectoryTests {
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// What an app on the secondary is told at its registration.
+    private func told() throws -> [String?] {
+        let app = try nodes.startApp()
+        defer { app.disconnect() }
+        let body = try #require(app.received(.registered).last).dictionaryBody()
+        return try Situation(body: body, now: nodes.loop.now).pairings.map(\.directory)
+    }
+
+    @Test func `SES-32: the directory is made, told, kept over a restart, and deleted with the pairing`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let path = try #require(try told().first ?? nil)
+        let pairing = try #require(try nodes.rows("pairings", of: nodes.secondary).first?["pairing"]?.dataValue)
+        let name = try #require(UniqueIdentifier(bytes: pairing)).description
+        #expect(path == nodes.directory.path("secondary-state/apps/\(nodes.app)/pairings/\(name)") && exists(path))
+        #expect(mkdir("\(path)/albums", 0o700) == 0 && symlink("/etc", "\(path)/albums/link") == 0)
+        try nodes.restart(.secondary)
+        #expect(exists("\(path)/albums"))
+        #expect(try told() == [path])
+        try nodes.unpair(nodes.secondary)
+        nodes.loop.run(until: { !exists(path) })
+        #expect(!exists(path) && exists("/etc/passwd"))
+        #expect(try told().isEmpty)
+    }
+
+    @Test func `SES-32: what an earlier run could not delete goes at the next start`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let path = try #require(try told().first ?? nil)
+        let stray = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(UniqueIdentifier.random())"
+        #expect(mkdir(stray, 0o700) == 0 && exists(stray))
+        try nodes.restart(.secondary)
+        nodes.loop.run(until: { !exists(stray) })
+        #expect(!exists(stray) && exists(path))
+    }
+}

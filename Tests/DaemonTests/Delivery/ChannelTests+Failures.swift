@@ -1,0 +1,70 @@
+// Queues whose commits fail: they are read back, and go on from their rows as if nothing had been said meanwhile.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemStore
+import TandemWire
+import Testing
+
+extension ChannelTests {
+    @Test("DEL-1: a commit that fails accepts nothing, and the queue goes on from its rows")
+    func failingCommits() {
+        sender.link()
+        sender.submit(payloadItem(1), to: .userInfo)
+        sender.memory.failNext([.full(path: "disk")])
+        #expect(sender.submit(payloadItem(2), to: .userInfo) == .failure(.store(.full(path: "disk"))))
+        pair.advance(2)
+        #expect(sender.submit(payloadItem(3), to: .userInfo) == .success(Acceptance()))
+        pair.heal()
+        #expect(receiver.received.map(\.number) == [1, 3])
+    }
+
+    @Test("DEL-7: an outcome whose commit fails is not lost: it counts when the queue was read back, on the same link")
+    func failingOutcome() {
+        let item = payloadItem(1)
+        receiver.verdict = { _ in .none }
+        sender.link()
+        sender.submit(item, to: .userInfo)
+        let given = receiver.received[0]
+        sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
+        receiver.exchange.handled(given.ordinal, in: given.queue)
+        pair.advance(5)
+        #expect(sender.endings[item.id] == [.handled])
+    }
+
+    @Test(
+        "DEL-10: an epoch whose commit fails begins when the queue was read back, before anything is said of old numbers"
+    )
+    func failingEpoch() {
+        sender.link()
+        sender.submit(payloadItem(1), to: .userInfo)
+        let item = payloadItem(2)
+        receiver.memory.failNext([.full(path: "disk")])
+        for device in [sender, receiver] {
+            device.epoch = 2
+            device.exchange.setPairing(device.pairing, epoch: 2)
+        }
+        pair.advance(2)
+        sender.submit(item, to: .userInfo)
+        pair.heal()
+        #expect(receiver.received.map(\.number) == [1, 2] && sender.endings[item.id] == [.handled])
+        #expect(sender.violations == 0 && receiver.violations == 0)
+    }
+
+    @Test("LIM-42: while a queue cannot be read back it holds a bounded number of bytes; the rest is refused at once")
+    func floodWhileReadingBack() {
+        sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
+        for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
+        var answers: [Result<Acceptance, SubmitFailure>] = []
+        for _ in 0..<17 {
+            let item = OutboundItem(id: .random(), payload: Array(repeating: 0, count: 65_536))
+            sender.exchange.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
+        }
+        pair.scheduler.run()
+        #expect(answers == [.failure(.store(.full(path: "disk")))])
+        pair.advance(5)
+        #expect(answers.count == 17 && answers.dropFirst().allSatisfy { $0 == .success(Acceptance()) })
+    }
+}

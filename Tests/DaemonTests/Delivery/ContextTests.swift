@@ -1,0 +1,141 @@
+// Contexts between two exchanges: the latest wins, once, whatever happens on the way.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct ContextTests {
+    private let pair: ExchangePair
+    private var sender: MemoryDevice { pair.sender }
+    private var receiver: MemoryDevice { pair.receiver }
+
+    init() throws { pair = try ExchangePair() }
+
+    private func set(_ bytes: [UInt8], always: Bool = false) -> Result<Acceptance, SubmitFailure>? {
+        var item = OutboundItem(id: .random(), payload: bytes)
+        item.policy = always ? .always : .ifChanged
+        return sender.submit(item, to: .context)
+    }
+
+    private func standing(_ device: MemoryDevice) -> [ContextStanding] {
+        var contexts: [ContextStanding] = []
+        device.exchange.contexts(of: device.app) { context, next in
+            contexts.append(context)
+            next()
+        }
+        #expect(contexts.isEmpty)
+        pair.scheduler.run()
+        return contexts
+    }
+
+    @Test("DEL-19: 1,000 updates without a link are one delivery, of the last")
+    func offlineUpdates() throws {
+        for number in 1...1000 {
+            #expect(set(Array("\(number)".utf8)) == .success(Acceptance(revision: UInt64(number))))
+        }
+        try sender.restart()
+        sender.link()
+        #expect(receiver.received.map(\.number) == [1000] && receiver.received.map(\.revision) == [1000])
+        #expect(standing(receiver).map(\.revision) == [1000] && standing(sender).map(\.side) == [.sent])
+    }
+
+    @Test("DEL-19: never set, no bytes and an empty dictionary are three things, here and at the peer")
+    func threeStates() throws {
+        sender.link()
+        #expect(standing(sender).isEmpty && standing(receiver).isEmpty)
+        let dictionary = Array("empty".utf8)
+        for (revision, body) in [(1, []), (2, dictionary), (3, [])] as [(UInt64, [UInt8])] {
+            #expect(set(body) == .success(Acceptance(revision: revision)))
+            for device in [sender, receiver] {
+                try device.restart()
+                sender.link()
+                #expect(standing(device).map(\.body) == [body] && standing(device).map(\.revision) == [revision])
+            }
+        }
+    }
+
+    @Test("DEL-19: the same bytes are a new revision only if that is asked for, also after a restart")
+    func sameBytes() throws {
+        sender.link()
+        #expect(set([1]) == .success(Acceptance(revision: 1)))
+        #expect(set([1]) == .success(Acceptance(.unchanged, revision: 1)))
+        try sender.restart()
+        sender.link()
+        #expect(set([1]) == .success(Acceptance(.unchanged, revision: 1)))
+        #expect(set([1], always: true) == .success(Acceptance(revision: 2)))
+        #expect(set([2]) == .success(Acceptance(revision: 3)))
+        #expect(receiver.received.map(\.revision) == [1, 2, 3])
+        #expect(
+            receiver.contexts.map(\.revision) == [1, 2, 3] && sender.contexts.map(\.side) == [.sent, .sent, .sent])
+    }
+
+    @Test("DEL-19: bytes that the peer rejected are set again when asked")
+    func rejectedBytes() {
+        sender.link()
+        receiver.verdict = { _ in .rejected(7014) }
+        #expect(set([1]) == .success(Acceptance(revision: 1)))
+        receiver.verdict = { _ in .handled }
+        #expect(set([1]) == .success(Acceptance(revision: 2)))
+    }
+
+    @Test(
+        "DEL-20: 1,000 updates lost, repeated and replayed end at the highest, and none goes back",
+        arguments: Repetition.seeds(2, long: 4))
+    func randomUpdates(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for device in [sender, receiver] {
+            device.copies = { _ in [0, 1, 1, 1, 2, 3].randomElement(using: &generator) ?? 1 }
+        }
+        sender.link()
+        for number in 1...1000 {
+            _ = set(Array("\(number)".utf8))
+            switch Int.random(in: 0..<40, using: &generator) {
+            case 0: try sender.restart()
+            case 1: try receiver.restart()
+            case 2: sender.unlink()
+            case 3...5: sender.link()
+            case 6: pair.advance(31)
+            default: break
+            }
+        }
+        pair.heal()
+        let revisions = receiver.received.filter { $0.attempt == 1 }.compactMap(\.revision)
+        #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
+        #expect(revisions.last == 1000 && standing(receiver).map(\.revision) == [1000])
+    }
+
+    @Test("DEL-20: a context that is not newer than the last one is counted, and reaches nobody")
+    func stale() {
+        for (sequence, revision) in [(1, 2), (2, 2), (3, 1), (4, 3)] as [(UInt64, UInt64)] {
+            let item = Envelope(
+                .item, app: receiver.app, pairing: receiver.pairing, id: .random(), channel: .context,
+                sequence: sequence, revision: revision, body: [1])
+            #expect(receiver.exchange.receive(item))
+            pair.scheduler.run()
+        }
+        #expect(receiver.received.map(\.revision) == [2, 3])
+        #expect(receiver.counters.counter("contexts.stale").value == 2)
+    }
+
+    @Test("DEL-21: after a new epoch the context is set again, with its revision")
+    func newEpoch() throws {
+        sender.link()
+        _ = set([1])
+        #expect(receiver.received.map(\.revision) == [1])
+        receiver.exchange.removePairing(receiver.pairing)
+        for device in [sender, receiver] {
+            device.epoch = 2
+            device.exchange.setPairing(device.pairing, epoch: 2)
+        }
+        pair.heal()
+        #expect(receiver.received.map(\.revision) == [1, 1], "what the peer may have lost")
+        #expect(standing(receiver).map(\.revision) == [1])
+        try sender.restart()
+        pair.heal()
+        #expect(receiver.received.count == 2, "once in each epoch")
+    }
+}

@@ -1,0 +1,156 @@
+// Dead letters in both directions: listed, tried once more, dropped, bounded.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemStore
+import TandemWire
+import Testing
+
+@Suite struct DeadLetterTests {
+    private let pair: ExchangePair
+    private var sender: MemoryDevice { pair.sender }
+    private var receiver: MemoryDevice { pair.receiver }
+
+    init() throws {
+        pair = try ExchangePair { channel in
+            var limits = DeliveryLimits.standard(channel)
+            limits.deadLetters = 3
+            return limits
+        }
+    }
+
+    private func change(
+        _ device: MemoryDevice,
+        _ change: (ItemExchange, UInt64, QueueKey, DeliveryDirection, @escaping (Bool) -> Void) -> Void
+    ) -> Bool? {
+        guard let letter = device.exchange.deadLetters().first else { return nil }
+        var answer: Bool?
+        change(device.exchange, letter.ordinal, letter.queue, letter.direction) { answer = $0 }
+        pair.scheduler.run()
+        return answer
+    }
+
+    private func retry(_ device: MemoryDevice) -> Bool? {
+        change(device) { $0.retryDeadLetter($1, in: $2, $3, then: $4) }
+    }
+
+    private func drop(_ device: MemoryDevice) -> Bool? {
+        change(device) { $0.dropDeadLetter($1, in: $2, $3, then: $4) }
+    }
+
+    @Test("DEL-11, DEL-24: what a handler fails at five times is listed here, ends there, and can be tried and dropped")
+    func inbound() throws {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        let items = [payloadItem(1, topic: "t"), payloadItem(2)]
+        for item in items { sender.submit(item, to: .userInfo) }
+        pair.advance(120)
+        #expect(receiver.received.count == 10)
+        #expect(items.allSatisfy { sender.endings[$0.id] == [.withdrawn(.dead)] })
+        try receiver.restart()
+        sender.link()
+        let letters = receiver.exchange.deadLetters()
+        #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.attempts) == [5, 5])
+        #expect(letters.map(\.direction) == [.inbound, .inbound] && letters.map(\.topic) == ["t", nil])
+        receiver.verdict = { _ in .handled }
+        #expect(retry(receiver) == true)
+        #expect(receiver.received.last?.number == 1 && receiver.exchange.deadLetters().count == 1)
+        #expect(drop(receiver) == true)
+        #expect(drop(receiver) == nil)
+        #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "for its sender it had ended")
+        #expect(receiver.memory.read(RowRange(space: DeliveryTable.inboundPayload.space)).isEmpty)
+    }
+
+    @Test(
+        "FIL-14, DEL-24: a dead letter's file goes when it is dropped, pushed out or handled after all, and not before")
+    func files() {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        let items = (1...4).map { payloadItem($0) }
+        for item in items { sender.submit(item, to: .file) }
+        pair.advance(300)
+        // A file of the window of one leaves the sender when it is stored; the fourth letter pushes out the first.
+        #expect(Set(sender.released.map(\.id)) == Set(items.map(\.id)))
+        #expect(receiver.released.map(\.id) == [items[0].id])
+        #expect(drop(receiver) == true)
+        receiver.verdict = { _ in .handled }
+        #expect(retry(receiver) == true)
+        #expect(receiver.released.map(\.id) == items.prefix(3).map(\.id))
+    }
+
+    @Test("FIL-14: the file of a received item goes when its time is over before its app comes")
+    func expires() {
+        receiver.exchange.consumerLeft(receiver.app)
+        sender.link()
+        let item = payloadItem(1, lifetime: .seconds(60))
+        sender.submit(item, to: .file)
+        #expect(receiver.released.isEmpty)
+        pair.advance(61)
+        #expect(receiver.released.map(\.id) == [item.id])
+    }
+
+    @Test("FIL-14, DEL-24: what the peer refuses keeps its file until it is dropped, also when its end was heard")
+    func refusedFiles() {
+        sender.link()
+        receiver.copies = { _ in 0 }
+        sender.copies = { _ in 0 }
+        let item = payloadItem(1)
+        sender.submit(item, to: .file)
+        refuse(item)
+        #expect(sender.released.isEmpty)
+        sender.copies = { _ in 1 }
+        receiver.copies = { _ in 1 }
+        pair.heal()
+        #expect(sender.endings[item.id] == [.withdrawn(.dead)] && sender.released.isEmpty)
+        #expect(drop(sender) == true)
+        #expect(sender.released.map(\.id) == [item.id])
+    }
+
+    private func refuse(_ item: OutboundItem) {
+        for _ in 0..<5 {
+            #expect(sender.hearsRefusal(of: item.id, code: 7015, "insufficient-space"))
+            pair.advance(20)
+        }
+    }
+
+    @Test("DEL-12, DEL-24: what the peer refuses five times is listed, keeps its body, and can be sent again")
+    func outbound() throws {
+        sender.link()
+        sender.copies = { $0.kind == .item ? 0 : 1 }
+        let items = [payloadItem(1), payloadItem(2)]
+        for item in items {
+            sender.submit(item, to: .file)
+            refuse(item)
+        }
+        #expect(items.allSatisfy { sender.endings[$0.id] == [.withdrawn(.dead)] })
+        try sender.restart()
+        let letters = sender.exchange.deadLetters()
+        #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.refusal?.code) == [7015, 7015])
+        #expect(letters.map(\.refusal?.name) == ["insufficient-space", "insufficient-space"])
+        sender.copies = { _ in 1 }
+        #expect(retry(sender) == true)
+        pair.heal()
+        #expect(receiver.received.map(\.number) == [1])
+        #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "its submitter had heard")
+        #expect(drop(sender) == true)
+        try sender.restart()
+        #expect(sender.exchange.deadLetters().isEmpty)
+        #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundPayload.space)).isEmpty)
+        #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundRecord.space)).isEmpty)
+    }
+
+    @Test("LIM-25: dead letters are bounded, the oldest goes first, with its body")
+    func bounded() throws {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        for number in 1...5 { sender.submit(payloadItem(number), to: .userInfo) }
+        for _ in 0..<10 { pair.advance(60) }
+        #expect(receiver.exchange.deadLetters().count == 3)
+        #expect(
+            receiver.memory.read(RowRange(space: DeliveryTable.inboundPayload.space)).map(\.value) == [
+                [51], [52], [53],
+            ])
+    }
+}

@@ -1,0 +1,286 @@
+// The durable channels as a host app meets them on its socket (SES-48 to SES-54): two apps that know only the frames,
+// and a simulator on a manual clock between them.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+struct DurableChannelTests {
+    private let simulation = Simulation()
+    private let app: ApplicationIdentifier
+
+    init() throws { app = try ApplicationIdentifier("com.example.app") }
+
+    private func item(
+        _ body: PropertyListDictionary = ["n": 1], on channel: Channel = .userInfo, id: UniqueIdentifier = .random(),
+        key: String? = nil, name: String? = nil, remaining: Duration? = nil, after: UniqueIdentifier? = nil
+    ) throws -> Envelope {
+        try Envelope(
+            .submit, app: app, pairing: simulation.pairing, id: id, channel: channel, remaining: remaining, name: name,
+            key: key, after: after
+        ).with(body: body)
+    }
+
+    /// The counterpart was there once, and is not now.
+    private func installCounterpart() throws {
+        try simulation.app(.secondary).disconnect()
+        simulation.scheduler.run()
+    }
+
+    private func verdict(_ delivery: Envelope, _ name: String = "handled", code: Int? = nil) -> Envelope {
+        Envelope(
+            .verdict, app: app, pairing: delivery.pairing, id: delivery.id, channel: delivery.channel, code: code,
+            name: name)
+    }
+
+    private func submit(_ envelope: Envelope, from client: Client) throws {
+        try client.send(envelope)
+        simulation.scheduler.run()
+    }
+
+    @Test("SES-48 to SES-51: an item is accepted, stored, delivered, handled and heard")
+    func theWholeWay() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        let envelope = try item(["n": 7])
+        try submit(envelope, from: primary)
+        #expect(primary.received(.accepted).map(\.id) == [envelope.id])
+        let progress = try #require(primary.received(.progress).first)
+        #expect(progress.id == envelope.id && progress.name == "stored")
+        let delivery = try #require(secondary.received(.delivery).first)
+        #expect(delivery.id == envelope.id && delivery.attempt == 1 && delivery.channel == .userInfo)
+        #expect(try delivery.dictionaryBody() == ["n": 7])
+        #expect(primary.received(.finished).isEmpty)
+        try submit(verdict(delivery), from: secondary)
+        let finished = try #require(primary.received(.finished).first)
+        #expect(finished.id == envelope.id && finished.name == "handled" && finished.code == nil)
+        try submit(
+            Envelope(.heard, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo), from: primary)
+        #expect(primary.refusal == nil && secondary.refusal == nil)
+    }
+
+    @Test("SES-50, DEL-25: an item that was given up tells the code and the name of the peer's last refusal")
+    func givenUp() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        let envelope = try item()
+        try submit(envelope, from: primary)
+        let id = try #require(envelope.id)
+        let queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
+        let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
+        simulation.simulator.primary.items?.ended(id, in: queue, .withdrawn(.dead), refusal)
+        simulation.scheduler.run()
+        let finished = try #require(primary.received(.finished).first)
+        #expect(finished.id == id && finished.name == "dead" && finished.code == 7014)
+        #expect(try finished.dictionaryBody() == ["refusal": "digest-mismatch"])
+    }
+
+    @Test("SES-51: items wait for their app, and come one after the other in the order of their submission")
+    func inOrder() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        for number in 0..<20 { try submit(item(["n": .integer(Int64(number))]), from: primary) }
+        #expect(primary.received(.accepted).count == 20)
+        let secondary = try simulation.app(.secondary)
+        var numbers: [Int64?] = []
+        for _ in 0..<20 {
+            simulation.scheduler.run()
+            let deliveries = secondary.received(.delivery)
+            #expect(deliveries.count == numbers.count + 1)
+            let last = try #require(deliveries.last)
+            numbers.append(try last.dictionaryBody()["n"]?.integerValue)
+            try submit(verdict(last), from: secondary)
+        }
+        #expect(numbers == (0..<20).map { Int64($0) })
+        #expect(primary.received(.finished).count == 20)
+    }
+
+    @Test("SES-48: the same identifier is the same item")
+    func twice() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        let envelope = try item()
+        for _ in 0..<3 { try submit(envelope, from: primary) }
+        #expect(primary.received(.accepted).count == 3)
+        #expect(secondary.received(.delivery).count == 1)
+    }
+
+    @Test("SES-51: what a handler failed comes again after a pause as a redelivery, and what it rejects never")
+    func verdicts() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        try submit(item(), from: primary)
+        try submit(verdict(secondary.received(.delivery)[0], "failed"), from: secondary)
+        #expect(secondary.received(.delivery).count == 1)
+        simulation.scheduler.advance(by: .seconds(1))
+        simulation.scheduler.run()
+        let again = try #require(secondary.received(.delivery).last)
+        #expect(again.attempt == 2)
+        try submit(verdict(again, "rejected", code: 7014), from: secondary)
+        let finished = try #require(primary.received(.finished).first)
+        #expect(finished.name == "rejected" && finished.code == 7014)
+    }
+
+    @Test("SES-50: ends that nobody confirmed are told to the app's next connection, until it has heard")
+    func endsAreKept() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        let envelope = try item()
+        try submit(envelope, from: primary)
+        primary.disconnect()
+        simulation.scheduler.run()
+        try submit(verdict(secondary.received(.delivery)[0]), from: secondary)
+        let second = try simulation.app(.primary)
+        #expect(second.received(.finished).map(\.id) == [envelope.id])
+        second.disconnect()
+        simulation.scheduler.run()
+        let third = try simulation.app(.primary)
+        #expect(third.received(.finished).map(\.id) == [envelope.id])
+        try submit(
+            Envelope(.heard, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo), from: third)
+        third.disconnect()
+        simulation.scheduler.run()
+        #expect(try simulation.app(.primary).received(.finished).isEmpty)
+    }
+
+    @Test(
+        "SES-52: of contexts that wait only the newest is delivered, and both sides are told what was sent and received"
+    )
+    func contexts() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        for number in 1...5 { try submit(item(["n": .integer(Int64(number))], on: .context), from: primary) }
+        #expect(primary.received(.accepted).map(\.revision) == [1, 2, 3, 4, 5])
+        let secondary = try simulation.app(.secondary)
+        simulation.scheduler.run()
+        let deliveries = secondary.received(.delivery)
+        #expect(try deliveries.map { try $0.dictionaryBody()["n"] } == [5])
+        #expect(deliveries.first?.revision == 5)
+        let told = secondary.received(.context).filter { $0.name == "received" }
+        #expect(told.last?.revision == 5)
+        #expect(primary.received(.context).last?.name == "sent")
+        // The ones that were replaced have no end, and none is confirmed.
+        #expect(primary.received(.finished).isEmpty && primary.received(.progress).isEmpty)
+    }
+
+    @Test("SES-48: a context with the bytes of the last one is not sent again, unless its sender wants that")
+    func identicalContext() throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        try submit(item(["a": 1], on: .context), from: primary)
+        try submit(verdict(secondary.received(.delivery)[0]), from: secondary)
+        try submit(item(["a": 1], on: .context), from: primary)
+        #expect(primary.received(.accepted).last?.name == "unchanged")
+        #expect(secondary.received(.delivery).count == 1)
+        try submit(item(["a": 1], on: .context, name: "always"), from: primary)
+        #expect(secondary.received(.delivery).last?.revision == 2)
+    }
+
+    @Test("SES-54: outstanding items are listed in order with their bodies, and can be taken back")
+    func outstanding() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        let items = try (0..<3).map { try item(["n": .integer(Int64($0))], key: "k\($0)") }
+        for item in items { try submit(item, from: primary) }
+        // The simulator stores at once: what is stored is listed without its body.
+        try submit(
+            Envelope(
+                .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "outstanding"
+            ),
+            from: primary)
+        let answer = try #require(primary.received(.answer).first)
+        let listed = try #require(try answer.dictionaryBody()["items"]?.arrayValue)
+        #expect(listed.map { $0.dictionaryValue?["id"]?.dataValue } == items.map { $0.id?.bytes })
+        let question = try Envelope(
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "cancel"
+        ).with(body: ["item": .data(try #require(items[1].id).bytes)])
+        try submit(question, from: primary)
+        let cancelled = try #require(primary.received(.answer).last)
+        #expect(cancelled.name == "asked" && cancelled.id == question.id)
+        #expect(primary.received(.finished).map(\.name) == ["cancelled"])
+        #expect(primary.received(.finished).map(\.id) == [items[1].id])
+    }
+
+    @Test("SES-48: urgent items pass within their budget and are demoted beyond it")
+    func budget() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        for _ in 0..<50 { try submit(item(on: .urgent), from: primary) }
+        #expect(primary.received(.accepted).allSatisfy { $0.name == nil })
+        try submit(
+            Envelope(.query, app: app, pairing: simulation.pairing, id: .random(), command: "budget"), from: primary)
+        let answer = try #require(primary.received(.answer).first).dictionaryBody()
+        #expect(answer["remaining"] == 0 && answer["limit"] == 50)
+        try submit(item(on: .urgent), from: primary)
+        #expect(primary.received(.accepted).last?.name == "demoted")
+        simulation.scheduler.advance(by: .seconds(24 * 3600))
+        simulation.scheduler.run()
+    }
+
+    @Test("SES-49: an item for no pairing, on no channel of apps, or too large is refused by name")
+    func refusals() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        var envelope = try item()
+        envelope.pairing = .random()
+        try submit(envelope, from: primary)
+        try submit(item(on: .configuration), from: primary)
+        try submit(item(["d": .data(Array(repeating: 0, count: 65_536))]), from: primary)
+        let codes = try primary.received(.failure).map { try SessionError(failure: $0).code }
+        #expect(codes == [.deviceNotPaired, .invalidParameter, .payloadTooLarge])
+        #expect(primary.received(.failure).last?.id != nil)
+        #expect(primary.refusal == nil)
+    }
+
+    @Test("LIM-14: the queue's limit is told with what is there, and nothing is lost silently")
+    func full() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        let submitted = 10_001
+        for _ in 0..<submitted { try primary.send(item()) }
+        simulation.scheduler.run()
+        #expect(primary.received(.accepted).count == 10_000)
+        let error = try primary.onlyFailure()
+        #expect(error.name == "queue-full" && error.limit == 10_000 && error.isRetryable)
+    }
+
+    @Test("FRM-13: an item of another application ends the connection")
+    func notYours() throws {
+        let primary = try simulation.app(.primary)
+        var envelope = try item()
+        envelope.app = try ApplicationIdentifier("com.example.other")
+        try submit(envelope, from: primary)
+        #expect(primary.refusal == "not-yours")
+    }
+
+    @Test("SES-54: what an operator sends to an app's counterpart is not the app's to list or to take back")
+    func configurationIsNoApps() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        for command in ["outstanding", "cancel"] {
+            try submit(
+                Envelope(
+                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .configuration,
+                    command: command
+                ).with(body: ["item": .data(UniqueIdentifier.random().bytes)]), from: primary)
+        }
+        #expect(primary.received(.answer).map(\.code) == [7008, 7008])
+        #expect(primary.received(.answer).map(\.name) == ["channel", "channel"])
+    }
+
+    @Test("SES-54: lists of outstanding items are made for one connection a few at a time")
+    func manyLists() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        try submit(item(), from: primary)
+        for _ in 0..<9 {
+            try primary.send(
+                Envelope(
+                    .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo,
+                    command: "outstanding"))
+        }
+        simulation.scheduler.run()
+        #expect(primary.received(.answer).count == 9)
+        #expect(primary.received(.answer).filter { $0.name == "too-many-requests" }.count == 1)
+    }
+}

@@ -1,0 +1,220 @@
+// Two exchanges over rows in memory, on one clock that a test moves: no file, no thread, no link. What one sends becomes what
+// the other receives, unless the test loses or repeats it; a restart makes a new exchange of the rows that are there.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemStore
+import TandemWire
+import Testing
+
+/// One device: its exchange, its rows, and what it was told.
+final class MemoryDevice: ItemExchangeDelegate {
+    enum Verdict { case handled, rejected(Int64), failed, none }
+
+    struct Released: Hashable {
+        let id: UniqueIdentifier
+        let direction: DeliveryDirection
+    }
+
+    /// What happened, in order.
+    enum Event: Equatable {
+        case received(UniqueIdentifier)
+        case ended(UniqueIdentifier)
+    }
+
+    let scheduler: ManualScheduler
+    let pairing: UniqueIdentifier
+    let memory = MemoryStore()
+    private(set) var exchange: ItemExchange
+    weak var other: MemoryDevice?
+    let limits: (Channel) -> DeliveryLimits
+    let app: ApplicationIdentifier
+    var epoch: UInt64 = 1
+    var isLinked = false
+    var received: [ReceivedItem] = []
+    var endings: [UniqueIdentifier: [Outcome]] = [:]
+    var codes: [UniqueIdentifier: Int64] = [:]
+    var refusals: [UniqueIdentifier: String] = [:]
+    var stored: [UniqueIdentifier] = []
+    /// Whose file is not needed any more.
+    var released: [Released] = []
+    var contexts: [ContextStanding] = []
+    var epochsWanted = 0
+    var violations = 0
+    var verdict: (ReceivedItem) -> Verdict = { _ in .handled }
+    /// How often a frame arrives.
+    var copies: (Envelope) -> Int = { _ in 1 }
+    /// Told of everything, with the other device's.
+    var log: (Event) -> Void = { _ in }
+    var hearsAtOnce = true
+    let counters = Counters()
+
+    init(
+        _ pairing: UniqueIdentifier, _ app: ApplicationIdentifier, _ scheduler: ManualScheduler,
+        _ limits: @escaping (Channel) -> DeliveryLimits
+    ) {
+        (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
+        exchange = ItemExchange(
+            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
+        exchange.delegate = self
+        exchange.setPairing(pairing, epoch: 1)
+        exchange.consumerArrived(app, channels: Set(Channel.allCases))
+    }
+
+    /// What a daemon does that is killed and starts again: only the rows are left.
+    func restart() throws {
+        unlink()
+        exchange.delegate = nil
+        exchange.removePairing(pairing)
+        exchange = ItemExchange(
+            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
+        exchange.delegate = self
+        exchange.setPairing(pairing, epoch: epoch)
+        try exchange.restore { memory.read(RowRange(space: $0)) }
+        exchange.resume()
+        for key in exchange.queuesWithEnds(of: app) {
+            for record in exchange.unheard(in: key, limit: .max) {
+                guard case .finished(let outcome) = record.phase else { continue }
+                exchange(exchange, item: record.id, in: key, ended: outcome, record.endingRefusal)
+            }
+        }
+        exchange.consumerArrived(app, channels: Set(Channel.allCases))
+    }
+
+    func link(channels: Set<Channel> = Set(Channel.allCases)) {
+        guard let other else { return }
+        scheduler.run()
+        (isLinked, other.isLinked) = (true, true)
+        let (own, peer) = (marks, other.marks)
+        exchange.linkOpened(pairing, received: peer, channels: channels)
+        other.exchange.linkOpened(pairing, received: own, channels: channels)
+        scheduler.run()
+    }
+
+    func unlink() {
+        for device in [self, other].compactMap({ $0 }) where device.isLinked {
+            device.isLinked = false
+            device.exchange.linkClosed(pairing)
+        }
+    }
+
+    private var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
+        exchange.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
+    }
+
+    func key(_ channel: Channel) -> QueueKey { QueueKey(pairing: pairing, app: app, channel: channel) }
+
+    /// The peer's `failure` for an item.
+    /// - Returns: whether it is one of this device's.
+    func hearsRefusal(
+        of id: UniqueIdentifier, code: Int, _ name: String? = nil, app: ApplicationIdentifier? = nil
+    ) -> Bool {
+        let failure = Envelope(
+            .failure, app: app ?? key(.file).app, pairing: pairing, id: id, code: code, name: name)
+        return exchange.takeFailure(failure, from: pairing)
+    }
+
+    /// Submits an item and waits for its answer.
+    @discardableResult
+    func submit(_ item: OutboundItem, to channel: Channel) -> Result<Acceptance, SubmitFailure>? {
+        var answers: [Result<Acceptance, SubmitFailure>] = []
+        exchange.submit(item, to: key(channel)) { answers.append($0) }
+        #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
+        scheduler.run()
+        #expect(answers.count == 1, "one answer")
+        return answers.first
+    }
+
+    // MARK: delegate
+
+    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+        guard isLinked else { return }
+        for _ in 0..<copies(envelope) {
+            scheduler.schedule(after: .zero) { [weak self] in
+                guard let self, isLinked, let other, other.isLinked else { return }
+                #expect(other.exchange.receive(envelope), "\(envelope.kind) reads")
+            }
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
+        received.append(item)
+        log(.received(item.id))
+        answer(item)
+    }
+
+    func answer(_ item: ReceivedItem) {
+        switch verdict(item) {
+        case .handled: exchange.handled(item.ordinal, in: item.queue)
+        case .rejected(let code): exchange.rejected(item.ordinal, code: code, in: item.queue)
+        case .failed: exchange.failed(item.ordinal, in: item.queue)
+        case .none: break
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) { stored.append(id) }
+
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
+    ) {
+        endings[id, default: []].append(outcome)
+        codes[id] = outcome.code ?? refusal?.code
+        refusals[id] = refusal?.name
+        log(.ended(id))
+        if hearsAtOnce { exchange.forget(id, in: queue) }
+    }
+
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {
+        released.append(Released(id: id, direction: direction))
+    }
+
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { contexts.append(context) }
+
+    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochsWanted += 1 }
+
+    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
+}
+
+/// Two such devices.
+struct ExchangePair {
+    let scheduler = ManualScheduler()
+    let sender: MemoryDevice
+    let receiver: MemoryDevice
+
+    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+        let pairing = UniqueIdentifier.random()
+        let app = try ApplicationIdentifier("org.example.app")
+        sender = MemoryDevice(pairing, app, scheduler, limits)
+        receiver = MemoryDevice(pairing, app, scheduler, limits)
+        (sender.other, receiver.other) = (receiver, sender)
+    }
+
+    /// Links anew and lets time pass until everything has come again that was lost.
+    func heal() {
+        for device in [sender, receiver] { device.copies = { _ in 1 } }
+        sender.unlink()
+        sender.link()
+        for _ in 0..<40 { scheduler.advance(by: .seconds(2)) }
+    }
+
+    func advance(_ seconds: Int) { scheduler.advance(by: .seconds(seconds)) }
+}
+
+func payloadItem(
+    _ number: Int, topic: String? = nil, kind: String? = nil, key: String? = nil, lifetime: Duration? = nil,
+    after: UniqueIdentifier? = nil
+) -> OutboundItem {
+    OutboundItem(
+        id: .random(), payload: Array("\(number)".utf8), supersedeKey: key.map { Array($0.utf8) }, lifetime: lifetime,
+        topic: topic, kind: kind, after: after)
+}
+
+extension ReceivedItem {
+    var number: Int { Int(String(decoding: payload, as: UTF8.self)) ?? -1 }
+}

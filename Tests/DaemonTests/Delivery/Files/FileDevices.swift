@@ -1,0 +1,210 @@
+// Two exchanges of files with a wire between them that tests can cut and spoil, real disks, and a clock that is turned by
+// hand. The items are a stand-in: one queue, in order, stored at once.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// One device: its exchange of files, and what the daemon around it would do.
+final class FileDevice {
+    let files: FileExchange
+    let items = StandInItems()
+    let app: OwnedDirectory
+    let path: String
+    /// Frames on their way to the other device, and those for apps.
+    var sent: [Envelope] = []
+    var told: [Envelope] = []
+    var hasInbox = true
+    let counters = Counters()
+
+    init(_ name: String, in temporary: TemporaryDirectory, _ scheduler: any Scheduler, _ limits: FileLimits) throws {
+        path = temporary.path(name)
+        let state = try OwnedDirectory(path: path)
+        app = try state.directory(named: "app")
+        files = FileExchange(in: state, scheduler: scheduler, limits: limits, counters: counters)
+        files.delegate = self
+        files.items = items
+    }
+
+    /// The names of the files in one of its directories, at any depth.
+    func names(in directory: String) throws -> [String] { try allFiles(below: "\(path)/\(directory)") }
+
+    private func allFiles(below path: String) throws -> [String] {
+        guard let directory = try? OwnedDirectory(existing: path) else { return [] }
+        return try directory.names().flatMap { name in
+            let inner = try allFiles(below: "\(path)/\(name)")
+            return (try? OwnedDirectory(existing: "\(path)/\(name)")) == nil ? [name] : inner
+        }
+    }
+}
+
+extension FileDevice: FileExchangeDelegate {
+    func files(_ files: FileExchange, send envelope: Envelope, over pairing: UniqueIdentifier) { sent.append(envelope) }
+    func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) { told.append(envelope) }
+    func files(_ files: FileExchange, completed app: ApplicationIdentifier) {}
+    func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
+        hasInbox ? FileInbox(of: self.app, owner: nil) : nil
+    }
+}
+
+extension FileDevice: FileSource {
+    func tell(_ envelope: Envelope) { told.append(envelope) }
+}
+
+/// Stores what comes in order, and keeps it until it is told to let go.
+final class StandInItems: FileItems {
+    var stored: [Envelope] = []
+    var gaps: [UInt64] = []
+    var kept: Set<UniqueIdentifier> = []
+    var unreadable: [UniqueIdentifier] = []
+    var isUnderWay = true
+    /// A commit takes its time: what waits for it is held.
+    var isCommitting = false
+    private var held: [() -> Void] = []
+    private(set) var askedForKept = 0
+
+    func endCommit() {
+        isCommitting = false
+        for done in held { done() }
+        held = []
+    }
+
+    private var next: UInt64 { UInt64(stored.count + gaps.count) + 1 }
+
+    func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool { item.sequence == next }
+
+    func receive(_ envelope: Envelope) -> Bool {
+        guard envelope.sequence == next else { return true }
+        if envelope.kind == .gap {
+            gaps.append(next)
+        } else {
+            stored.append(envelope)
+            if let id = envelope.id { kept.insert(id) }
+        }
+        return true
+    }
+
+    func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
+    func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { isUnderWay }
+    func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
+    func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
+        askedForKept += 1
+        let kept = kept
+        if isCommitting { held.append { done(kept) } } else { done(kept) }
+    }
+}
+
+/// Both devices and the wire.
+final class FileDevices {
+    let temporary = TemporaryDirectory()
+    let scheduler = ManualScheduler()
+    let sender: FileDevice
+    let receiver: FileDevice
+    let queue: QueueKey
+    var sentBytes = 0
+    /// Changes or drops a frame on its way to the receiver.
+    var spoil: (Envelope) -> Envelope? = { $0 }
+
+    init(senderLimits: FileLimits = FileLimits(), receiverLimits: FileLimits = FileLimits()) throws {
+        queue = QueueKey(
+            pairing: UniqueIdentifier(high: 7, low: 7), app: try ApplicationIdentifier("org.example.app"),
+            channel: .file)
+        sender = try FileDevice("sender", in: temporary, scheduler, senderLimits)
+        receiver = try FileDevice("receiver", in: temporary, scheduler, receiverLimits)
+    }
+
+    deinit {
+        sender.files.close()
+        receiver.files.close()
+    }
+
+    func key(_ number: UInt64) -> FileKey { FileKey(queue, UniqueIdentifier(high: 1, low: number)) }
+
+    /// Runs until nothing moves, or `limit` chunks have passed.
+    func run(chunks limit: Int = .max) {
+        var left = limit
+        while true {
+            settle()
+            guard !sender.sent.isEmpty || !receiver.sent.isEmpty else { return }
+            let (forth, back) = (sender.sent, receiver.sent)
+            (sender.sent, receiver.sent) = ([], [])
+            for frame in forth {
+                if frame.kind == .chunk {
+                    guard left > 0 else { return }
+                    left -= 1
+                    sentBytes += frame.body?.count ?? 0
+                }
+                if let frame = spoil(frame) { #expect(receiver.files.receive(frame)) }
+            }
+            for frame in back where frame.kind == .want { #expect(sender.files.receive(frame)) }
+            failures += back.filter { $0.kind == .failure }
+        }
+    }
+
+    private(set) var failures: [Envelope] = []
+
+    /// Lets both disks finish, and what they lead to.
+    func settle() {
+        for _ in 0..<8 {
+            scheduler.run()
+            sender.files.waitForDisk()
+            receiver.files.waitForDisk()
+        }
+        scheduler.run()
+    }
+
+    func cut() {
+        (sender.sent, receiver.sent) = ([], [])
+        sender.files.linkClosed(queue.pairing)
+        receiver.files.linkClosed(queue.pairing)
+    }
+
+    /// An app of the sender hands a file over.
+    /// - Returns: the manifest, or why not.
+    func handOver(
+        _ bytes: [UInt8], name: String = "file.bin", number: UInt64 = 1, metadata: PropertyListDictionary? = nil
+    ) -> Result<[UInt8], FileRefusal>? {
+        let key = key(number)
+        var result: Result<[UInt8], FileRefusal>?
+        let file = FileDescription(name: name, size: Int64(bytes.count), metadata: metadata)
+        sender.files.take(key, body: file.dictionary, from: sender) { result = $0 }
+        settle()
+        var offset = 0
+        while result == nil, offset < bytes.count {
+            let part = Array(bytes[offset..<min(offset + 65_536, bytes.count)])
+            #expect(sender.files.chunk(chunk(part, at: offset, of: key), of: key, from: sender))
+            offset += part.count
+            settle()
+        }
+        return result
+    }
+
+    func chunk(_ bytes: [UInt8], at offset: Int, of key: FileKey) -> Envelope {
+        Envelope(
+            .chunk, app: queue.app, pairing: queue.pairing, id: key.id, channel: .file, offset: UInt64(offset),
+            body: bytes)
+    }
+
+    /// The sender's daemon tells of the item.
+    func tell(_ manifest: [UInt8], number: UInt64 = 1, sequence: UInt64 = 1) {
+        sender.sent.append(
+            Envelope(
+                .item, app: queue.app, pairing: queue.pairing, id: key(number).id, channel: .file, sequence: sequence,
+                remaining: .seconds(100), body: manifest))
+    }
+
+    /// The receiver's daemon hands the stored item to its app.
+    func hand(number: UInt64 = 1) -> Result<PropertyListDictionary, FileHandFailure>? {
+        guard let body = receiver.items.stored.first(where: { $0.id == key(number).id })?.body else { return nil }
+        var result: Result<[UInt8], FileHandFailure>?
+        receiver.files.hand(key(number).id, in: queue, manifest: Array(body)) { result = $0 }
+        settle()
+        return result?.map { (try? Body.dictionary($0[...])) ?? [:] }
+    }
+}

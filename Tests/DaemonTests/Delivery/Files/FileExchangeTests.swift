@@ -1,0 +1,220 @@
+// A file from app to app through two exchanges: whole, resumed, spoiled, refused, taken back; and what is left afterwards.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemFiles
+import TandemPropertyList
+import TandemTestSupport
+import TandemWire
+import Testing
+
+private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) } }
+
+/// Another connection of the app.
+private final class Source: FileSource {
+    func tell(_ envelope: Envelope) {}
+}
+
+@Suite struct FileExchangeTests {
+    @Test(
+        "FIL-4, FIL-11, FIL-15: a file reaches its app whole, and nothing is left when it is handled",
+        arguments: [0, 1, 65_536, 700_001])
+    func whole(_ size: Int) throws {
+        let devices = try FileDevices()
+        let bytes = content(size)
+        let manifest = try #require(devices.handOver(bytes, name: "Übersicht.pdf", metadata: ["k": .integer(3)])).get()
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 1)
+        #expect(devices.sentBytes == size)
+        let delivery = try #require(devices.hand()).get()
+        let path = try #require(delivery["path"]?.stringValue)
+        #expect(path.hasSuffix("/app/inbox/\(devices.queue.pairing)/\(devices.key(1).id)/Übersicht.pdf"))
+        #expect(try FileReading.read(path: path, limit: size) == bytes)
+        #expect(delivery["metadata"] == .dictionary(["k": .integer(3)]))
+        devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
+        devices.receiver.files.judged(devices.key(1).id, in: devices.queue)
+        devices.settle()
+        #expect(try devices.receiver.names(in: "app/inbox") == ["Übersicht.pdf"])
+        devices.receiver.items.kept = []
+        devices.receiver.files.judged(devices.key(1).id, in: devices.queue)
+        devices.settle()
+        #expect(try devices.receiver.names(in: "app/inbox").isEmpty)
+        #expect(try devices.receiver.names(in: "partial").isEmpty)
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+    }
+
+    @Test(
+        "FIL-12: a hostile name harms nobody and is still told",
+        arguments: ["../../x", "/etc/passwd", "", "..", "a\nb", "a\0b"])
+    func hostile(_ name: String) throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver([1, 2], name: name)).get())
+        devices.run()
+        let delivery = try #require(devices.hand()).get()
+        #expect(delivery["name"] == .string(name))
+        let path = try #require(delivery["path"]?.stringValue)
+        let directory = "\(devices.receiver.path)/app/inbox/\(devices.queue.pairing)/\(devices.key(1).id)/"
+        #expect(path.hasPrefix(directory))
+        #expect(!path.dropFirst(directory.count).contains("/"))
+        #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
+    }
+
+    @Test(
+        "FIL-5, FIL-8: after a cut the file goes on, no more than the window and a chunk comes twice, and it is stored once whole",
+        arguments: stride(from: 0, to: 20, by: Repetition.times(4, long: 1)).map(\.self))
+    func cut(_ place: Int) throws {
+        let devices = try FileDevices()
+        let bytes = content(20 * 65_536)
+        let manifest = try #require(devices.handOver(bytes)).get()
+        devices.tell(manifest)
+        devices.run(chunks: place)
+        #expect(devices.receiver.items.stored.isEmpty)
+        devices.cut()
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 1)
+        #expect(devices.sentBytes <= bytes.count + 262_144 + 65_536)
+        let delivery = try #require(devices.hand()).get()
+        let path = try #require(delivery["path"]?.stringValue)
+        #expect(try FileReading.read(path: path, limit: bytes.count) == bytes)
+    }
+
+    @Test("FIL-11: spoiled bytes are never stored; the file comes again from the beginning")
+    func spoiled() throws {
+        let devices = try FileDevices()
+        let bytes = content(200_000)
+        let manifest = try #require(devices.handOver(bytes)).get()
+        devices.spoil = { frame in
+            guard frame.kind == .chunk, frame.offset == 65_536, var body = frame.body else { return frame }
+            body[body.startIndex] ^= 1
+            var spoiled = frame
+            spoiled.body = body
+            return spoiled
+        }
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.isEmpty)
+        #expect(devices.failures.map(\.name) == ["digest-mismatch"])
+        devices.spoil = { $0 }
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 1)
+        #expect(devices.sentBytes == 400_000)
+    }
+
+    @Test("FIL-13: without room a file is refused with the numbers, on either side, and comes when there is room")
+    func space() throws {
+        var full = FileLimits()
+        full.reserve = 1 << 60
+        let refused = try FileDevices(senderLimits: full)
+        guard case .failure(.noSpace(let needed, let available))? = refused.handOver([1]) else {
+            Issue.record("a file was taken without room")
+            return
+        }
+        #expect(needed == (1 << 60) + 1 && available > 0 && available < 1 << 60)
+        #expect(try refused.sender.names(in: "spool").isEmpty)
+        let devices = try FileDevices(receiverLimits: full)
+        devices.tell(try #require(devices.handOver(content(100_000))).get())
+        devices.run()
+        #expect(devices.failures.map(\.code) == [7015])
+        #expect(devices.failures.map(\.name) == ["insufficient-space"])
+        #expect(devices.receiver.items.stored.isEmpty)
+    }
+
+    @Test("FIL-14: a file that is taken back while it comes leaves nothing")
+    func takenBack() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(content(20 * 65_536))).get())
+        devices.run(chunks: 9)
+        #expect(try devices.receiver.names(in: "partial").count == 1)
+        devices.cut()
+        devices.sender.sent.append(
+            Envelope(
+                .gap, app: devices.queue.app, pairing: devices.queue.pairing, channel: .file, sequence: 1,
+                name: "cancelled"))
+        devices.run()
+        #expect(devices.receiver.items.gaps == [1])
+        #expect(try devices.receiver.names(in: "partial").isEmpty)
+    }
+
+    @Test("FIL-3, FIL-14: an app that breaks the order or goes away has handed over nothing")
+    func brokenOff() throws {
+        let devices = try FileDevices()
+        let key = devices.key(1)
+        devices.sender.files.take(key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender) { _ in
+            Issue.record("it was never complete")
+        }
+        devices.settle()
+        #expect(devices.sender.told.map(\.name) == ["taking"])
+        #expect(devices.sender.files.chunk(devices.chunk([1], at: 0, of: key), of: key, from: devices.sender))
+        #expect(!devices.sender.files.chunk(devices.chunk([1], at: 5, of: key), of: key, from: devices.sender))
+        devices.settle()
+        #expect(try devices.sender.names(in: "spool").count == 1)
+        devices.sender.files.sourceLeft(devices.sender)
+        devices.settle()
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+        #expect(devices.sender.files.chunk(devices.chunk([1], at: 1, of: key), of: key, from: devices.sender))
+    }
+
+    @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
+    func orphans() throws {
+        let devices = try FileDevices()
+        for number in UInt64(1)...3 { _ = devices.handOver([1], number: number) }
+        devices.sender.files.restore(
+            sent: [devices.key(2)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        devices.settle()
+        #expect(try devices.sender.names(in: "spool") == ["\(devices.key(2).id)"])
+        devices.sender.files.removePairing(devices.queue.pairing, apps: [devices.queue.app])
+        devices.settle()
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+    }
+
+    @Test("FIL-11, FIL-14: a file that is handed over while what an earlier run left is removed stays")
+    func handedWhileRestoring() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(content(10))).get())
+        devices.run()
+        let files = try devices.receiver.app.directory(named: "inbox").directory(named: "\(devices.queue.pairing)")
+        for number in UInt64(2)...20 { _ = try files.directory(named: "\(devices.key(number).id)") }
+        devices.receiver.files.restore(
+            sent: [], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        let path = try #require(try devices.hand()?.get()["path"]?.stringValue)
+        #expect(try FileReading.read(path: path, limit: 99) == content(10))
+        #expect(try files.names() == ["\(devices.key(1).id)"])
+    }
+
+    @Test("FIL-17: of two connections that hand over one file the newer one goes on, and the older one is told")
+    func takenOver() throws {
+        let devices = try FileDevices()
+        let (key, older) = (devices.key(1), Source())
+        var refusals: [FileRefusal] = []
+        devices.sender.files.take(key, body: ["name": "x", "size": 2], from: older) { result in
+            if case .failure(let refusal) = result { refusals.append(refusal) }
+        }
+        devices.settle()
+        #expect(devices.sender.files.chunk(devices.chunk([9], at: 0, of: key), of: key, from: older))
+        #expect(try #require(devices.handOver([1, 2])).get().isEmpty == false)
+        #expect(refusals == [.takenOver])
+        #expect(devices.sender.files.chunk(devices.chunk([9], at: 1, of: key), of: key, from: older), "is dropped")
+        devices.sender.files.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
+            if case .failure(let refusal) = result { refusals.append(refusal) }
+        }
+        devices.settle()
+        #expect(devices.sender.files.drop(devices.key(2), for: devices.sender, .cancelled))
+        #expect(refusals == [.takenOver, .cancelled])
+    }
+
+    @Test("FIL-10: both sides are told how far it is, and at the end that it is all there")
+    func progress() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(content(700_001), name: "x")).get())
+        devices.run()
+        let received = devices.receiver.told.filter { $0.name == "transferred" }
+        #expect(received.last?.offset == 700_001)
+        #expect(try received.last?.dictionaryBody() == ["name": "x", "size": .integer(700_001)])
+        #expect(devices.sender.told.contains { $0.name == "taking" && $0.offset == 700_001 })
+        #expect(devices.sender.told.contains { $0.name == "transferred" })
+    }
+}

@@ -1,0 +1,232 @@
+// Files and a machine at its limits: a disk that fills while they come, directories that cannot be opened, commits that
+// take their time, and an app that begins more than it goes on with.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+import Testing
+
+@Suite struct FileFaultTests {
+    private let bytes = [UInt8](repeating: 7, count: 10 * 65_536)
+
+    @Test("FIL-13: space that is gone when the bytes come is not taken from the reserve, on either side")
+    func spaceRunsOut() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(bytes)).get())
+        devices.run(chunks: 2)
+        devices.receiver.files.limits.reserve = 1 << 60
+        devices.run()
+        devices.sender.sent.append(devices.chunk(Array(bytes[..<65_536]), at: 2 * 65_536, of: devices.key(1)))
+        devices.run()
+        #expect(devices.failures.map(\.name) == ["insufficient-space"])
+        #expect(devices.receiver.items.stored.isEmpty)
+
+        var result: Result<[UInt8], FileRefusal>?
+        let key = devices.key(2)
+        devices.sender.files.take(key, body: ["name": "x", "size": 9], from: devices.sender) { result = $0 }
+        devices.settle()
+        devices.sender.files.limits.reserve = 1 << 60
+        #expect(devices.sender.files.chunk(devices.chunk([1], at: 0, of: key), of: key, from: devices.sender))
+        devices.settle()
+        guard case .failure(.noSpace)? = result else {
+            Issue.record("a part was written without room")
+            return
+        }
+    }
+
+    @Test("FIL-13: a receiver tells whether there may be room later, or the file is larger than its whole file system")
+    func roomLater() throws {
+        let devices = try FileDevices()
+        let manifest = try #require(devices.handOver(bytes)).get()
+        let shelf = FileShelf("any", in: try OwnedDirectory(path: devices.receiver.path))
+        let whole = try shelf.wholeSpace()
+        // The first needs all there is: never more than that, and more than is free, as the sender's copy is there, too.
+        for (reserve, mayRetry) in [(whole - Int64(bytes.count), true), (whole, false)] {
+            devices.receiver.files.limits.reserve = reserve
+            devices.tell(manifest)
+            devices.run()
+            let failure = try #require(devices.failures.last)
+            let body = try failure.dictionaryBody()
+            #expect(failure.code == 7015 && failure.name == "insufficient-space" && body["retry"] == .boolean(mayRetry))
+            #expect(body["actual"] == .integer(reserve + Int64(bytes.count)))
+            if !mayRetry { #expect(body["limit"] == .integer(whole)) }
+        }
+        #expect(devices.failures.count == 2 && devices.receiver.items.stored.isEmpty)
+    }
+
+    @Test("FIL-6: a want of what is not under way moves no disk and no log, and is counted")
+    func strayWants() throws {
+        let devices = try FileDevices()
+        devices.sender.items.isUnderWay = false
+        for number in UInt64(1)...20 {
+            let want = Envelope(
+                .want, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
+                channel: .file, name: "restart", offset: 0)
+            #expect(devices.sender.files.receive(want))
+        }
+        devices.settle()
+        #expect(devices.sender.items.unreadable.isEmpty)
+        #expect(devices.sender.counters.counter("files.stray").value == 20)
+    }
+
+    @Test(
+        "FIL-5: a peer that changes its mind with each frame gives the disk one file at a time, and the last one wins")
+    func changesItsMind() throws {
+        let devices = try FileDevices()
+        let manifest = try #require(devices.handOver([1, 2, 3])).get()
+        for number in UInt64(2)...500 { devices.tell(manifest, number: number) }
+        devices.tell(manifest)
+        devices.run()
+        #expect(devices.receiver.items.stored.map(\.id) == [devices.key(1).id])
+        #expect(try devices.receiver.names(in: "partial") == ["\(devices.key(1).id)"])
+    }
+
+    @Test("FIL-9: another file under an identifier that waits for its handler is refused, and changes nothing of it")
+    func duplicate() throws {
+        let devices = try FileDevices()
+        for (sequence, size) in [(UInt64(1), 100), (2, 50)] {
+            let bytes = [UInt8](repeating: UInt8(sequence), count: size)
+            devices.tell(try #require(devices.handOver(bytes)).get(), sequence: sequence)
+            devices.run()
+        }
+        #expect(devices.failures.map(\.name) == ["duplicate-id"])
+        let delivery = try #require(devices.hand()).get()
+        let path = try #require(delivery["path"]?.stringValue)
+        #expect(try FileReading.read(path: path, limit: 200) == [UInt8](repeating: 1, count: 100))
+    }
+
+    @Test("LIM-31: a thousand files that wait for their turn go with their app, and others have their turn")
+    func manyWait() throws {
+        var limits = FileLimits()
+        limits.takings = 1
+        let devices = try FileDevices(senderLimits: limits)
+        var ended = 0
+        for number in UInt64(1)...1000 {
+            devices.sender.files.take(devices.key(number), body: ["name": "x", "size": 9], from: devices.sender) { _ in
+                ended += 1
+            }
+        }
+        devices.settle()
+        let last = devices.chunk([1], at: 0, of: devices.key(1000))
+        #expect(!devices.sender.files.chunk(last, of: devices.key(1000), from: devices.sender), "it has not begun")
+        devices.sender.files.sourceLeft(devices.sender)
+        devices.settle()
+        #expect(ended == 0)
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+        let manifest = try #require(devices.handOver([1], number: 2000)).get()
+        #expect(!manifest.isEmpty)
+    }
+
+    @Test("LIM-43: what a user's apps hand over and nobody fetches has a limit in bytes, also after a restart")
+    func spoolBudget() throws {
+        var limits = FileLimits()
+        limits.spooled = 150
+        let devices = try FileDevices(senderLimits: limits)
+        _ = try #require(devices.handOver([UInt8](repeating: 1, count: 200))).get()
+        let refusal = FileRefusal.overBudget(actual: 200, limit: 150)
+        #expect(devices.handOver([1], number: 2) == .failure(refusal))
+        #expect(refusal.body["actual"] == 200 && refusal.name == "queue-full" && refusal.code == .genericError)
+        let again = FileExchange(
+            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits)
+        defer { again.close() }
+        again.restore(
+            sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        for _ in 0..<4 {
+            again.waitForDisk()
+            devices.scheduler.run()
+        }
+        var answer: Result<[UInt8], FileRefusal>?
+        again.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender) { answer = $0 }
+        #expect(answer == .failure(refusal))
+        devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
+        let manifest = try #require(devices.handOver([1], number: 2)).get()
+        #expect(!manifest.isEmpty)
+    }
+
+    @Test("LIM-43: what came through a pairing and is not handled has a limit in bytes")
+    func receivedBudget() throws {
+        var limits = FileLimits()
+        limits.received = 150
+        let devices = try FileDevices(receiverLimits: limits)
+        let manifests = try (1...2).map { number in
+            try #require(devices.handOver([UInt8](repeating: 1, count: 100), number: number)).get()
+        }
+        devices.tell(manifests[0])
+        devices.run()
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run()
+        #expect(devices.failures.map(\.name) == ["queue-full"])
+        #expect(try devices.failures.first?.dictionaryBody()["limit"] == 150)
+        devices.receiver.items.kept = []
+        devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 2)
+    }
+
+    @Test("FIL-11: an app's directory that cannot be opened now loses no file")
+    func noInbox() throws {
+        let devices = try FileDevices()
+        devices.tell(try #require(devices.handOver(bytes)).get())
+        devices.run()
+        devices.receiver.hasInbox = false
+        guard case .failure(.noInbox)? = devices.hand() else {
+            Issue.record("it is not missing")
+            return
+        }
+        devices.receiver.hasInbox = true
+        let delivery = try #require(devices.hand()).get()
+        #expect(delivery["name"] == "file.bin")
+    }
+
+    @Test("FIL-14: what is removed after a gap is not a file that became an item meanwhile")
+    func completeWhileSweeping() throws {
+        let devices = try FileDevices()
+        let manifests = try [UInt64(1), 2].map { try #require(devices.handOver(bytes, number: $0)).get() }
+        devices.tell(manifests[0])
+        devices.run()
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run(chunks: 1)
+        devices.receiver.items.isCommitting = true
+        devices.receiver.items.kept = []
+        devices.receiver.files.sweep(devices.queue)
+        devices.cut()
+        devices.tell(manifests[1], number: 2, sequence: 2)
+        devices.run()
+        #expect(devices.receiver.items.stored.count == 2)
+        devices.receiver.items.endCommit()
+        devices.settle()
+        #expect(try devices.receiver.names(in: "partial") == ["\(devices.key(2).id)"])
+    }
+
+    @Test("LIM-31: an app that begins many files and goes on with none holds up no other, and waits within bounds")
+    func turns() throws {
+        var limits = FileLimits()
+        (limits.takings, limits.waiting) = (2, 3)
+        let devices = try FileDevices(senderLimits: limits)
+        var refused: [FileRefusal] = []
+        for number in UInt64(1)...6 {
+            devices.sender.files.take(
+                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender
+            ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
+        }
+        devices.settle()
+        #expect(devices.sender.told.map(\.id) == [devices.key(1).id, devices.key(2).id])
+        #expect(refused == [.queueFull(actual: 3, limit: 3)])
+        let other = FileKey(
+            QueueKey(
+                pairing: devices.queue.pairing, app: try ApplicationIdentifier("org.example.other"), channel: .file),
+            devices.key(9).id)
+        devices.sender.files.take(other, body: ["name": "x", "size": 9], from: devices.sender) { _ in }
+        devices.settle()
+        #expect(devices.sender.told.last?.id == other.id)
+        devices.sender.files.drop(devices.key(1))
+        devices.sender.files.drop(other)
+        devices.settle()
+        #expect(devices.sender.told.last?.id == devices.key(3).id)
+    }
+}

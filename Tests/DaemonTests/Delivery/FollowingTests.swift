@@ -1,0 +1,124 @@
+// Items whose submitter comes back on another connection (SES-56), as host apps meet it on their socket.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+import Testing
+
+struct FollowingTests {
+    private let simulation = Simulation()
+    private let app: ApplicationIdentifier
+
+    init() throws { app = try ApplicationIdentifier("com.example.app") }
+
+    private func send(_ envelope: Envelope, from client: Client) throws {
+        try client.send(envelope)
+        simulation.scheduler.run()
+    }
+
+    private func submit(from client: Client) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        let item = Envelope(.submit, app: app, pairing: simulation.pairing, id: id, channel: .userInfo)
+        try send(item.with(body: ["n": 1]), from: client)
+        return id
+    }
+
+    private func follow(_ ids: [UniqueIdentifier], from client: Client) throws -> PropertyListDictionary {
+        let question = Envelope(
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "follow")
+        try send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]), from: client)
+        return try #require(client.received(.answer).last).dictionaryBody()
+    }
+
+    private func handle(from client: Client) throws {
+        let delivery = try #require(client.received(.delivery).last)
+        try send(
+            Envelope(
+                .verdict, app: app, pairing: delivery.pairing, id: delivery.id, channel: .userInfo, name: "handled"),
+            from: client)
+    }
+
+    @Test("SES-56: a connection that does not receive is told the end of what it submitted on a former one")
+    func endsLater() throws {
+        let secondary = try simulation.app(.secondary)
+        let first = try simulation.app(.primary, receives: false)
+        let id = try submit(from: first)
+        first.disconnect()
+        simulation.scheduler.run()
+        let second = try simulation.app(.primary, receives: false)
+        #expect(try follow([id], from: second) == ["unknown": []])
+        #expect(second.received(.progress).map(\.name) == ["stored"], "what it missed")
+        try handle(from: secondary)
+        #expect(second.received(.finished).map(\.id) == [id])
+    }
+
+    @Test("SES-56: what ended meanwhile is told at once, and what was confirmed elsewhere is not known any more")
+    func endedBefore() throws {
+        let secondary = try simulation.app(.secondary)
+        let first = try simulation.app(.primary, receives: false)
+        let id = try submit(from: first)
+        first.disconnect()
+        simulation.scheduler.run()
+        try handle(from: secondary)
+        let second = try simulation.app(.primary, receives: false)
+        #expect(second.received(.finished).isEmpty)
+        let other = UniqueIdentifier.random()
+        #expect(try follow([id, other], from: second) == ["unknown": [.data(other.bytes)]])
+        #expect(second.received(.finished).map(\.id) == [id])
+        try send(Envelope(.heard, app: app, pairing: simulation.pairing, id: id, channel: .userInfo), from: second)
+        #expect(try follow([id], from: second) == ["unknown": [.data(id.bytes)]])
+    }
+
+    @Test("SES-56: the receiving connection hears an end once, whether it asks or not")
+    func receiving() throws {
+        let secondary = try simulation.app(.secondary)
+        let first = try simulation.app(.primary)
+        let id = try submit(from: first)
+        first.disconnect()
+        simulation.scheduler.run()
+        try handle(from: secondary)
+        let second = try simulation.app(.primary)
+        _ = try follow([id], from: second)
+        #expect(second.received(.finished).map(\.id) == [id])
+    }
+
+    @Test("SES-50: ends of one identifier in two pairings are two ends, each told once")
+    func oneIdentifierTwice() throws {
+        let simulation = Simulation(secondaries: 2)
+        let id = UniqueIdentifier.random()
+        let secondaries = [try simulation.app(.secondary, number: 1), try simulation.app(.secondary, number: 2)]
+        let first = try simulation.app(.primary, receives: false)
+        for pairing in simulation.simulator.pairings {
+            let item = Envelope(.submit, app: app, pairing: pairing, id: id, channel: .userInfo)
+            try first.send(item.with(body: ["n": 1]))
+        }
+        simulation.scheduler.run()
+        first.disconnect()
+        simulation.scheduler.run()
+        for (secondary, pairing) in zip(secondaries, simulation.simulator.pairings) {
+            try secondary.send(
+                Envelope(.verdict, app: app, pairing: pairing, id: id, channel: .userInfo, name: "handled"))
+        }
+        simulation.scheduler.run()
+        let second = try simulation.app(.primary)
+        for pairing in simulation.simulator.pairings {
+            try second.send(Envelope(.heard, app: app, pairing: pairing, id: id, channel: .userInfo))
+            simulation.scheduler.run()
+        }
+        #expect(second.received(.finished).count == 2)
+    }
+
+    @Test("SES-56: items that are none, or too many, are refused by name")
+    func malformed() throws {
+        try simulation.app(.secondary).disconnect()
+        let client = try simulation.app(.primary)
+        let question = Envelope(
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "follow")
+        let many = (0...512).map { _ in PropertyListValue.data(UniqueIdentifier.random().bytes) }
+        let bodies: [PropertyListDictionary] = [[:], ["items": 1], ["items": [.data([1])]], ["items": .array(many)]]
+        for body in bodies { try send(question.with(body: body), from: client) }
+        #expect(client.received(.answer).map(\.name) == ["items", "items", "items", "items"])
+    }
+}

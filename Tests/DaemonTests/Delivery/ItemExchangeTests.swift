@@ -1,0 +1,187 @@
+// Durable items between two exchanges over real stores: in order, none lost, none twice, each ending once.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// One end: an exchange, its store, and what came of its items.
+private final class End: ItemExchangeDelegate {
+    let path: String
+    let loop: EventLoop
+    let pairing: UniqueIdentifier
+    var store: Store
+    var exchange: ItemExchange
+    weak var peer: End?
+    var isLinked = false
+    var handlesAtOnce = true
+    var received: [ReceivedItem] = []
+    var ended: [(id: UniqueIdentifier, outcome: Outcome)] = []
+    var epochsWanted = 0
+    var violations = 0
+
+    init(_ path: String, _ pairing: UniqueIdentifier, _ loop: EventLoop) throws {
+        (self.path, self.pairing, self.loop) = (path, pairing, loop)
+        store = try Store(path: path)
+        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        try open()
+    }
+
+    private func open() throws {
+        exchange.delegate = self
+        exchange.setPairing(pairing, epoch: 1)
+        try exchange.restore { try store.read(RowRange(space: $0)) }
+        exchange.resume()
+    }
+
+    /// What a daemon does that is killed and starts again: only the rows are left.
+    func restart() throws {
+        isLinked = false
+        peer?.isLinked = false
+        peer?.exchange.linkClosed(pairing)
+        exchange.delegate = nil
+        store.close()
+        store = try Store(path: path)
+        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        try open()
+    }
+
+    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+        loop.schedule(after: .zero) { [self] in
+            guard isLinked, let peer, peer.isLinked else { return }
+            #expect(peer.exchange.receive(envelope))
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
+        received.append(item)
+        if handlesAtOnce { exchange.handled(item.ordinal, in: item.queue) }
+    }
+
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
+
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {}
+
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
+
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
+    ) { ended.append((id, outcome)) }
+
+    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochsWanted += 1 }
+
+    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
+
+    /// The hello's positions.
+    var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
+        exchange.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ItemExchangeTests {
+    private let directory = TemporaryDirectory()
+    private let loop: EventLoop
+    private let pairing = UniqueIdentifier.random()
+    private let key: QueueKey
+    private let sender: End
+    private let receiver: End
+
+    init() throws {
+        loop = try EventLoop()
+        key = QueueKey(
+            pairing: pairing, app: try ApplicationIdentifier("org.example.app"), channel: .configuration)
+        sender = try End(directory.path("sender"), pairing, loop)
+        receiver = try End(directory.path("receiver"), pairing, loop)
+        (sender.peer, receiver.peer) = (receiver, sender)
+    }
+
+    private func link() {
+        (sender.isLinked, receiver.isLinked) = (true, true)
+        let (fromSender, fromReceiver) = (sender.marks, receiver.marks)
+        sender.exchange.linkOpened(pairing, received: fromReceiver)
+        receiver.exchange.linkOpened(pairing, received: fromSender)
+    }
+
+    private func submit(_ bytes: [UInt8]) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        var result: Result<Acceptance, SubmitFailure>?
+        sender.exchange.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
+        #expect(result == nil, "DEL-1: nothing is accepted before its commit")
+        loop.run(until: { result != nil })
+        _ = try result?.get()
+        return id
+    }
+
+    private func close() {
+        sender.store.close()
+        receiver.store.close()
+    }
+
+    @Test func itemsArriveInOrderOnceAndEachEndsOnce() throws {
+        link()
+        var ids: [UniqueIdentifier] = []
+        for number in 1...20 { ids.append(try submit([UInt8(number)])) }
+        loop.run(until: { sender.ended.count == 20 })
+        #expect(receiver.received.map(\.payload) == (1...20).map { [UInt8($0)] })
+        #expect(sender.ended.map(\.id) == ids)
+        #expect(sender.ended.allSatisfy { $0.outcome == .handled })
+        close()
+    }
+
+    @Test func whatWasAcceptedWithoutALinkSurvivesRestartsOfBothAndArrivesOnce() throws {
+        for number in 1...3 { _ = try submit([UInt8(number)]) }
+        try sender.restart()
+        receiver.handlesAtOnce = false
+        link()
+        loop.run(until: { receiver.received.count == 1 && sender.exchange.positions(of: pairing).sent.count == 1 })
+        try receiver.restart()
+        receiver.handlesAtOnce = true
+        try sender.restart()
+        link()
+        loop.run(until: { sender.ended.count == 3 })
+        let first = receiver.received.filter { $0.payload == [1] }
+        #expect(first.map(\.attempt).last ?? 0 >= 2, "DEL-11: the second time is marked")
+        #expect(receiver.received.dropFirst(first.count).map(\.payload) == [[2], [3]])
+        close()
+    }
+
+    @Test func aPeerThatKnowsMoreThanThisDeviceEverSentMakesANewEpochAndNoQueue() throws {
+        let unknown = try (0..<50).map { try ApplicationIdentifier("org.example.app\($0)") }
+        sender.exchange.linkOpened(pairing, received: unknown.map { ($0, .configuration, 7) })
+        #expect(sender.epochsWanted == 1)
+        #expect(sender.exchange.queues.isEmpty, "a peer's word makes no queue")
+        close()
+    }
+
+    @Test func aContextWithoutARevisionAndAForeignPairingAreRefused() {
+        let context = Envelope(
+            .item, app: key.app, pairing: pairing, id: .random(), channel: .context, sequence: 1, body: [1])
+        #expect(!receiver.exchange.receive(context))
+        let foreign = Envelope(
+            .item, app: key.app, pairing: .random(), id: .random(), channel: .configuration, sequence: 1, body: [1])
+        #expect(!receiver.exchange.receive(foreign))
+        #expect(receiver.received.isEmpty)
+        close()
+    }
+
+    @Test func aRemovedPairingLeavesNoRowBehindWhateverWasUnderWay() throws {
+        for number: UInt8 in 1...5 {
+            sender.exchange.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
+        }
+        sender.exchange.removePairing(pairing)
+        var isDone = false
+        LoopStore(sender.store, on: loop).commit(ItemExchange.removal(of: pairing)) { _ in isDone = true }
+        loop.run(until: { isDone })
+        for table in DeliveryTable.allCases { #expect(try sender.store.read(RowRange(space: table.space)).isEmpty) }
+        close()
+    }
+}

@@ -1,0 +1,155 @@
+// One device with its apps: the exchange over rows whose store a test can hold up or fill, and in place of a peer the
+// test itself.
+
+import Synchronization
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemWire
+import Testing
+
+/// Rows in memory behind a disk that can be full, or slow.
+final class UnwillingStore: RowBackend {
+    private struct State {
+        var isFull = false
+        var holdsCommits = false
+        var holdsFetches = false
+        var commits = 0
+        var held: [@Sendable () -> Void] = []
+    }
+
+    private let memory = MemoryStore()
+    private let state = Mutex(State())
+
+    var isFull: Bool {
+        get { state.withLock { $0.isFull } }
+        set { state.withLock { $0.isFull = newValue } }
+    }
+
+    /// Commits that were asked for, to the disk or in vain.
+    var commits: Int { state.withLock { $0.commits } }
+
+    func hold(commits: Bool = false, fetches: Bool = false) {
+        state.withLock { ($0.holdsCommits, $0.holdsFetches) = (commits, fetches) }
+    }
+
+    /// The disk goes on with what it has held up.
+    func goOn() {
+        hold()
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for job in held { job() }
+    }
+
+    func commit(_ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        let isHeld = state.withLock { state in
+            state.commits += 1
+            if state.holdsCommits { state.held.append { self.write(changes, completion) } }
+            return state.holdsCommits
+        }
+        if !isHeld { write(changes, completion) }
+    }
+
+    private func write(_ changes: [RowChange], _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        if isFull, !changes.isEmpty { return completion(.failure(.full(path: "disk"))) }
+        memory.commit(changes, completion: completion)
+    }
+
+    func fetch(_ range: RowRange, completion: @escaping @Sendable (Result<[Row], StoreError>) -> Void) {
+        let isHeld = state.withLock { state in
+            if state.holdsFetches { state.held.append { self.memory.fetch(range, completion: completion) } }
+            return state.holdsFetches
+        }
+        if !isHeld { memory.fetch(range, completion: completion) }
+    }
+}
+
+/// The primary of a simulation, with a link to the test.
+final class OneDevice: ItemExchangeDelegate {
+    let simulation = Simulation()
+    let store = UnwillingStore()
+    let exchange: ItemExchange
+    let channels: DurableChannels
+    let queue: QueueKey
+    /// What went over the link.
+    private(set) var sent: [Envelope] = []
+
+    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+        let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
+        queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        exchange = ItemExchange(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
+        channels = DurableChannels(exchange: exchange, endpoint: simulation.simulator.primary)
+        simulation.simulator.primary.items = channels
+        exchange.delegate = self
+        exchange.setPairing(pairing, epoch: 1)
+        exchange.linkOpened(pairing, received: [])
+        // The counterpart is installed.
+        try simulation.app(.secondary).disconnect()
+        simulation.scheduler.run()
+    }
+
+    func run() { simulation.scheduler.run() }
+
+    func submit(_ id: UniqueIdentifier = .random(), from app: Client) throws {
+        try app.send(
+            Envelope(.submit, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel)
+                .with(body: ["n": 1]))
+    }
+
+    /// The peer has stored and handled these.
+    func handled(_ sequences: ClosedRange<UInt64>) {
+        #expect(
+            exchange.receive(
+                Envelope(
+                    .stored, app: queue.app, pairing: queue.pairing, channel: queue.channel,
+                    sequence: sequences.upperBound)))
+        for sequence in sequences {
+            let outcome = Envelope(
+                .outcome, app: queue.app, pairing: queue.pairing, channel: queue.channel, sequence: sequence,
+                name: "handled")
+            #expect(exchange.receive(outcome))
+        }
+        run()
+    }
+
+    /// As many of so many items as the window lets out, until all are handled.
+    func handleAll(_ count: Int) throws {
+        var done: UInt64 = 0
+        while done < count {
+            let sent = sent.filter { $0.kind == .item }.compactMap(\.sequence).max() ?? 0
+            try #require(sent > done)
+            handled(done + 1...sent)
+            done = sent
+        }
+    }
+
+    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+        sent.append(envelope)
+    }
+    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) { channels.received(item) }
+    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {
+        channels.stored(id, in: queue)
+    }
+    func exchange(
+        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
+        _ refusal: ItemRefusal?
+    ) {
+        channels.ended(id, in: queue, outcome, refusal)
+    }
+    func exchange(
+        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
+        _ direction: DeliveryDirection
+    ) {}
+    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { channels.contextChanged(context) }
+    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) {
+        Issue.record("the link of a test contradicts nothing")
+    }
+    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) {
+        Issue.record("the peer of a test keeps to the rules")
+    }
+}

@@ -1,0 +1,59 @@
+// Starting with long queues (100,000 items in the long form): everything is there, nothing is written and no body is read.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemStore
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct StartTests {
+    private static let queues = 10
+    private static let items = Repetition.times(1_000, long: 10_000)
+
+    /// The rows of one full queue, and of others that hold the same.
+    private func fill(_ memory: MemoryStore, _ keys: [QueueKey], at reading: Reading) throws {
+        guard let first = keys.first else { return }
+        var queue = OutboundQueue(first, header: OutboundHeader(epoch: 1, at: reading), at: reading)
+        for number in 0..<Self.items {
+            let changes = try queue.enqueue(payloadItem(number, topic: "news"), at: reading).changes
+            for case .put(let place, let value) in changes {
+                let bytes = value.bytes
+                let rows = keys.map { key in
+                    let own = DeliveryRowKey(place.table, key, place.ordinal)
+                    return RowChange.put(own.table.space, key: own.bytes, value: bytes)
+                }
+                memory.commit(rows) { _ in }
+            }
+        }
+    }
+
+    @Test(
+        "Thousands of items over ten queues are back after a start that writes nothing, and the first goes out at once")
+    func start() throws {
+        let scheduler = ManualScheduler()
+        let memory = MemoryStore()
+        let pairing = UniqueIdentifier.random()
+        let keys = try (0..<Self.queues).map { number in
+            QueueKey(pairing: pairing, app: try ApplicationIdentifier("app\(number)"), channel: .userInfo)
+        }
+        try fill(memory, keys, at: Reading(monotonic: scheduler.now, wall: scheduler.wallNow))
+        let before = memory.commits
+        let exchange = ItemExchange(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        exchange.setPairing(pairing, epoch: 1)
+        var spaces: [RowSpace] = []
+        try exchange.restore { space in
+            spaces.append(space)
+            return memory.read(RowRange(space: space))
+        }
+        exchange.resume()
+        scheduler.run()
+        #expect(exchange.queues.map(\.count) == Array(repeating: Self.items, count: Self.queues))
+        #expect(memory.commits == before, "nothing is written")
+        #expect(!spaces.contains(DeliveryTable.outboundPayload.space), "no body is read")
+        #expect(scheduler.timerCount == Self.queues + 1, "a timer for each queue, and one for the clock")
+        #expect(exchange.outstanding(in: keys[3], after: UInt64(Self.items - 10)).map(\.ordinal).count == 10)
+    }
+}

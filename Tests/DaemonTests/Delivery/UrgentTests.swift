@@ -1,0 +1,69 @@
+// Urgent items: a number for each day, one current of each kind, and what is over budget waits with the rest.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemReactor
+import TandemWire
+import Testing
+
+@Suite struct UrgentTests {
+    private let pair: ExchangePair
+    private var sender: MemoryDevice { pair.sender }
+
+    init() throws { pair = try ExchangePair() }
+
+    private var remaining: Int { sender.exchange.urgentBudget(of: sender.app, in: sender.pairing).remaining }
+
+    @Test(
+        "DEL-23, LIM-26: the 51st of a day is demoted to the end of the user info, over restarts, until the day is over"
+    )
+    func budget() throws {
+        sender.submit(payloadItem(0), to: .userInfo)
+        #expect(remaining == 50)
+        for number in 1...50 {
+            #expect(sender.submit(payloadItem(number, kind: "main"), to: .urgent) == .success(Acceptance()))
+            #expect(remaining == 50 - number)
+            if number == 30 { try sender.restart() }
+        }
+        let demoted = payloadItem(51, kind: "main")
+        #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)))
+        #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)), "the same item again")
+        #expect(sender.exchange.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
+        #expect(sender.exchange.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+        let reset = sender.exchange.urgentBudget(of: sender.app, in: sender.pairing).reset
+        #expect(reset == .seconds(24 * 3600))
+        sender.link()
+        #expect(pair.receiver.received.count == 52, "demoted ones arrive too")
+        #expect(pair.receiver.received.filter { $0.queue.channel == .userInfo }.map(\.number) == [0, 51])
+        pair.advance(24 * 3600 - 1)
+        #expect(remaining == 0)
+        pair.advance(1)
+        #expect(remaining == 50)
+        #expect(sender.submit(payloadItem(52), to: .urgent) == .success(Acceptance()))
+    }
+
+    @Test("DEL-23: a newer item of a kind untags the older, which still arrives; another kind has its own")
+    func current() throws {
+        let items = [payloadItem(1, kind: "a"), payloadItem(2, kind: "b"), payloadItem(3, kind: "a")]
+        for item in items { sender.submit(item, to: .urgent) }
+        try sender.restart()
+        let waiting = sender.exchange.outstanding(in: sender.key(.urgent))
+        #expect(waiting.map(\.isCurrent) == [false, true, true] && waiting.map(\.kind) == ["a", "b", "a"])
+        sender.link()
+        #expect(pair.receiver.received.map(\.number) == [1, 2, 3])
+    }
+
+    @Test("DEL-23: a demoted item is cancelled and heard by the channel that it was submitted to")
+    func demotedIsFound() throws {
+        for number in 0..<50 { sender.submit(payloadItem(number), to: .urgent) }
+        let demoted = payloadItem(50)
+        sender.submit(demoted, to: .urgent)
+        var answer: Cancellation?
+        sender.exchange.cancel(demoted.id, in: sender.key(.urgent)) { answer = $0 }
+        pair.scheduler.run()
+        #expect(answer == .cancelled && sender.endings[demoted.id] == [.withdrawn(.cancelled)])
+        sender.link()
+        #expect(pair.receiver.received.count == 50)
+    }
+}

@@ -1,0 +1,76 @@
+// What two devices tell each other of their apps (SES-16).
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+@Suite struct AnnouncementTests {
+    let world = TwoDevices()
+
+    private func announced(_ link: FakeLink?) throws -> [ApplicationAnnouncement] {
+        try (link?.sent(.application) ?? []).map { try ApplicationAnnouncement(body: $0.dictionaryBody()) }
+    }
+
+    @Test func `SES-16: after hello each installed app is announced once, then each change`() throws {
+        let relay = world.devices.primary.relay
+        relay.install(try ApplicationIdentifier("app.a"), role: .primary, isAnchored: true)
+        relay.install(try ApplicationIdentifier("app.b"), role: .primary)
+        world.scheduler.run()
+        try world.linkUp()
+        let link = try #require(world.links?.primary)
+        #expect(link.sent(.application).map(\.app?.description) == ["app.a", "app.b"])
+        #expect(try announced(link).map(\.isAnchored) == [true, false])
+        let app = try world.devices.primary.app("app.b")
+        #expect(try announced(link).map(\.isConnected) == [false, false, true])
+        app.disconnect()
+        world.scheduler.run()
+        #expect(try announced(link).map(\.isConnected) == [false, false, true, false])
+        #expect(try announced(link).allSatisfy(\.isInstalled))
+    }
+
+    @Test func `SES-16: only a primary announces its app's custom identifier`() throws {
+        try world.linkUp()
+        let registration = TandemSession.Registration(identifier: try CustomIdentifier("depot 7"))
+        for role in DeviceRole.allCases {
+            _ = try world.devices[role].app("com.example.app", registration)
+            let identifiers = try announced(world.links?[role]).map(\.identifier)
+            #expect(identifiers.last == (role == .primary ? registration.identifier : nil))
+        }
+    }
+
+    @Test func `an identifier once declared stays when a later connection declares none`() throws {
+        try world.linkUp()
+        let declared = TandemSession.Registration(identifier: try CustomIdentifier("depot 7"))
+        try world.devices.primary.app("app.a", declared).disconnect()
+        world.scheduler.run()
+        _ = try world.devices.primary.app("app.a")
+        #expect(try announced(world.links?.primary).last?.identifier == declared.identifier)
+    }
+
+    @Test func `LIM-11: a device that announces more apps than it may have is refused`() throws {
+        try world.linkUp()
+        let port = try #require(world.links?.primary.port)
+        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: false, isAnchored: false)
+        for number in 0...Limits.applications {
+            let envelope = try Envelope(.application, app: ApplicationIdentifier("app.\(number)"))
+                .with(body: announcement.body)
+            #expect(
+                port.receive(try envelope.frame(), envelope)
+                    == (number < Limits.applications ? nil : .tooManyApplications))
+        }
+    }
+
+    @Test func `an announcement that lacks a key or is no dictionary is refused by name`() throws {
+        try world.linkUp()
+        let port = try #require(world.links?.primary.port)
+        let app = try ApplicationIdentifier("app.a")
+        let lacking = try Envelope(.application, app: app).with(body: ["installed": true])
+        #expect(port.receive(try lacking.frame(), lacking) == .envelope)
+        let garbage = Envelope(.application, app: app, body: [1, 2, 3])
+        #expect(port.receive(try garbage.frame(), garbage) == .malformed)
+    }
+}

@@ -1,0 +1,143 @@
+// Who may answer, and how often: one answer from the connection that was asked, and nothing else.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite struct AnswerTests {
+    let simulation = Simulation()
+
+    @Test func `SES-9: a second reply is dropped and counted`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        for text in ["first", "second"] { try counterpart.send(request.answer(text)) }
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).map(\.body) == [try request.answer("first").body])
+        #expect(simulation.counter("relay.stray") == 1)
+    }
+
+    @Test func `SES-10: a reply forged by another app is refused or dropped, and the true one still arrives`() throws {
+        let caller = try simulation.app(.primary, "app.a")
+        let counterpart = try simulation.app(.secondary, "app.a")
+        let forger = try simulation.app(.secondary, "app.b")
+        let request = try simulation.message(app: "app.a")
+        try caller.send(request)
+        simulation.scheduler.run()
+        var forged = try request.answer("forged")
+        forged.app = try ApplicationIdentifier("app.b")
+        try forger.send(forged)
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty && simulation.counter("relay.stray") == 1)
+        try forger.send(request.answer("forged"))
+        simulation.scheduler.run()
+        #expect(forger.refusal == "not-yours" && forger.isClosed)
+        #expect(caller.received(.reply).isEmpty)
+        try counterpart.send(request.answer("true"))
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).count == 1)
+    }
+
+    @Test func `SES-10: another connection of the same app cannot answer either`() throws {
+        let caller = try simulation.app(.primary)
+        _ = try simulation.app(.secondary)
+        let second = try simulation.app(.secondary, receives: false)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        try second.send(request.answer("not asked"))
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty && !second.isClosed)
+    }
+
+    @Test func `SES-10: an identifier that is still open is 7008 duplicate-id, and free again after its answer`() throws
+    {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        try caller.send(request)
+        simulation.scheduler.run()
+        let error = try caller.onlyFailure()
+        #expect(error.code == .invalidParameter && error.name == "duplicate-id")
+        #expect(counterpart.received(.message).count == 1)
+        try counterpart.send(request.answer("one"))
+        try caller.send(request)
+        simulation.scheduler.run()
+        #expect(counterpart.received(.message).count == 2)
+    }
+
+    @Test func `SES-12: the counterpart's failure reaches its caller as it is`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        let failure = try Envelope(
+            .failure, app: request.app, pairing: request.pairing, id: request.id, code: 7014, name: "unhandled"
+        ).frame()
+        counterpart.stream.send(failure.bytes)
+        simulation.scheduler.run()
+        #expect(caller.frames.last == failure)
+    }
+
+    @Test func `SES-8: a message without reply may fail at its counterpart, but cannot be replied to`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let message = try simulation.message(wantsReply: false)
+        try caller.send(message)
+        simulation.scheduler.run()
+        try counterpart.send(message.answer("nobody asked"))
+        let failure = SessionError(.deliveryFailed, name: "unhandled", reason: "no handler")
+        let (app, id) = (try #require(message.app), try #require(message.id))
+        try counterpart.send(failure.failure(app: app, pairing: simulation.pairing, id: id))
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty)
+        #expect(try caller.onlyFailure().name == "unhandled")
+    }
+
+    @Test func `SES-9: an answer after the caller's deadline is dropped`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message(deadline: .milliseconds(500))
+        try caller.send(request)
+        simulation.scheduler.advance(by: .seconds(3))
+        try counterpart.send(request.answer("late"))
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty)
+        #expect(simulation.counter("relay.stray") == 1 && simulation.counter("relay.expired") == 1)
+    }
+
+    @Test func `LIM-2: a reply that is too large becomes 7011 reply-too-large for the caller`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        var reply = try request.answer("")
+        reply.body = [UInt8](repeating: 1, count: Limits.messageBody + 1)[...]
+        try counterpart.send(reply)
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty)
+        #expect(try caller.onlyFailure().name == "reply-too-large")
+    }
+
+    @Test func `a reply whose caller has gone is dropped, and the counterpart lives on`() throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        caller.disconnect()
+        simulation.scheduler.run()
+        try counterpart.send(request.answer("anyone?"))
+        simulation.scheduler.run()
+        #expect(!counterpart.isClosed && simulation.counter("relay.stray") == 1)
+    }
+}

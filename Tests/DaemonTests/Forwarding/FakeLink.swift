@@ -1,0 +1,82 @@
+// A device link without TLS or a stream: it remembers what the relay gave it, and says how much of it has left. Two of
+// them, on two devices, are a link that a test can cut at any byte.
+
+import TandemBase
+import TandemDaemon
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+final class FakeLink: RelayEndpoint {
+    let number: ConnectionNumber
+    private(set) var sent: [Frame] = []
+    private(set) var acceptedBytes: UInt64 = 0
+    var departedBytes: UInt64 = 0
+    var isCongested = false
+    private(set) var overflows = 0
+    /// How often frames were written together.
+    private(set) var writes = 0
+    private(set) var isReadingPaused = false
+    var port: RelayPort?
+    /// The other device's link; frames arrive there at the end of the turn.
+    weak var other: FakeLink?
+    private let scheduler: any Scheduler
+    private var undelivered: [Frame] = []
+    /// Frames wait here instead of leaving.
+    var isStuck = false
+
+    init(_ relay: Relay) {
+        number = relay.nextNumber()
+        scheduler = relay.scheduler
+    }
+
+    var queuedBytes: Int { Int(acceptedBytes - departedBytes) }
+
+    func send(_ frame: Frame) {
+        sent.append(frame)
+        acceptedBytes += UInt64(frame.count)
+        undelivered.append(frame)
+        scheduler.atEndOfTurn { [weak self] in self?.deliver() }
+    }
+
+    func write(_ frames: RawSpan) {
+        writes += 1
+        var decoder = FrameDecoder(limit: Limits.frame)
+        decoder.append(ByteSlice(copying: frames))
+        do {
+            while let frame = try decoder.next() { send(frame) }
+        } catch {
+            Issue.record("the relay wrote \(error)")
+        }
+    }
+
+    func overflowed() { overflows += 1 }
+
+    func pauseReading() { isReadingPaused = true }
+
+    func resumeReading() { isReadingPaused = false }
+
+    private func deliver() {
+        while !isStuck, !undelivered.isEmpty {
+            let frame = undelivered.removeFirst()
+            departedBytes += UInt64(frame.count)
+            do {
+                if let other { #expect(try other.port?.receive(frame, Envelope(reading: frame)) == nil) }
+            } catch {
+                Issue.record("the relay sent \(error)")
+            }
+        }
+    }
+
+    /// The link is gone on this device.
+    func lose(_ reason: ReachabilityReason = .noLink) {
+        isStuck = true
+        port?.closed(reason)
+        port = nil
+    }
+
+    var envelopes: [Envelope] { sent.compactMap { try? Envelope(reading: $0) } }
+
+    func sent(_ kind: FrameKind) -> [Envelope] { envelopes.filter { $0.kind == kind } }
+}

@@ -1,0 +1,205 @@
+// Messages over two daemons and a link between them: the same bytes on both hops, and what callers get when the link goes.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+@Suite struct LinkForwardingTests {
+    let world = TwoDevices()
+
+    @Test(arguments: DeviceRole.allCases)
+    func `FRM-12: over two daemons a message and its reply arrive as they were sent`(from role: DeviceRole) throws {
+        try world.linkUp()
+        let caller = try world.devices[role].app()
+        let counterpart = try world.devices[role.counterpart].app()
+        let request = try world.message()
+        try caller.send(request)
+        world.scheduler.run()
+        #expect(counterpart.frames.last == (try request.frame()))
+        #expect(world.links?[role].sent.last == (try request.frame()))
+        let reply = try request.answer("yes")
+        try counterpart.send(reply)
+        world.scheduler.run()
+        #expect(caller.frames.last == (try reply.frame()))
+        #expect(world.devices.primary.relay.openRequestCount == 0)
+        #expect(world.devices.secondary.relay.openRequestCount == 0)
+    }
+
+    @Test func `SES-13: without a link a message is 7007 no-link`() throws {
+        let caller = try world.devices.primary.app()
+        try caller.send(world.message())
+        world.scheduler.run()
+        let error = try caller.onlyFailure()
+        #expect(error.code == .notReachable && error.name == "no-link" && error.isRetryable)
+    }
+
+    @Test
+    func
+        `SES-13, SES-25, LIM-44: the sender's daemon knows what the other announced: 7006 once it is silent, then 7007`()
+        throws
+    {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        try caller.send(world.message())
+        world.scheduler.run()
+        let error = try caller.onlyFailure()
+        #expect(error.code == .notReachable && error.isRetryable, "a new link has not said everything")
+        world.scheduler.advance(by: Limits.introduction)
+        try caller.send(world.message())
+        world.scheduler.run()
+        #expect(caller.received(.failure).last?.code == SessionError.Code.watchAppNotInstalled.rawValue)
+        try world.devices.secondary.app().disconnect()
+        world.scheduler.run()
+        try caller.send(world.message())
+        world.scheduler.run()
+        #expect(caller.received(.failure).last?.name == "counterpart-absent")
+        #expect(world.links?.primary.sent(.message).isEmpty == true)
+    }
+
+    @Test func `SES-13: the receiver's daemon checks again what the sender's could not see yet`() throws {
+        try world.linkUp()
+        let link = try #require(world.links?.secondary)
+        for (app, code) in [("app.never", 7006), ("app.gone", 7007)] {
+            if app == "app.gone" { try world.devices.secondary.app(app).disconnect() }
+            world.scheduler.run()
+            let frame = try world.message(app: app).frame()
+            #expect(try link.port?.receive(frame, Envelope(reading: frame)) == nil)
+            #expect(link.sent(.failure).last?.code == code)
+        }
+    }
+
+    @Test func `SES-11: when the link goes, 7014 for what was sent on it and 7007 for what was not`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let sent = try world.message("sent")
+        try caller.send(sent)
+        world.scheduler.run()
+        world.links?.primary.isStuck = true
+        let unsent = try world.message("unsent")
+        let unsentWithoutReply = try world.message("unsent", wantsReply: false)
+        for message in [unsent, unsentWithoutReply] { try caller.send(message) }
+        world.scheduler.run()
+        world.linkDown()
+        let failures = caller.received(.failure)
+        #expect(failures.map(\.id) == [sent.id, unsent.id, unsentWithoutReply.id])
+        #expect(failures.map(\.code) == [7014, 7007, 7007])
+        #expect(failures.map(\.name) == ["link-lost", "no-link", "no-link"])
+    }
+
+    @Test func `SES-11: a frame of which only a part has left counts as not sent`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isStuck = true
+        try caller.send(world.message())
+        world.scheduler.run()
+        link.departedBytes = link.acceptedBytes - 1
+        world.linkDown()
+        #expect(try caller.onlyFailure().code == .notReachable)
+    }
+
+    @Test func `SES-11: a counterpart that disconnects fails its requests at the other device`() throws {
+        try world.linkUp()
+        let caller = try world.devices.secondary.app()
+        let counterpart = try world.devices.primary.app()
+        try caller.send(world.message())
+        world.scheduler.run()
+        counterpart.disconnect()
+        world.scheduler.run()
+        #expect(try caller.onlyFailure().code == .messageReplyFailed)
+        #expect(world.devices.secondary.relay.openRequestCount == 0)
+    }
+
+    @Test func `SES-19: a new link replaces the older one, whose requests fail`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        let counterpart = try world.devices.secondary.app()
+        try caller.send(world.message())
+        world.scheduler.run()
+        try world.linkUp()
+        #expect(try caller.onlyFailure().name == "link-lost")
+        try caller.send(world.message())
+        world.scheduler.run()
+        #expect(counterpart.received(.message).count == 2)
+    }
+
+    @Test func `FRM-13: a link may name its own pairing only`() throws {
+        try world.linkUp()
+        let link = try #require(world.links?.primary)
+        for kind in [FrameKind.message, .reply, .failure] {
+            let envelope = Envelope(
+                kind, app: try ApplicationIdentifier("com.example.app"), pairing: .random(), id: .random(),
+                code: kind == .failure ? 7001 : nil, body: [])
+            #expect(try link.port?.receive(envelope.frame(), envelope) == .notYours)
+        }
+    }
+
+    @Test func `an answer that names another app than the request is a failure, never delivered`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app("app.a")
+        _ = try world.devices.secondary.app("app.a")
+        world.links?.secondary.isStuck = true
+        let request = try world.message(app: "app.a")
+        try caller.send(request)
+        world.scheduler.run()
+        var answer = try request.answer("for somebody else")
+        answer.app = try ApplicationIdentifier("app.b")
+        #expect(try world.links?.primary.port?.receive(answer.frame(), answer) == nil)
+        world.scheduler.run()
+        #expect(try caller.onlyFailure().name == "mismatched-answer")
+        #expect(caller.received(.reply).isEmpty)
+    }
+
+    @Test func `LIM-6: what does not fit a link's quota fails, and the link is told`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isStuck = true
+        let size = 60_000
+        let count = Limits.queuedBytes / size + 3
+        for _ in 0..<count {
+            var message = try world.message(wantsReply: false)
+            message.kind = .messageData
+            message.body = [UInt8](repeating: 1, count: size)[...]
+            try caller.send(message)
+        }
+        world.scheduler.run()
+        let failed = caller.received(.failure)
+        #expect(!failed.isEmpty && failed.allSatisfy { $0.code == 7014 && $0.name == "slow-consumer" })
+        #expect(link.overflows == failed.count && link.queuedBytes <= Limits.queuedBytes)
+    }
+
+    @Test func `a congested link holds back the apps that send on it, and a drained one lets them go on`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        let counterpart = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        for _ in 0..<3 {
+            try caller.send(world.message())
+            world.scheduler.run()
+        }
+        #expect(counterpart.received(.message).count == 1)
+        link.isCongested = false
+        link.port?.drained()
+        world.scheduler.run()
+        #expect(counterpart.received(.message).count == 3)
+    }
+
+    @Test func `PAR-13: a removed pairing is 7005, and its link is no longer of use`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        world.devices.primary.relay.removePairing(world.pairing, role: .primary)
+        try caller.send(world.message())
+        world.scheduler.run()
+        #expect(try caller.onlyFailure().code == .deviceNotPaired)
+    }
+}

@@ -1,0 +1,94 @@
+// One device as its daemon composes it, with a delegate that a test steers: a relay, a local endpoint, and a place for a
+// link. Nothing is stored; what the daemon would store is remembered in the order it was asked.
+
+import TandemBase
+import TandemDaemon
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+final class TestDevice: LocalEndpointDelegate {
+    let scheduler: ManualScheduler
+    let relay: Relay
+    let endpoint: LocalEndpoint
+    /// Whether ownership is stored at once; otherwise when the test calls ``finishStoring(_:)``.
+    var storesAtOnce = true
+    private(set) var stored: [ApplicationIdentifier] = []
+    private(set) var connected: [ConnectedApplication] = []
+    private(set) var disconnected: [ConnectedApplication] = []
+    private var storing: [(Bool) -> Void] = []
+
+    init(options: LocalEndpoint.Options, scheduler: ManualScheduler) {
+        self.scheduler = scheduler
+        relay = Relay(scheduler: scheduler, devices: PerRole(options.device))
+        endpoint = LocalEndpoint(options: options, relay: relay)
+        endpoint.delegate = self
+    }
+
+    convenience init(_ role: DeviceRole, scheduler: ManualScheduler = ManualScheduler()) {
+        let options = LocalEndpoint.Options(
+            role: role, device: .random(), software: "daemon of a test", daemonUser: Simulation.user)
+        self.init(options: options, scheduler: scheduler)
+    }
+
+    var role: DeviceRole { endpoint.options.role }
+
+    func connect(user: UInt32 = Simulation.user) -> Client {
+        let (ours, theirs) = InProcessStream.pair(on: scheduler)
+        endpoint.accept(theirs, credentials: PeerCredentials(user: user, group: user, process: 4711))
+        let client = Client(ours)
+        scheduler.run()
+        return client
+    }
+
+    func greet(_ capabilities: [Capability] = Capability.allCases, user: UInt32 = Simulation.user) throws -> Client {
+        let client = connect(user: user)
+        try client.hello(capabilities)
+        scheduler.run()
+        return client
+    }
+
+    /// A registered app.
+    func app(
+        _ name: String = "com.example.app", _ registration: TandemSession.Registration = .init(),
+        capabilities: [Capability] = Capability.allCases
+    ) throws -> Client {
+        let client = try greet(capabilities)
+        try client.register(try ApplicationIdentifier(name), registration)
+        scheduler.run()
+        try #require(client.received(.registered).count == 1)
+        return client
+    }
+
+    /// Ends what is being stored.
+    func finishStoring(_ isStored: Bool) {
+        let waiting = storing
+        storing = []
+        for completion in waiting { completion(isStored) }
+        scheduler.run()
+    }
+
+    // MARK: the delegate
+
+    func localEndpoint(
+        _ endpoint: LocalEndpoint, store app: ApplicationIdentifier, ownedBy user: UInt32,
+        completion: @escaping (Bool) -> Void
+    ) {
+        stored.append(app)
+        if storesAtOnce { completion(true) } else { storing.append(completion) }
+    }
+
+    func localEndpoint(_ endpoint: LocalEndpoint, directoryOf app: ApplicationIdentifier) -> String? {
+        "apps/\(app)"
+    }
+
+    func localEndpoint(_ endpoint: LocalEndpoint, connected application: ConnectedApplication) {
+        connected.append(application)
+    }
+
+    func localEndpoint(_ endpoint: LocalEndpoint, disconnected application: ConnectedApplication) {
+        disconnected.append(application)
+    }
+}

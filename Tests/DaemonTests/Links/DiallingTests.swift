@@ -1,0 +1,218 @@
+// The side that dials: the pin is required, refusals are told apart, and dialling goes on for ever with spread waits
+// (SES-19). The versions may never fall back (SES-4), and a hello must be that of the pairing (PAR-14).
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPairing
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite struct DiallingTests {
+    private let network = TestNetwork()
+
+    @Test func aDeviceWithAnotherKeyAtTheAddressIsRefusedByItsPin() throws {
+        let (_, secondary) = try network.pairedDevices()
+        let impostor = try LinkedDevice("impostor", on: network.scheduler)
+        try network.attach(impostor)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(secondary.failures.first?.reason.name == "wrong-pin")
+        #expect(impostor.failures.first?.reason.name == "refused-by-peer")
+        #expect(secondary.ready.isEmpty && impostor.ready.isEmpty)
+        guard case .waiting = dialer.status else {
+            Issue.record("\(dialer.status)")
+            return
+        }
+    }
+
+    @Test func diallingGoesOnForEverWithWaitsThatGrowAndAreSpread() throws {
+        let (primary, secondary) = try network.pairedDevices()
+        network.isDown = true
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.advance(by: .seconds(600))
+        let waits = zip(network.attempts.dropFirst(), network.attempts).map { $0.since($1) }
+        #expect((Duration.milliseconds(100)...Duration.milliseconds(200)).contains(waits[0]))
+        #expect((Duration.milliseconds(200)...Duration.milliseconds(400)).contains(waits[1]))
+        #expect(waits.allSatisfy { $0 <= .seconds(30) })
+        #expect(waits.suffix(10).allSatisfy { $0 >= .seconds(15) })
+        #expect(Set(waits.suffix(10)).count > 5)
+        network.isDown = false
+        network.scheduler.advance(by: .seconds(31))
+        #expect(dialer.status == .linked)
+        #expect(primary.ready.count == 1)
+    }
+
+    @Test func twoDevicesDoNotDialInStep() throws {
+        func attempts(seed: UInt64) throws -> [MonotonicTime] {
+            let network = TestNetwork()
+            let (_, secondary) = try network.pairedDevices()
+            network.isDown = true
+            let dialer = try network.dialer(of: secondary, seed: seed)
+            dialer.start()
+            network.scheduler.advance(by: .seconds(100))
+            #expect(dialer.lastFailure != nil)
+            return network.attempts
+        }
+        let (first, second) = (try attempts(seed: 1), try attempts(seed: 2))
+        #expect(try attempts(seed: 1) == first)
+        #expect(Set(first.dropFirst()).isDisjoint(with: second.dropFirst()))
+    }
+
+    @Test func waitsStartAgainOnceALinkWasReady() throws {
+        let (primary, secondary, dialer) = try network.linkedDevices()
+        network.isDown = true
+        primary.link?.end(.stopping)
+        network.scheduler.advance(by: .seconds(120))
+        network.isDown = false
+        network.scheduler.advance(by: .seconds(31))
+        #expect(secondary.ready.count == 2)
+        let lost = network.scheduler.now
+        secondary.link?.end(.stopping)
+        network.scheduler.advance(by: .milliseconds(201))
+        #expect(secondary.ready.count == 3)
+        #expect(network.attempts.last.map { $0.since(lost) <= .milliseconds(200) } == true)
+        #expect(dialer.status == .linked)
+    }
+
+    @Test func aStoppedDialerDialsNoMore() throws {
+        let (_, secondary) = try network.pairedDevices()
+        network.isDown = true
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.advance(by: .seconds(5))
+        dialer.stop()
+        let count = network.attempts.count
+        network.scheduler.advance(by: .seconds(300))
+        #expect(network.attempts.count == count)
+        #expect(dialer.status == .idle)
+    }
+
+    @Test func aDialerWhosePairingIsGoneStops() throws {
+        let (_, secondary) = try network.pairedDevices()
+        network.isDown = true
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        _ = secondary.registry.unpair(dialer.pairing)
+        network.scheduler.advance(by: .seconds(300))
+        #expect(dialer.status == .idle)
+        #expect(network.attempts.count == 1)
+    }
+
+    @Test func aVersionBelowTheHighestSeenIsRefusedUntilTheOperatorAllowsIt() throws {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        try network.attach(primary)
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary, version: ProtocolVersion(2))
+        try secondary.remember(pairing, .secondary, peer: primary)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(primary.failures.first?.reason.name == "version-lowered")
+        #expect(secondary.failures.first?.reason == .refusedByPeer(.versionLowered))
+        #expect(primary.pairingEvents.contains { if case .versionLowered = $0 { true } else { false } })
+        _ = primary.registry.allowVersion(.first, for: pairing)
+        network.scheduler.advance(by: .seconds(1))
+        #expect(dialer.status == .linked)
+    }
+
+    @Test func aServerThatLowersTheVersionIsRefusedByTheClient() throws {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        try network.attach(primary)
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary)
+        try secondary.remember(pairing, .secondary, peer: primary, version: ProtocolVersion(2))
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(secondary.failures.first?.reason.name == "version-lowered")
+        #expect(secondary.ready.isEmpty)
+        #expect(dialer.lastFailure != nil)
+    }
+
+    @Test func noCommonVersionIsRefused() throws {
+        let two = try #require(ProtocolVersion(2))
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let offer = HelloOffer(versions: two...two, capabilities: [])
+        let secondary = try LinkedDevice("panel", on: network.scheduler, offer: offer)
+        try network.attach(primary)
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary)
+        try secondary.remember(pairing, .secondary, peer: primary)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(dialer.lastFailure == .ended(.refusedByPeer(.version)))
+    }
+
+    /// Links two devices whose records name these epochs, and whose queues have come this far; gives the epoch agreed on.
+    private func settle(
+        primary: UInt64, empty primaryIsEmpty: Bool, secondary: UInt64, empty secondaryIsEmpty: Bool
+    ) throws -> UInt64? {
+        let gateway = try LinkedDevice("gateway", on: network.scheduler)
+        let panel = try LinkedDevice("panel", on: network.scheduler)
+        try network.attach(gateway)
+        let pairing = UniqueIdentifier.random()
+        try gateway.remember(pairing, .primary, peer: panel, epoch: primary)
+        try panel.remember(pairing, .secondary, peer: gateway, epoch: secondary)
+        let mark = SequenceMark(app: try ApplicationIdentifier("app"), channel: .configuration, sequence: 9)
+        if !primaryIsEmpty { gateway.positions[pairing] = LinkSituation(epoch: primary, sent: [mark]) }
+        if !secondaryIsEmpty { panel.positions[pairing] = LinkSituation(epoch: secondary, received: [mark]) }
+        let dialer = try network.dialer(of: panel)
+        dialer.start()
+        network.scheduler.run()
+        #expect(dialer.status == .linked)
+        #expect(gateway.link?.peer.situation.epoch == panel.link?.peer.situation.epoch)
+        #expect(gateway.registry[pairing]?.epoch == panel.registry[pairing]?.epoch)
+        if primary != secondary { #expect(gateway.link?.peer.situation.isEmpty == true) }
+        return gateway.registry[pairing]?.epoch
+    }
+
+    @Test func anEpochThatOneSideBeganIsTakenOverByTheOther() throws {
+        #expect(try settle(primary: 2, empty: true, secondary: 1, empty: false) == 2)
+        #expect(try settle(primary: 1, empty: false, secondary: 2, empty: true) == 2)
+        #expect(try settle(primary: 3, empty: false, secondary: 3, empty: false) == 3)
+    }
+
+    @Test func aRestoredStoreOnEitherSideBeginsTheNextEpoch() throws {
+        #expect(try settle(primary: 5, empty: false, secondary: 2, empty: false) == 6)
+        #expect(try settle(primary: 2, empty: false, secondary: 5, empty: false) == 6)
+    }
+
+    @Test func anAnswerWithALowerEpochIsRefused() throws {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        try network.attach(primary)
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary, epoch: 4)
+        try secondary.remember(pairing, .secondary, peer: primary, epoch: 4)
+        primary.positions[pairing] = LinkSituation(epoch: 3)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(dialer.lastFailure.map { "\($0)" }?.hasPrefix("epoch") == true)
+        #expect(secondary.ready.isEmpty)
+    }
+
+    @Test func aCorruptingNetworkEndsConnectionsAndNeverMakesAWrongLink() throws {
+        network.faults = FaultPlan(seed: 7)
+        network.faults.corrupt = 400
+        let (primary, secondary) = try network.pairedDevices()
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.advance(by: .seconds(600))
+        #expect(network.connections > 20)
+        #expect(primary.received.isEmpty && secondary.received.isEmpty)
+        network.faults = .none
+        network.scheduler.advance(by: .seconds(60))
+        #expect(dialer.status == .linked)
+    }
+}

@@ -1,0 +1,239 @@
+// Joining over real TLS and the real registry (PAR-4 to PAR-12): the proof is bound to the connection, the token is
+// consumed once, and the answer leaves only when it is durable.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+@Suite struct JoinTests {
+    private let network = TestNetwork()
+
+    private func primary() throws -> LinkedDevice {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        try network.attach(primary)
+        return primary
+    }
+
+    private func link(to primary: LinkedDevice, pin: KeyIdentifier? = nil) throws -> JoinLink {
+        let token = try #require(JoinTokenIdentifier(bytes: SecureRandom.bytes(16)))
+        let secret = SecretBytes(randomCount: 16)
+        let expires = network.scheduler.wallNow + .seconds(900)
+        _ = primary.registry.issue(token, secret: secret, expires: expires)
+        return try JoinLink(
+            address: TestNetwork.address, token: token, secret: secret, primary: pin ?? primary.pin, expires: expires)
+    }
+
+    private final class Outcome {
+        var result: Result<PairingRecord, JoinFailure>?
+        var client: JoinClient?
+
+        var error: JoinFailure? {
+            guard case .failure(let error) = result else { return nil }
+            return error
+        }
+
+        var record: PairingRecord? { try? result?.get() }
+    }
+
+    private func join(_ secondary: LinkedDevice, _ credential: JoinAttempt.Credential) -> Outcome {
+        let outcome = Outcome()
+        let client = JoinClient(
+            credential, own: secondary.own, context: secondary.context,
+            commit: { record, done in
+                do throws(JoinAnswerError) {
+                    let changes = try secondary.registry.joined(record)
+                    secondary.commit(changes) { done(.success(())) }
+                } catch { done(.failure(.answer(error))) }
+            }, completion: { outcome.result = $0 })
+        outcome.client = client
+        client.start(over: network.source)
+        return outcome
+    }
+
+    @Test func aJoinMakesAPendingPairingOnBothSidesThatTheFirstHelloActivates() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let outcome = join(secondary, .link(try link(to: primary)))
+        network.scheduler.run()
+        let record = try #require(outcome.record)
+        #expect(record.peer == primary.pin && record.state == .pending)
+        #expect(primary.registry[record.pairing]?.peer == secondary.pin)
+        #expect(primary.registry[record.pairing]?.state == .pending)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(dialer.status == .linked)
+        #expect(primary.registry[record.pairing]?.state == .active)
+    }
+
+    @Test func thePrimaryAnswersOnlyWhenItsCommitIsDurable() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        primary.holdsCommits = true
+        let outcome = join(secondary, .link(try link(to: primary)))
+        network.scheduler.run()
+        #expect(outcome.result == nil)
+        primary.releaseCommits()
+        network.scheduler.run()
+        #expect(outcome.record != nil)
+    }
+
+    @Test func theCallerHearsOfSuccessOnlyWhenItsOwnCommitIsDurable() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        secondary.holdsCommits = true
+        let outcome = join(secondary, .link(try link(to: primary)))
+        network.scheduler.run()
+        #expect(outcome.result == nil)
+        secondary.releaseCommits()
+        network.scheduler.run()
+        #expect(outcome.record != nil)
+    }
+
+    @Test func aLinkWithAnotherPinIsRefusedBeforeAnythingIsSent() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let outcome = join(secondary, .link(try link(to: primary, pin: secondary.pin)))
+        network.scheduler.run()
+        guard case .connection(let reason)? = outcome.error else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(reason.name == "wrong-pin")
+        #expect(primary.pairingEvents.isEmpty)
+    }
+
+    @Test func aTokenIsConsumedOnceAndTheSameDeviceMayRepeat() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let other = try LinkedDevice("kiosk", on: network.scheduler)
+        let link = try link(to: primary)
+        let first = join(secondary, .link(link))
+        network.scheduler.run()
+        let again = join(secondary, .link(link))
+        let thief = join(other, .link(link))
+        network.scheduler.run()
+        #expect(again.record?.pairing == first.record?.pairing)
+        #expect(thief.error == .connection(.refusedByPeer(.joinRefused)))
+        #expect(thief.error?.description.contains("tandem pair") == true)
+        #expect(primary.registry.pairings.count == 1)
+        #expect(primary.pairingEvents.contains(.joinRefused(.consumedByAnother, peer: other.pin)))
+    }
+
+    @Test func ofManyDevicesThatJoinAtOnceWithOneLinkExactlyOneGetsIn() throws {
+        let primary = try primary()
+        primary.holdsCommits = true
+        let link = try link(to: primary)
+        let devices = try (0..<8).map { try LinkedDevice("panel \($0)", on: network.scheduler) }
+        let outcomes = devices.map { join($0, .link(link)) }
+        network.scheduler.run()
+        primary.releaseCommits()
+        network.scheduler.run()
+        #expect(outcomes.compactMap(\.record).count == 1)
+        #expect(outcomes.compactMap(\.error) == Array(repeating: .connection(.refusedByPeer(.joinRefused)), count: 7))
+        #expect(primary.registry.pairings.count == 1)
+    }
+
+    @Test func devicesThatJoinAtOnceWithTheirOwnLinksAllGetIn() throws {
+        let primary = try primary()
+        let devices = try (0..<8).map { try LinkedDevice("panel \($0)", on: network.scheduler) }
+        let outcomes = try devices.map { join($0, .link(try link(to: primary))) }
+        network.scheduler.run()
+        #expect(Set(outcomes.compactMap(\.record?.pairing)).count == 8)
+        #expect(primary.registry.pairings.count == 8)
+    }
+
+    @Test func aProofMadeForAnotherConnectionIsRefused() throws {
+        let primary = try primary()
+        let link = try link(to: primary)
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let identity = try TLSIdentity(key: secondary.key)
+        let first = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
+        network.scheduler.run()
+        let exporter = try #require(first.channelBinding)
+        let attempt = JoinAttempt(credential: .link(link), own: secondary.own, exporter: exporter)
+        let request = try attempt.request(peer: primary.pin, now: network.scheduler.wallNow)
+        let second = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
+        try second.send(Envelope(.join).with(body: request.body))
+        network.scheduler.run()
+        #expect(second.refusals == ["join-refused"])
+        try first.send(Envelope(.join).with(body: request.body))
+        network.scheduler.run()
+        #expect(first.received.map(\.kind) == [.joined])
+    }
+
+    @Test func aJoinAfterItsLinkExpiredFailsBeforeTheSecretIsUsed() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let link = try link(to: primary)
+        network.scheduler.advance(by: .seconds(901))
+        let outcome = join(secondary, .link(link))
+        network.scheduler.run()
+        #expect(outcome.error == .answer(.expired(at: link.expires)))
+    }
+
+    @Test func manualTrustNeedsBothSides() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let trusted = TrustedDevice(pin: primary.pin, role: .primary, address: TestNetwork.address)
+        let early = join(secondary, .trust(trusted))
+        network.scheduler.run()
+        #expect(early.error == .connection(.refusedByPeer(.joinRefused)))
+        _ = primary.registry.trust(TrustedDevice(pin: secondary.pin, role: .secondary))
+        let outcome = join(secondary, .trust(trusted))
+        network.scheduler.run()
+        #expect(outcome.record?.peer == primary.pin)
+        #expect(primary.registry.pairings.count == 1)
+    }
+
+    @Test func aBrokenJoinIsRefusedByItsKey() throws {
+        let primary = try primary()
+        let peer = try RawPeer(
+            over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: .generate()))
+        try peer.send(Envelope(.join).with(body: ["method": "token", "name": "x"]))
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+    }
+
+    @Test func aReportKeyThatIsNoKeyIsRefused() throws {
+        let primary = try primary()
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let link = try link(to: primary)
+        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: secondary.key))
+        network.scheduler.run()
+        let own = PairingRegistry.OwnDevice(
+            pin: secondary.pin, claim: JoinClaim(name: "panel", reportKey: [1, 2, 3]))
+        let attempt = JoinAttempt(credential: .link(link), own: own, exporter: try #require(peer.channelBinding))
+        let request = try attempt.request(peer: primary.pin, now: network.scheduler.wallNow)
+        try peer.send(Envelope(.join).with(body: request.body))
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+        #expect(primary.registry.pairings.isEmpty)
+    }
+
+    @Test func aPrimaryThatNeverAnswersEndsTheJoinInTime() throws {
+        let primary = try primary()
+        primary.holdsCommits = true
+        let secondary = try LinkedDevice("panel", on: network.scheduler)
+        let outcome = join(secondary, .link(try link(to: primary)))
+        network.scheduler.advance(by: .seconds(11))
+        #expect(outcome.error?.description.isEmpty == false)
+    }
+
+    @Test func aJoinWithNobodyThereFailsWithTheAddress() throws {
+        let primary = try primary()
+        network.isDown = true
+        let outcome = join(try LinkedDevice("panel", on: network.scheduler), .link(try link(to: primary)))
+        network.scheduler.run()
+        guard case .unreachable? = outcome.error else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+    }
+}

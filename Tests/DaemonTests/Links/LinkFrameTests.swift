@@ -1,0 +1,132 @@
+// The short way through a link: what it passes on by its head alone, and that nothing gets through on it which the full
+// reading would have refused (FRM-10 to FRM-13).
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct LinkFrameTests {
+    private let network = TestNetwork()
+    private let forwarder = Forwarder()
+    private let mine = UniqueIdentifier.random()
+    private let others = UniqueIdentifier.random()
+
+    /// A primary whose ready link has a forwarder, and the raw peer at its other end.
+    private func link() throws -> (primary: LinkedDevice, peer: RawPeer) {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let panel = try LinkedDevice("panel", on: network.scheduler)
+        let kiosk = try LinkedDevice("kiosk", on: network.scheduler)
+        try primary.remember(mine, .primary, peer: panel)
+        try primary.remember(others, .primary, peer: kiosk)
+        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: panel.key))
+        peer.device = panel.pin.derivedIdentifier
+        try peer.greet(mine)
+        network.scheduler.run()
+        try #require(primary.link).forwarder = forwarder
+        return (primary, peer)
+    }
+
+    private func envelopes(_ pairing: UniqueIdentifier) throws -> [Envelope] {
+        let app = try ApplicationIdentifier("com.example.lights")
+        return [
+            try Envelope(.message, app: app, pairing: pairing, id: .random(), reply: true, body: Body.bytes([:])),
+            Envelope(.messageData, app: app, pairing: pairing, id: .random(), body: [1]),
+            Envelope(.reply, app: app, pairing: pairing, id: .random(), body: [2]),
+            Envelope(.failure, app: app, pairing: pairing, id: .random(), code: 7014, name: "no-link"),
+        ]
+    }
+
+    @Test func messagesAndAnswersArePassedOnAsTheBytesTheyCameIn() throws {
+        let (primary, peer) = try link()
+        let frames = try envelopes(mine).map { try $0.frame() }
+        for frame in frames { peer.send(frame.bytes.copied()) }
+        network.scheduler.run()
+        #expect(forwarder.frames == Array(frames.dropLast()))
+        #expect(forwarder.kinds == [.message, .messageData, .reply])
+        // A failure may be about an item: it is read first.
+        #expect(primary.received.map(\.kind) == [.failure])
+    }
+
+    @Test func aFrameOfAnothersPairingIsRefusedAndNotPassedOn() throws {
+        for kind in 0..<4 {
+            let (primary, peer) = try link()
+            try peer.send(envelopes(others)[kind])
+            network.scheduler.run()
+            #expect(peer.refusals == ["not-yours"])
+            #expect(forwarder.frames.isEmpty && primary.received.isEmpty)
+            #expect(primary.closed.first?.name == "not-yours")
+        }
+    }
+
+    @Test func aFrameInAnUnusualShapeIsReadInFull() throws {
+        let (primary, peer) = try link()
+        // Valid, and not plain.
+        let frame = try Frame(payload: Bytes.widened(envelopes(mine)[1].frame().payload.copied(), offsetSize: 3))
+        peer.send(frame.bytes.copied())
+        network.scheduler.run()
+        #expect(forwarder.frames.isEmpty)
+        #expect(primary.receivedFrames == [frame])
+    }
+
+    @Test func everyOtherKindOfALinkIsReadInFull() throws {
+        let (primary, peer) = try link()
+        let id = UniqueIdentifier.random()
+        let app = try ApplicationIdentifier("com.example.lights")
+        try peer.send(Envelope(.ping, id: id))
+        let announcement = ApplicationAnnouncement(
+            isInstalled: true, isConnected: true, identifier: nil, isAnchored: false)
+        try peer.send(Envelope(.application, app: app).with(body: announcement.body))
+        network.scheduler.run()
+        #expect(peer.received.contains { $0.kind == .pong && $0.id == id })
+        #expect(primary.received.map(\.kind) == [.application])
+        #expect(forwarder.frames.isEmpty)
+    }
+
+    @Test func whatIsMalformedIsRefusedByTheFullReading() throws {
+        let payloads: [[UInt8]: String] = [
+            try Body.bytes(["kind": "teleport"]): "unknown-kind",
+            try Body.bytes(["kind": "messageData"]): "envelope",
+            try Body.bytes([
+                "kind": "messageData", "app": "com.example.lights", "pairing": .data(mine.bytes), "id": "x",
+            ]):
+                "envelope",
+            [1, 2, 3]: "malformed",
+        ]
+        for (payload, name) in payloads {
+            let (primary, peer) = try link()
+            peer.send(try Frame(payload: payload).bytes.copied())
+            network.scheduler.run()
+            #expect(peer.refusals == [name])
+            #expect(primary.closed.count == 1 && primary.received.isEmpty && forwarder.frames.isEmpty)
+        }
+    }
+
+    @Test func aRefusalByTheForwarderEndsTheLink() throws {
+        let (primary, peer) = try link()
+        forwarder.refusal = .envelope
+        for envelope in try envelopes(mine) { try peer.send(envelope) }
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+        #expect(forwarder.frames.count == 1)
+        #expect(primary.closed.count == 1)
+        #expect(primary.link?.forwarder == nil)
+    }
+}
+
+private final class Forwarder: LinkForwarder {
+    var refusal: RefusalName?
+    private(set) var frames: [Frame] = []
+    private(set) var kinds: [FrameKind] = []
+
+    func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
+        frames.append(frame)
+        kinds.append(head.kind)
+        return refusal
+    }
+}

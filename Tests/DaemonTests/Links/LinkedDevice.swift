@@ -1,0 +1,162 @@
+// A whole device for tests of links: its keys, the real pairing registry, and a store that commits when the test lets
+// it. Everything on one manual scheduler, so that hours pass in no time.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPairing
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+final class LinkedDevice {
+    let name: String
+    let key: DevicePrivateKey
+    let scheduler: any Scheduler
+    var registry = PairingRegistry()
+    private(set) var context: LinkContext
+    private(set) var acceptor: LinkAcceptor
+    /// Commits wait here while this is set.
+    var holdsCommits = false
+    private var heldCommits: [() -> Void] = []
+    private(set) var committed: [PairingChange] = []
+    var positions: [UniqueIdentifier: LinkSituation] = [:]
+
+    private(set) var ready: [Link] = []
+    private(set) var received: [Envelope] = []
+    private(set) var receivedFrames: [Frame] = []
+    private(set) var closed: [LinkCloseReason] = []
+    private(set) var failures: [LinkFailure] = []
+    private(set) var drained = 0
+    private(set) var log: [String] = []
+    private(set) var pairingEvents: [PairingEvent] = []
+    private let box = LogBox()
+
+    init(_ name: String, key: DevicePrivateKey = .generate(), on scheduler: any Scheduler, offer: HelloOffer? = nil)
+        throws
+    {
+        self.name = name
+        self.key = key
+        self.scheduler = scheduler
+        let identity = try TLSIdentity(key: key)
+        let vendor = try #require(key.publicKey.identifier.derivedIdentifier)
+        let device = LinkDevice(
+            vendorIdentifier: vendor, name: name, software: "test/1", instance: .random(),
+            offer: offer ?? HelloOffer(capabilities: Set(Capability.allCases)))
+        let relay = RelayToDevice()
+        let box = box
+        context = LinkContext(
+            scheduler: scheduler, identity: identity, device: device, authority: relay, delegate: relay,
+            log: { box.lines.append($0) })
+        acceptor = LinkAcceptor(context: context)
+        relay.device = self
+        self.relay = relay
+    }
+
+    private var relay: RelayToDevice?
+
+    var pin: KeyIdentifier { key.publicKey.identifier }
+
+    var claim: JoinClaim { JoinClaim(name: name, reportKey: LinkedDevice.reportKey.publicKey.key.subjectPublicKeyInfo) }
+
+    var own: PairingRegistry.OwnDevice { PairingRegistry.OwnDevice(pin: pin, claim: claim) }
+
+    var link: Link? { ready.last }
+
+    static let reportKey = ReportPrivateKey.generate()
+
+    func releaseCommits() {
+        let held = heldCommits
+        heldCommits = []
+        for commit in held { commit() }
+    }
+
+    func commit(_ changes: [PairingChange], then: @escaping () -> Void) {
+        let done = { [self] in
+            committed += changes
+            then()
+        }
+        if holdsCommits { heldCommits.append(done) } else { scheduler.atEndOfTurn(done) }
+    }
+}
+
+private final class LogBox {
+    var lines: [LogEvent] = []
+}
+
+/// Stands between the context, which holds its authority weakly, and the device, which is made after it.
+private final class RelayToDevice: LinkAuthority, LinkDelegate {
+    weak var device: LinkedDevice?
+
+    func isPinned(_ pin: KeyIdentifier) -> Bool { device?.isPinned(pin) ?? false }
+
+    func situation(of pairing: UniqueIdentifier) -> LinkSituation? { device?.situation(of: pairing) }
+
+    func judge(
+        _ hello: PairingRegistry.PeerHello, peerSituation: LinkSituation, completion: @escaping (HelloVerdict) -> Void
+    ) { device?.judge(hello, completion) }
+
+    func judge(
+        _ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8], completion: @escaping (JoinVerdict) -> Void
+    ) { device?.judge(join, peer, exporter, completion) }
+
+    func linkDidBecomeReady(_ link: Link) { device?.didBecomeReady(link) }
+
+    func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) { device?.didReceive(envelope, frame) }
+
+    func linkDidDrain(_ link: Link) { device?.didDrain() }
+
+    func link(_ link: Link, didCloseWith reason: LinkCloseReason) { device?.didClose(reason) }
+
+    func connectionDidFail(_ failure: LinkFailure) { device?.didFail(failure) }
+}
+
+extension LinkedDevice {
+    func isPinned(_ pin: KeyIdentifier) -> Bool { registry.isPinned(pin, now: scheduler.wallNow) }
+
+    func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
+        registry[pairing].map { positions[pairing] ?? LinkSituation(epoch: $0.epoch) }
+    }
+
+    fileprivate func judge(_ hello: PairingRegistry.PeerHello, _ completion: @escaping (HelloVerdict) -> Void) {
+        switch registry.hello(hello, now: scheduler.wallNow) {
+        case .refused(let name, let event):
+            pairingEvents.append(event)
+            commit([]) { completion(.refused(name)) }
+        case .accepted(let record, let changes, _, let isNewEpoch, _):
+            if isNewEpoch { positions[record.pairing] = nil }
+            let situation = positions[record.pairing] ?? LinkSituation(epoch: record.epoch)
+            commit(changes) { completion(.accepted(record, situation: situation)) }
+        }
+    }
+
+    fileprivate func judge(
+        _ join: JoinRequest, _ peer: KeyIdentifier, _ exporter: [UInt8], _ completion: @escaping (JoinVerdict) -> Void
+    ) {
+        let circumstances = PairingRegistry.JoinCircumstances(
+            peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
+        switch registry.join(join, own: own, at: circumstances) {
+        case .refused(let name, let changes, let event):
+            pairingEvents.append(event)
+            commit(changes) { completion(.refused(name)) }
+        case .joined(let answer, let changes, let event):
+            pairingEvents.append(event)
+            commit(changes) { completion(.joined(answer)) }
+        }
+    }
+
+    fileprivate func didBecomeReady(_ link: Link) { ready.append(link) }
+
+    fileprivate func didReceive(_ envelope: Envelope, _ frame: Frame) {
+        received.append(envelope)
+        receivedFrames.append(frame)
+    }
+
+    fileprivate func didDrain() { drained += 1 }
+
+    fileprivate func didClose(_ reason: LinkCloseReason) { closed.append(reason) }
+
+    fileprivate func didFail(_ failure: LinkFailure) { failures.append(failure) }
+}

@@ -1,0 +1,145 @@
+// A paired device that misuses its link: it speaks for another pairing, for another role, or sends what has no place
+// there (FRM-13, SES-4, PAR-2). A field never proves anything.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+import Testing
+
+@Suite struct MisuseTests {
+    private let network = TestNetwork()
+    private let app = try? ApplicationIdentifier("com.example.lights")
+
+    /// A primary with two paired secondaries, the first of which speaks raw frames.
+    private func misuse() throws -> (
+        primary: LinkedDevice, first: RawPeer, mine: UniqueIdentifier, others: UniqueIdentifier
+    ) {
+        let primary = try LinkedDevice("gateway", on: network.scheduler)
+        let first = try LinkedDevice("panel", on: network.scheduler)
+        let second = try LinkedDevice("kiosk", on: network.scheduler)
+        let (mine, others) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        try primary.remember(mine, .primary, peer: first)
+        try primary.remember(others, .primary, peer: second)
+        let peer = try RawPeer(
+            over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: first.key))
+        peer.device = first.pin.derivedIdentifier
+        return (primary, peer, mine, others)
+    }
+
+    @Test func aHelloForAnothersPairingIsRefused() throws {
+        let (primary, peer, _, others) = try misuse()
+        try peer.greet(others)
+        network.scheduler.run()
+        #expect(peer.refusals == ["not-paired"])
+        #expect(primary.ready.isEmpty)
+    }
+
+    @Test func aHelloInTheWrongRoleIsRefused() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine, role: .primary)
+        network.scheduler.run()
+        #expect(peer.refusals == ["not-paired"])
+        #expect(primary.ready.isEmpty)
+    }
+
+    @Test func aHelloWithAClaimedVendorIdentifierIsRefused() throws {
+        let (primary, peer, mine, _) = try misuse()
+        peer.device = .random()
+        try peer.greet(mine)
+        network.scheduler.run()
+        #expect(peer.refusals == ["not-paired"])
+        #expect(primary.ready.isEmpty)
+    }
+
+    @Test func aHelloWithoutWhatALinkNeedsIsRefused() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.send(Envelope(.hello, pairing: mine).with(body: Hello.offer(software: "x").body))
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+        #expect(primary.ready.isEmpty)
+    }
+
+    @Test func aFrameForAnothersPairingIsNeverForwarded() throws {
+        let (primary, peer, mine, others) = try misuse()
+        try peer.greet(mine)
+        try peer.send(Envelope(.messageData, app: app, pairing: others, id: .random(), body: [1]))
+        network.scheduler.run()
+        #expect(primary.received.isEmpty)
+        #expect(peer.refusals == ["not-yours"])
+        #expect(primary.closed.first?.name == "not-yours")
+        #expect(peer.isClosed)
+    }
+
+    @Test func kindsOfTheLocalSocketHaveNoPlaceOnALink() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine)
+        try peer.send(Envelope(.control, id: .random(), command: "unpair"))
+        network.scheduler.run()
+        #expect(primary.received.isEmpty)
+        #expect(peer.refusals == ["unexpected"])
+    }
+
+    @Test func aSecondHelloEndsTheLink() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine)
+        try peer.greet(mine)
+        network.scheduler.run()
+        #expect(peer.refusals == ["unexpected"])
+        #expect(primary.ready.count == 1 && primary.closed.count == 1)
+    }
+
+    @Test func anUnknownKindEndsTheLinkByName() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine)
+        network.scheduler.run()
+        peer.send(try Frame(payload: Body.bytes(["kind": "teleport"])).bytes.copied())
+        network.scheduler.run()
+        #expect(peer.refusals == ["unknown-kind"])
+        #expect(primary.closed.count == 1)
+    }
+
+    @Test func aLengthOverTheLimitEndsAPinnedLinkToo() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine)
+        network.scheduler.run()
+        peer.send([0x00, 0x08, 0x00, 0x01])
+        network.scheduler.run()
+        #expect(primary.closed.first?.name == "invalid-frame")
+        #expect(peer.isClosed)
+    }
+
+    @Test func aPingIsAnsweredAtOnceWithItsIdentifier() throws {
+        let (primary, peer, mine, _) = try misuse()
+        let id = UniqueIdentifier.random()
+        try peer.greet(mine)
+        try peer.send(Envelope(.ping, id: id))
+        network.scheduler.run()
+        #expect(peer.received.contains { $0.kind == .pong && $0.id == id })
+        #expect(primary.ready.count == 1 && primary.received.isEmpty)
+    }
+
+    @Test func aPeerThatOnlySendsHalfAFrameIsEndedInTime() throws {
+        let (primary, peer, mine, _) = try misuse()
+        try peer.greet(mine)
+        network.scheduler.run()
+        peer.send([0, 0])
+        network.scheduler.advance(by: .seconds(16))
+        #expect(primary.closed.count == 1)
+        #expect(peer.isClosed)
+    }
+}
+
+extension RawPeer {
+    /// Says hello for a pairing as a secondary would.
+    func greet(_ pairing: UniqueIdentifier, role: DeviceRole = .secondary) throws {
+        let link = LinkHello(name: "panel", epoch: 1, instance: .random(), received: [], sent: [])
+        let hello = Hello(
+            .offered(ProtocolVersion.supported), software: "raw/1", role: role, device: device, link: link)
+        try send(Envelope(.hello, pairing: pairing).with(body: hello.body))
+    }
+}

@@ -1,0 +1,95 @@
+// The way between test devices: addresses lead to acceptors, and each connection's two ends are in the test's hands.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPairing
+import TandemReactor
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+final class TestNetwork {
+    let scheduler = ManualScheduler()
+    private var acceptors: [SocketAddress: LinkAcceptor] = [:]
+    var faults = FaultPlan.none
+    /// Connections made so far.
+    private(set) var connections = 0
+    /// The time of each attempt.
+    private(set) var attempts: [MonotonicTime] = []
+    /// When set, nobody answers.
+    var isDown = false
+
+    static let address = "unix:/primary"
+
+    func attach(_ device: LinkedDevice, at address: String = TestNetwork.address) throws {
+        acceptors[try SocketAddress(address)] = device.acceptor
+    }
+
+    var source: StreamSource {
+        StreamSource { [self] address, completion in
+            attempts.append(scheduler.now)
+            var isWanted = true
+            scheduler.atEndOfTurn { [self] in
+                guard isWanted else { return }
+                guard !isDown, let acceptor = acceptors[address] else {
+                    return completion(.failure(.timedOut(address)))
+                }
+                completion(.success(connect(to: acceptor)))
+            }
+            return { isWanted = false }
+        }
+    }
+
+    /// A raw stream whose other end the acceptor has taken.
+    func connect(to acceptor: LinkAcceptor) -> InProcessStream {
+        connections += 1
+        let (near, far) = InProcessStream.pair(on: scheduler, faults: faults)
+        acceptor.take(far)
+        return near
+    }
+
+    /// Two devices with one pairing, pending or active on both sides.
+    func pairedDevices(state: PairingRecord.State = .active) throws -> (primary: LinkedDevice, secondary: LinkedDevice)
+    {
+        let primary = try LinkedDevice("gateway", on: scheduler)
+        let secondary = try LinkedDevice("panel", on: scheduler)
+        try attach(primary)
+        let pairing = UniqueIdentifier.random()
+        try primary.remember(pairing, .primary, peer: secondary, state: state)
+        try secondary.remember(pairing, .secondary, peer: primary, state: state)
+        return (primary, secondary)
+    }
+
+    func dialer(of secondary: LinkedDevice, seed: UInt64 = 1) throws -> LinkDialer {
+        let pairing = try #require(secondary.registry.pairings.first).pairing
+        var generator = SeededGenerator(seed: seed)
+        return LinkDialer(
+            pairing: pairing, at: try SocketAddress(Self.address), context: secondary.context, source: source,
+            random: { generator.next() }, record: { [weak secondary] in secondary?.registry[pairing] })
+    }
+
+    /// Two devices with a ready link between them.
+    func linkedDevices() throws -> (primary: LinkedDevice, secondary: LinkedDevice, dialer: LinkDialer) {
+        let (primary, secondary) = try pairedDevices()
+        let dialer = try dialer(of: secondary)
+        dialer.start()
+        scheduler.run()
+        #expect(primary.ready.count == 1 && secondary.ready.count == 1)
+        return (primary, secondary, dialer)
+    }
+}
+
+extension LinkedDevice {
+    func remember(
+        _ pairing: UniqueIdentifier, _ role: DeviceRole, peer: LinkedDevice, state: PairingRecord.State = .active,
+        epoch: UInt64 = 1, version: ProtocolVersion? = nil
+    ) throws {
+        let record = PairingRecord(
+            pairing: pairing, role: role, peer: peer.pin, claim: peer.claim, epoch: epoch, highestVersion: version,
+            state: state, created: scheduler.wallNow, address: role == .secondary ? TestNetwork.address : nil)
+        let row = PairingChange.putPairing(record).row
+        registry = try PairingRegistry(rows: registry.pairings.map { PairingChange.putPairing($0).row } + [row])
+    }
+}

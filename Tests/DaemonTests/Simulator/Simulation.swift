@@ -1,0 +1,91 @@
+// A simulator on a clock that tests move, and clients that are registered in it: the shortest way to a pair of apps.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+import Testing
+
+final class Simulation {
+    static let user: UInt32 = 1000
+    let scheduler = ManualScheduler()
+    let counters = Counters()
+    let simulator: Simulator
+
+    init(secondaries: Int = 1) {
+        simulator = Simulator(
+            scheduler: scheduler, software: "simulator of a test", user: Self.user, secondaries: secondaries,
+            counters: counters)
+    }
+
+    var pairing: UniqueIdentifier { simulator.pairings[0] }
+
+    /// A connection that has said nothing yet.
+    /// - Parameter number: which secondary, from 1.
+    func connect(
+        _ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user, marks: WaterMarks = .standard
+    ) -> Client {
+        let (ours, theirs) = InProcessStream.pair(on: scheduler, marks: marks)
+        let credentials = PeerCredentials(user: user, group: user, process: 4711)
+        simulator.endpoint(role, number).accept(theirs, credentials: credentials)
+        let client = Client(ours)
+        scheduler.run()
+        return client
+    }
+
+    /// A connection that has said hello.
+    func greet(_ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user) throws -> Client {
+        let client = connect(role, number, user: user)
+        try client.hello()
+        scheduler.run()
+        try #require(client.received(.hello).count == 1)
+        return client
+    }
+
+    /// A registered app.
+    func app(
+        _ role: DeviceRole, _ name: String = "com.example.app", number: Int = 1, receives: Bool = true,
+        user: UInt32 = Simulation.user
+    ) throws -> Client {
+        let client = try greet(role, number, user: user)
+        try client.register(try ApplicationIdentifier(name), .init(receives: receives))
+        scheduler.run()
+        try #require(client.received(.registered).count == 1)
+        return client
+    }
+
+    /// A message of an app in this pairing.
+    func message(
+        _ text: String = "hello", app: String = "com.example.app", id: UniqueIdentifier = .random(),
+        wantsReply: Bool = true, deadline: Duration? = nil
+    ) throws -> Envelope {
+        try Envelope(
+            .message, app: ApplicationIdentifier(app), pairing: pairing, id: id, reply: wantsReply ? true : nil,
+            deadline: deadline
+        ).with(body: ["text": .string(text)])
+    }
+
+    /// What an app of this side was told last.
+    func situation(of client: Client) throws -> Situation {
+        try #require(client.situations(now: scheduler.now).last)
+    }
+
+    func counter(_ name: StaticString) -> UInt64 { counters.counter(name).value }
+}
+
+extension Simulator {
+    /// - Parameter number: which secondary, from 1.
+    func endpoint(_ role: DeviceRole, _ number: Int = 1) -> LocalEndpoint {
+        role == .primary ? primary : secondaries[number - 1]
+    }
+}
+
+extension Envelope {
+    /// The reply to this request.
+    func answer(_ text: String) throws -> Envelope {
+        try Envelope(.reply, app: app, pairing: pairing, id: id).with(body: ["text": .string(text)])
+    }
+}
