@@ -76,13 +76,6 @@ measure_calls() {
     done
 }
 
-# Both relays and the load have both cores, so that the second loop has somewhere to run.
-measure_loops() {
-    cores=0,1 tandem_up one-loop
-    cores=0,1 tandem_up two-loops --loops 2
-    alternate loops 0,1 trips "one-loop two-loops" --pairs 64 --window 4
-}
-
 # crowd_in RELAY NAME OPTION...: a crowd enters and stays.
 crowd_in() {
     local relay=$1 name=$2

@@ -81,13 +81,6 @@ def counted_rows(runs):
                 yield judged(row, "value", bound)
 
 
-def loop_rows(runs):
-    for size, size_name in SIZES.items():
-        if values := pair(runs, "loops", size, "cpu", ("two-loops", "one-loop")):
-            row = figure("Two loops", f"64 pairs x 4, CPU, {size_name}", "us", values[0])
-            yield beside(row, *values, "one loop", 1.2)
-
-
 def idle_rows(runs):
     cases = dict.fromkeys(case for case, _, _ in runs if case.startswith("idle-"))
     for case in cases:
@@ -126,5 +119,5 @@ def hostile_rows(runs):
 
 
 def rows_of(runs):
-    for part in (relay_rows, counted_rows, loop_rows, idle_rows, start_rows, crowd_rows, hostile_rows):
+    for part in (relay_rows, counted_rows, idle_rows, start_rows, crowd_rows, hostile_rows):
         yield from part(runs)

@@ -63,15 +63,9 @@ package protocol ByteStream: AnyObject {
 
     /// Ends the stream when the queue has been written and the peer had a moment to read it. Nothing more is received.
     func closeAfterFlush(_ reason: CloseReason)
-
-    /// Gives the socket up, for another loop to go on with: nothing more is read, written or told here.
-    /// - Returns: nil, and nothing has changed, if there is no open socket or something waits to be written.
-    func release() -> OwnedDescriptor?
 }
 
 extension ByteStream {
-    package func release() -> OwnedDescriptor? { nil }
-
     package func write(_ bytes: RawSpan) { send(ByteSlice(copying: bytes)) }
 
     /// Queues a copy of the bytes.

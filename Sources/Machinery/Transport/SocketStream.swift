@@ -103,16 +103,6 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         scheduleFlush()
     }
 
-    package func release() -> OwnedDescriptor? {
-        guard phase == .open, queue.isEmpty else { return nil }
-        phase = .closed
-        if let registration { loop.deregister(registration) }
-        registration = nil
-        charge = nil
-        delegate = nil
-        return descriptor.take()
-    }
-
     func setCloseTimer(after time: Duration?) {
         if let timer = ending?.timer { loop.cancel(timer) }
         ending?.timer = time.map { time in loop.schedule(after: time) { [self] in close(finishReason) } }

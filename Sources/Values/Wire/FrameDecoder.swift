@@ -59,12 +59,6 @@ public import TandemBase
         return rest.take().map(Frame.init(checkedBytes:))
     }
 
-    /// Takes out what is buffered, for another decoder to go on with.
-    package mutating func takeBuffered() -> [UInt8] {
-        defer { (rest, reserved) = (nil, 0) }
-        return rest?.copied() ?? []
-    }
-
     /// Header and payload of the first frame; nil while its header is not whole.
     private func frameCount(_ length: UInt32?) throws(WireError) -> Int? {
         guard let length else { return nil }

@@ -1,5 +1,5 @@
-// The simulator over real Unix sockets, end to end (SES-22): two files in a directory, an app on each, a message and its
-// reply. The loop runs on the test's thread and waits for the kernel, never for time.
+// Simulator over real Unix sockets, end to end (SES-22): a socket for each device in a directory, apps on each, messages and
+// replies. The loop runs on the test's thread and waits for the kernel, never for time.
 
 import TandemBase
 import TandemDaemon
@@ -18,23 +18,36 @@ import Testing
 
     init() throws {
         loop = try EventLoop()
-        simulator = Simulator(scheduler: loop, software: "simulator of a test", user: 0)
+        simulator = Simulator(scheduler: loop, software: "simulator of a test", user: 0, secondaries: 4)
         try simulator.listen(in: directory.path, loop: loop)
     }
 
-    private func connect(_ role: DeviceRole) throws -> Client {
+    private func connect(_ role: DeviceRole, number: Int = 1) throws -> Client {
         var outcome: Result<SocketStream, ConnectError>?
-        StreamConnector(to: try Simulator.address(of: role, in: directory.path), loop: loop) { outcome = $0 }
+        StreamConnector(to: try Simulator.address(of: role, number, in: directory.path), loop: loop) { outcome = $0 }
         loop.run { outcome != nil }
         return Client(try #require(outcome).get())
     }
 
-    private func app(_ role: DeviceRole) throws -> Client {
-        let client = try connect(role)
+    /// A connection that has tried to register; the frames that it received tell the outcome.
+    private func register(_ role: DeviceRole, _ app: String = "com.example.app", number: Int = 1) throws -> Client {
+        let client = try connect(role, number: number)
         try client.hello()
-        try client.register(try ApplicationIdentifier("com.example.app"))
-        loop.run { client.isClosed || !client.received(.registered).isEmpty }
+        try client.register(try ApplicationIdentifier(app))
+        loop.run { client.isClosed || client.refusal != nil || !client.received(.registered).isEmpty }
         return client
+    }
+
+    private func app(_ role: DeviceRole, _ app: String = "com.example.app", number: Int = 1) throws -> Client {
+        let client = try register(role, app, number: number)
+        try #require(client.received(.registered).count == 1)
+        return client
+    }
+
+    private func message(_ app: String = "com.example.app", wantsReply: Bool = true) throws -> Envelope {
+        try Envelope(
+            .message, app: ApplicationIdentifier(app), pairing: simulator.pairings[0], id: .random(), reply: wantsReply
+        ).with(body: ["to": .string(app)])
     }
 
     @Test(arguments: DeviceRole.allCases)
@@ -51,13 +64,99 @@ import Testing
         try counterpart.send(request.answer("yes"))
         loop.run { caller.isClosed || !caller.received(.reply).isEmpty }
         #expect(caller.frames.last == (try request.answer("yes").frame()))
-        stop(caller, counterpart)
+        stop([caller, counterpart])
+    }
+
+    @Test func `SES-22 FRM-12: apps of many names exchange messages and replies unchanged`() throws {
+        var clients: [Client] = []
+        for name in (0..<8).map({ "com.example.app\($0)" }) {
+            let pair = (try app(.primary, name), try app(.secondary, name))
+            clients += [pair.0, pair.1]
+            let request = try message(name)
+            try pair.0.send(request)
+            loop.run { pair.1.isClosed || !pair.1.received(.message).isEmpty }
+            #expect(pair.1.frames.last == (try request.frame()))
+            try pair.1.send(request.answer("yes"))
+            loop.run { pair.0.isClosed || !pair.0.received(.reply).isEmpty }
+            #expect(pair.0.frames.last == (try request.answer("yes").frame()))
+        }
+        #expect(simulator.primary.connectionCount == 8)
+        stop(clients)
+    }
+
+    @Test func `FRM-3: what a client sends ahead of its registration arrives in order, split at any byte`() throws {
+        let counterpart = try app(.secondary)
+        let opening = try [
+            Envelope(.hello).with(body: Hello.offer(software: "test").body),
+            Envelope(.register, app: ApplicationIdentifier("com.example.app")).with(
+                body: TandemSession.Registration(receives: false).body),
+        ].flatMap { try $0.frame().bytes.copied() }
+        var (clients, arrived) = ([counterpart], 0)
+        for cut in stride(from: 1, to: 1500, by: 61) {
+            let messages = try (0..<8).map { _ in try message(wantsReply: false) }
+            let bytes = opening + (try messages.flatMap { try $0.frame().bytes.copied() })
+            let client = try connect(.primary)
+            client.stream.send(Array(bytes[..<cut]))
+            for _ in 0..<3 { loop.runOnce() }
+            client.stream.send(Array(bytes[cut...]))
+            arrived += messages.count
+            loop.run { client.isClosed || counterpart.received(.message).count >= arrived }
+            #expect(counterpart.received(.message).suffix(messages.count).map(\.id) == messages.map(\.id))
+            clients.append(client)
+        }
+        stop(clients)
+    }
+
+    @Test func `SES-5: one connection of an app receives`() throws {
+        let clients = (try app(.primary), try register(.primary))
+        #expect(clients.1.refusal == "already-receiving")
+        stop([clients.0, clients.1])
+    }
+
+    @Test func `LIM-11: applications are counted also when their connections are gone`() throws {
+        for number in 0..<Limits.applications { try app(.primary, "com.example.app\(number)").disconnect() }
+        #expect(try register(.primary, "another").refusal == "too-many-applications")
+        stop([])
+    }
+
+    @Test func `LIM-5: connections are counted until they are gone`() throws {
+        let client = try app(.primary)
+        #expect(simulator.primary.connectionCount == 1)
+        client.disconnect()
+        loop.run { simulator.primary.connectionCount == 0 }
+        stop([client])
+    }
+
+    @Test func `SES-18: a stop lets apps answer what is open`() throws {
+        let pair = (try app(.primary), try app(.secondary))
+        pair.1.onFrame = { client, _, envelope in
+            // Answered only once the stop has begun.
+            guard envelope.kind == .bye else { return }
+            for message in client.received(.message) { try? client.send(message.answer("at last")) }
+        }
+        try pair.0.send(message())
+        loop.run { !pair.1.received(.message).isEmpty }
+        stop([pair.0, pair.1])
+        #expect(pair.0.received(.reply).count == 1)
+    }
+
+    @Test func `SES-30: a broadcast reaches all secondaries`() throws {
+        let sender = try app(.primary)
+        let receivers = try (1...4).map { try app(.secondary, number: $0) }
+        var message = try message(wantsReply: false)
+        message.pairing = .zero
+        try sender.send(message)
+        loop.run { receivers.allSatisfy { !$0.received(.message).isEmpty } }
+        #expect(receivers.map { $0.received(.message).last?.pairing } == simulator.pairings)
+        stop([sender] + receivers)
     }
 
     @Test func `SES-18: a stop says bye, closes every connection and removes the sockets`() throws {
-        #expect(directory.names.filter { $0.hasSuffix(".sock") } == ["primary.sock", "secondary.sock"])
+        #expect(
+            directory.names.filter { $0.hasSuffix(".sock") }.sorted()
+                == ["primary.sock", "secondary-2.sock", "secondary-3.sock", "secondary-4.sock", "secondary.sock"])
         let clients = (try app(.primary), try connect(.secondary))
-        stop(clients.0, clients.1)
+        stop([clients.0, clients.1])
         #expect(clients.0.received(.bye).map(\.name) == ["stopping"])
         #expect(directory.names.filter { $0.hasSuffix(".sock") }.isEmpty)
     }
@@ -66,7 +165,7 @@ import Testing
         let second = Simulator(scheduler: loop, software: "second", user: 0)
         #expect(throws: SimulatorError.self) { try second.listen(in: directory.path, loop: loop) }
         let client = try app(.primary)
-        stop(client, client)
+        stop([client])
     }
 
     @Test func `a directory with too long a path is refused with its length`() {
@@ -76,12 +175,12 @@ import Testing
         }
     }
 
-    /// Stops the simulator; the clients close when they are told so.
-    private func stop(_ first: Client, _ second: Client) {
+    /// Stops the simulator; the clients see their connections end.
+    private func stop(_ clients: [Client]) {
         var hasStopped = false
         simulator.stop { hasStopped = true }
-        loop.run { hasStopped && first.isClosed && second.isClosed }
+        loop.run { hasStopped && clients.allSatisfy(\.isClosed) }
         #expect(simulator.primary.connectionCount == 0)
-        #expect(simulator.secondaries[0].connectionCount == 0)
+        #expect(simulator.secondaries.allSatisfy { $0.connectionCount == 0 })
     }
 }

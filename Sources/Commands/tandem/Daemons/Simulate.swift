@@ -12,7 +12,6 @@ extension Subcommand {
         options: [
             .valued("local", "DIR", "directory for primary.sock and secondary.sock (made if missing)").required,
             .valued("secondaries", "N", "how many secondaries (default 1): also secondary-2.sock to secondary-N.sock"),
-            .valued("loops", "N", "how many threads forward; apps are spread over them (default 1)"),
             .valued("connections", "N", "how many apps may be connected to one device (default 1024)"),
             LogOption.option,
         ],
@@ -25,13 +24,12 @@ extension Subcommand {
         examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]
     ) { arguments, console in
         let secondaries = try arguments.integer("secondaries", in: 1...Simulator.secondaryLimit) ?? 1
-        let loops = try arguments.integer("loops", in: 1...Simulator.loopLimit) ?? 1
         let connections =
             try arguments.integer("connections", in: 1...LocalEndpoint.mostConnections) ?? Limits.localConnections
         let directory = try OwnedDirectory(path: try arguments.required("local"))
         try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
-            let simulator = try Simulator(
-                loop: loop, loops: loops, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
+            let simulator = Simulator(
+                scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
                 connections: connections, files: try directory.directory(named: "files"), log: log)
             try simulator.listen(in: directory.path, loop: loop)
             return SimulatorService(simulator, directory: directory.path)

@@ -24,9 +24,10 @@ extension HostAppConnection {
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        if let place = endpoint.spread?.otherPlace(of: app) { return move(application, capabilities, to: place) }
         if registration.receives {
-            guard endpoint.receivers[app] == nil else { return refuse(alreadyReceiving(app)) }
+            guard endpoint.receivers[app] == nil else {
+                return refuse(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
+            }
             endpoint.receivers[app] = self
         }
         phase = .registering
@@ -46,11 +47,7 @@ extension HostAppConnection {
         enter(application, capabilities)
     }
 
-    func alreadyReceiving(_ app: ApplicationIdentifier) -> Refusal {
-        Refusal(.alreadyReceiving, "another connection takes the messages of \(app)")
-    }
-
-    func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
+    private func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
         let app = application.app
         let registration = application.registration
         // Who only sends does not speak for the app.

@@ -41,8 +41,6 @@ final class HostAppConnection {
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
     var port: RelayPort?
     let credentials: PeerCredentials
-    /// It was accepted and greeted on another loop.
-    var hasMoved = false
 
     init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {
         self.number = number

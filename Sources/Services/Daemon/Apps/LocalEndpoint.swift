@@ -31,8 +31,6 @@ package final class LocalEndpoint {
     }
 
     private static let channelOptions = FrameChannelOptions(firstFrameTime: Limits.firstFrameTime)
-    /// For connections that another loop has greeted.
-    static let greetedOptions = FrameChannelOptions()
 
     /// What the limit of connections may be set to (LIM-5): descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
@@ -55,12 +53,6 @@ package final class LocalEndpoint {
     var storing: [ApplicationIdentifier: [(Bool) -> Void]] = [:]
     /// The connection that takes, or is about to take, an app's messages.
     var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
-    /// The same socket on other loops; nil if this loop serves it alone.
-    package var spread: EndpointSpread?
-    /// Connections that were given to other loops and are not gone yet.
-    var movedCount = 0
-    /// For connections from other loops: nobody counts them here, but of those that have ended few may linger.
-    let lingering: ConnectionBudget
     private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
@@ -79,12 +71,11 @@ package final class LocalEndpoint {
         self.owners = owners
         self.log = log
         scheduler = relay.scheduler
-        lingering = ConnectionBudget(limit: options.connectionLimit + Self.refusalReserve)
         handOvers = HandOvers(scheduler: relay.scheduler)
     }
 
-    /// The connections that are open, on whichever loop.
-    package var connectionCount: Int { connections.count + movedCount }
+    /// The connections that are open.
+    package var connectionCount: Int { connections.count }
 
     /// Listens on a socket file from now on.
     package func listen(
@@ -104,7 +95,7 @@ package final class LocalEndpoint {
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: credentials, endpoint: self)
-        remember(connection)
+        connections.insert(connection)
         connection.start()
         if isStopping {
             connection.refuse(.stopping, "this daemon is stopping")
@@ -121,15 +112,8 @@ package final class LocalEndpoint {
         connections.all.filter { $0.port?.app == app }
     }
 
-    func remember(_ connection: HostAppConnection) { connections.insert(connection) }
-
-    func forget(_ connection: HostAppConnection) {
-        connections.remove(connection.number)
-        if connection.hasMoved { tellGone() }
-    }
-
     func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
-        forget(connection)
+        connections.remove(connection.number)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         log(
             LogEvent(

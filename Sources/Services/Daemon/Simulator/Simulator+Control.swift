@@ -25,7 +25,7 @@ extension Simulator: ControlResponder {
     private func number(_ pairing: UniqueIdentifier?, _ name: String?) -> Int? {
         pairings.indices.map { $0 + 1 }.first { number in
             if let pairing { return pairings[number - 1] == pairing }
-            return name == SimulatedDevices.name(.secondary, number)
+            return name == Self.name(.secondary, number)
         }
     }
 
@@ -36,7 +36,7 @@ extension Simulator: ControlResponder {
         let hasChanged = number != activeNumber
         activate(number)
         return .done([
-            "pairing": .data(pairings[number - 1].bytes), "name": .string(SimulatedDevices.name(.secondary, number)),
+            "pairing": .data(pairings[number - 1].bytes), "name": .string(Self.name(.secondary, number)),
             "role": .string(DeviceRole.primary.rawValue), "changed": .boolean(hasChanged),
         ])
     }
