@@ -116,6 +116,16 @@ let commands: [Target] = [
         imports: ["PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList"]),
 ]
 
+// Measures in process what needs no daemon; Scripts/bench runs it.
+let benchmarks: [Target] = [
+    .executableTarget(
+        name: "tandem-bench",
+        dependencies: (values + ["TandemSignedConfiguration", "TandemReactor", "TandemFiles"]).map {
+            .byName(name: $0)
+        },
+        path: "Tests/Benchmarks/Driver", swiftSettings: strict, linkerSettings: lean)
+]
+
 let testTargets: [Target] = [
     .target(
         name: "TandemTestSupport",
@@ -176,6 +186,6 @@ let package = Package(
         .library(name: "PairedConfiguration", targets: ["PairedConfiguration"]),
         .library(name: "PairedSessionFoundation", targets: ["PairedSessionFoundation"]),
     ],
-    targets: system + valueRooms + decisionRooms + machineryRooms + serviceRooms + commands
+    targets: system + valueRooms + decisionRooms + machineryRooms + serviceRooms + commands + benchmarks
         + testTargets.filter { chosen?.contains($0.name) ?? true }
 )

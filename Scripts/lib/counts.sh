@@ -1,6 +1,6 @@
 # What the relay may spend on a frame, counted in the shipped executable and not timed: allocations, copies of a body,
-# system calls, and the memory of an idle connection. The counters are preloaded (bench/counts.c), the clients are the
-# bench's load. Sourced by Scripts/test, which has built nothing for it yet; needs $root.
+# system calls, and the memory of an idle connection. The counters are preloaded (Tests/Benchmarks/counts.c), the clients are the
+# benchmarks' load. Sourced by Scripts/test, which has built nothing for it yet; needs $root.
 #
 # A round trip is two forwarded frames, the request and its answer.
 
@@ -106,7 +106,7 @@ count_all() {
 
 # The step: builds what Scripts/run builds, counts, and proves that each kind of bound is able to refuse.
 run_counts() {
-    local place tools=$root/Scripts/lib/bench
+    local place tools=$root/Tests/Benchmarks
     swift build -c release --static-swift-stdlib --product tandem
     bin=$(swift build -c release --static-swift-stdlib --show-bin-path)
     place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")

@@ -1,4 +1,4 @@
-// The two drawings show the same modules as the code itself, with the quiet zone that readers need.
+// The terminal drawing shows the modules of the code itself, with the quiet zone that readers need.
 
 import Testing
 
@@ -27,21 +27,6 @@ import Testing
         let coloured = code.terminalText(inColour: true).split(separator: "\n")
         #expect(coloured.allSatisfy { $0.hasPrefix("\u{1B}[30;107m") && $0.hasSuffix("\u{1B}[0m") })
         #expect(!code.terminalText(inColour: false).contains("\u{1B}"))
-    }
-
-    @Test func theSvgDrawsEachDarkModuleOnce() throws {
-        let svg = code.svg()
-        #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
-        #expect(svg.contains("viewBox=\"0 0 \(code.width + 8) \(code.width + 8)\""))
-        let runs = svg.matches(of: /M(\d+) (\d+)h(\d+)v1h-(\d+)z/)
-        var drawn: Set<[Int]> = []
-        for run in runs {
-            let (left, top, length) = (try #require(Int(run.1)), try #require(Int(run.2)), try #require(Int(run.3)))
-            for column in left..<left + length { #expect(drawn.insert([column - 4, top - 4]).inserted) }
-        }
-        let dark = (0..<code.width * code.width).map { [$0 % code.width, $0 / code.width] }
-            .filter { code.isDark(column: $0[0], row: $0[1]) }
-        #expect(drawn == Set(dark))
     }
 
     private func bare(_ line: Substring) -> String {

@@ -24,9 +24,7 @@ import Testing
         ("primary --listen nowhere:99999", "is no port"),
         ("primary --log loud", "none of error, warning, info, debug"),
         ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
-        ("simulate", "--local DIR is missing"), ("bench", "'bench' needs one of"),
-        ("bench codec", "--frames FILE is missing"), ("bench codec --payloads k --rounds 0", "--rounds '0'"),
-        ("bench hostile", "--payloads FILE is missing"),
+        ("simulate", "--local DIR is missing"),
         ("trust-device --role primary ABCD", "--address is missing"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
     ])
@@ -52,7 +50,6 @@ import Testing
         ("sign --key k --app .. --role secondary --target custom:x --version 1 --out o", "application identifier"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
-        ("bench codec --payloads none", "does not exist"), ("bench codec --payloads k", "ends within a payload"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {
         try makeKey()

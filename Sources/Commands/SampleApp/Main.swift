@@ -17,3 +17,56 @@ import Glibc
         }
     }
 }
+
+/// What the sample was started with.
+struct Launch: Sendable {
+    private(set) var application = "org.example.lamp"
+    private(set) var device: String?
+    private(set) var key: String?
+
+    static let usage = "usage: SampleApp [--app APP] [--device SOCKET] [--key PUBLIC-KEY-FILE]"
+
+    /// The arguments of this process.
+    static let arguments = Launch(CommandLine.arguments.dropFirst())
+
+    /// Whether the arguments could not be understood.
+    private(set) var isWrong = false
+
+    init(_ arguments: some Sequence<String>) {
+        var rest = Array(arguments)[...]
+        while let name = rest.popFirst() {
+            switch (name, rest.popFirst()) {
+            case ("--app", let value?): application = value
+            case ("--device", let value?): device = value
+            case ("--key", let value?): key = value
+            default: isWrong = true
+            }
+        }
+    }
+}
+
+enum CommandLineKey {
+    /// The file's text; nil without the option or if the file cannot be read.
+    static let text: String? = Launch.arguments.key.flatMap(read)
+
+    private static func read(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(validating: bytes.prefix(count), as: UTF8.self)
+    }
+}
+
+enum Output {
+    /// What the app shows.
+    static func show(_ line: String) { write(line, to: STDOUT_FILENO) }
+
+    /// What went wrong.
+    static func complain(_ line: String) { write(line, to: STDERR_FILENO) }
+
+    private static func write(_ line: String, to descriptor: Int32) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = Glibc.write(descriptor, bytes, bytes.count)
+    }
+}

@@ -1,5 +1,5 @@
-// argument -> subcommand -> exit code. Nothing else happens here: no rule, no socket, and no file but `/dev/null` where a
-// standard descriptor is missing.
+// Entry point: argument -> subcommand -> exit code. It opens no socket, and no file but `/dev/null` where a standard
+// descriptor is missing.
 
 import Glibc
 import TandemReactor
@@ -61,4 +61,8 @@ import TandemReactor
         }
         return failure.exitCode
     }
+}
+
+enum Version {
+    static let text = "0.1.0"
 }

@@ -1,5 +1,5 @@
-// One control request to a running daemon (Protocol/Control.md): connect, hello, request, result. It runs its own loop
-// on the calling thread and gives up after a time, so that a daemon that hangs cannot hang a person's shell.
+// Control client: one request to a running daemon (Protocol/Control.md), as connect, hello, request, result. It runs
+// its own loop on the calling thread under a deadline, so that a daemon that hangs cannot hang a shell.
 
 import TandemBase
 import TandemPropertyList
@@ -102,5 +102,37 @@ extension ControlClient: FrameChannelDelegate {
 
     func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
         finish(.refused("\(path): the daemon closed the connection (\(reason))"))
+    }
+}
+
+extension Arguments {
+    /// Asks the daemon that `--device` names, or the one that is right for the command.
+    func ask(
+        _ command: String, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
+    ) throws -> PropertyListDictionary {
+        let path = try DaemonChoice(device: value("device"), role: role).path()
+        return try ControlClient(path: path).ask(command, body, time: time)
+    }
+
+    /// The application identifier that `--app` names.
+    func application() throws -> ApplicationIdentifier { try ApplicationIdentifier(try required("app")) }
+
+    /// The role that `--role` names.
+    func role() throws(CommandFailure) -> DeviceRole {
+        let word = try required("role")
+        guard let role = DeviceRole(rawValue: word) else {
+            throw .usage("--role '\(word)' is neither primary nor secondary")
+        }
+        return role
+    }
+}
+
+extension Arguments {
+    /// The pairing that the first operand names.
+    func pairing() throws(CommandFailure) -> UniqueIdentifier {
+        guard let pairing = UniqueIdentifier(text: operands[0]) else {
+            throw .usage("'\(operands[0])' is not a pairing's UUID; 'tandem status' shows them")
+        }
+        return pairing
     }
 }

@@ -1,7 +1,9 @@
-// Which running daemon a command talks to: the one named by --device, else by TANDEM_SOCKET, else the only one that
-// runs. Two running daemons are never chosen between: a pairing made on the wrong one would be a surprise.
+// Choice of the daemon that a command talks to: --device, else TANDEM_SOCKET, else the only running one. With two
+// running daemons and no name the command fails: a pairing made on the wrong one would be a surprise.
 
+import Glibc
 import TandemBase
+import TandemTransport
 
 /// Finds a daemon's local socket.
 struct DaemonChoice {
@@ -41,5 +43,51 @@ struct DaemonChoice {
     private func nothing(of roles: [DeviceRole]) -> String {
         let places = roles.flatMap { LocalSockets.candidates(for: $0, environment) }.joined(separator: ", ")
         return "no daemon is running (looked at \(places)); start one, or name its socket with --device PATH"
+    }
+}
+
+/// Where daemons listen for their host apps when nobody says otherwise.
+enum LocalSockets {
+    /// The places to look, in order.
+    static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
+        let own = environment.value("XDG_RUNTIME_DIR").map { "\($0)/tandem/\(role.rawValue).sock" }
+        return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
+    }
+
+    /// Where a daemon of this user listens when nobody says otherwise; nil if there is no such place.
+    static func own(for role: DeviceRole, _ environment: Environment) -> String? {
+        if let directory = environment.value("XDG_RUNTIME_DIR") { return "\(directory)/tandem/\(role.rawValue).sock" }
+        return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
+    }
+
+    /// Whether somebody accepts connections there; a socket file alone may be what a crash left behind.
+    static func isServed(_ path: String) -> Bool {
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= SocketAddress.longestPath else { return false }
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+        }
+    }
+}
+
+/// The process's environment; a variable that is set to nothing counts as unset.
+struct Environment: Sendable {
+    private let overrides: [String: String]?
+
+    init() { overrides = nil }
+
+    /// An environment of these variables only.
+    init(_ variables: [String: String]) { overrides = variables }
+
+    func value(_ name: String) -> String? {
+        let value = overrides.map { $0[name] } ?? getenv(name).map { String(cString: $0) }
+        return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -1,5 +1,5 @@
-// Facts of a daemon's answer as people and programs read them: identifiers as UUIDs, digests in hexadecimal, times
-// as dates or as "3 min". A missing or strange fact is shown as "-": a newer daemon may answer differently.
+// Facts of a daemon's answer, for people and programs: identifiers as UUIDs, digests in hexadecimal, times as dates or
+// as "3 min". A missing or unknown fact prints as "-": a newer daemon may answer differently.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,5 @@
-// What a daemon is, whom it is paired with, how reachable they are and why, what waits, and which configuration is
-// applied: everything an operator asks first, from one request.
+// `status`: the device, its pairings with their reachability and its reason, waiting items, and the applied
+// configuration, from one request.
 
 import TandemPropertyList
 

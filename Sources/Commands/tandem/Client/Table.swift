@@ -1,4 +1,4 @@
-// Rows of text in aligned columns, for people. Programs use --json.
+// Tables of text with aligned columns, for people (programs use --json), and foreign text made safe to print.
 
 /// A table with a title; nothing is printed for one without rows.
 struct Table {
@@ -29,5 +29,21 @@ struct Table {
         var line = line
         while line.last == " " { line.removeLast() }
         return line
+    }
+}
+
+/// Makes foreign text safe to print.
+enum Printable {
+    /// The text on one line, at most `limit` characters.
+    static func text(_ text: String, limit: Int = 300) -> String {
+        let shown = text.unicodeScalars.prefix(limit).map { isPlain($0) ? Character($0) : "?" }
+        return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+        default: true
+        }
     }
 }

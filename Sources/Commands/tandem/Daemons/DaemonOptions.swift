@@ -1,5 +1,5 @@
-// The daemons' own options, each with its default in one place: command line, then environment, then the role's usual
-// place. Checked as far as the command line can; the node checks what only the machine knows.
+// Options of the daemons, each with its default in one place: command line, then environment, then the role's usual
+// path. The node checks what only the machine knows.
 
 import Glibc
 import TandemBase

@@ -1,5 +1,5 @@
-// The two daemons. They differ in the side that their local socket serves and in who listens and who dials; everything
-// else is one node.
+// `primary` and `secondary`: one node each. They differ in the side that the local socket serves, and in listening and
+// dialling.
 
 import TandemBase
 import TandemDaemon

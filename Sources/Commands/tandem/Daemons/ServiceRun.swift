@@ -1,5 +1,5 @@
-// Runs a service on a loop of this thread until a signal asks it to stop: the first one lets it finish what it has
-// accepted, a second one ends it at once. Logs go to standard error; one line on standard output says that it is ready.
+// Service runner: a loop on this thread until a signal. The first signal lets the service finish what it has accepted,
+// the second ends it at once. Logs go to standard error; one line on standard output reports that the service is ready.
 
 import Glibc
 import TandemBase
@@ -63,5 +63,18 @@ private final class Stopping {
         if isStopping { return loop.stop() }
         isStopping = true
         service.stop { [loop] in loop.stop() }
+    }
+}
+
+/// The option `--log`.
+enum LogOption {
+    static let option = Option.valued("log", "LEVEL", "error, warning, info (default) or debug")
+
+    static func level(_ arguments: Arguments) throws(CommandFailure) -> LogLevel {
+        guard let word = arguments.value("log") else { return .info }
+        guard let level = LogLevel(name: word) else {
+            throw .usage("--log '\(word)' is none of error, warning, info, debug")
+        }
+        return level
     }
 }

@@ -1,4 +1,5 @@
-// A primary and its secondaries on one machine over plain local sockets, for developing host apps without devices.
+// `simulate`: a primary and its secondaries on one machine over plain local sockets, for developing host apps without
+// devices.
 
 import Glibc
 import TandemDaemon

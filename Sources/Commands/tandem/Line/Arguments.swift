@@ -1,5 +1,5 @@
-// What the parser found: option values by name and operands in order. Reading a value checks its form, so that every
-// command words the same mistake alike.
+// Parsed arguments: option values by name, operands in order. Reading a value checks its form, so that all commands
+// word the same mistake alike.
 
 /// A subcommand's parsed arguments.
 struct Arguments: Equatable {

@@ -1,5 +1,5 @@
-// How a command can end other than done. The kind decides the exit code, so that scripts can tell "you called me
-// wrongly", "the answer is no" and "nobody is there to ask" apart.
+// Failures of a command. The kind decides the exit code, so that scripts can tell a wrong call, a negative answer and
+// an absent daemon apart.
 
 /// A failed command: what to print on standard error, and the exit code.
 enum CommandFailure: Error, Equatable {

@@ -1,7 +1,8 @@
-// Where a command's words go: results to standard output, everything else to standard error, each line written at once
-// so that a program reading a pipe sees it. Colour only on a terminal and never with NO_COLOR.
+// Console output: results to standard output, everything else to standard error, each line written at once so that a
+// reader of a pipe sees it. Colour appears only on a terminal and never with NO_COLOR.
 
 import Glibc
+import TandemPropertyList
 
 /// The command's two outputs.
 struct Console: Sendable {
@@ -31,4 +32,9 @@ struct Console: Sendable {
             rest = rest.dropFirst(max(0, written))
         }
     }
+}
+
+extension Console {
+    /// Prints a value as one line of JSON.
+    func print(json value: PropertyListValue) { print(PropertyListJSON.text(value)) }
 }

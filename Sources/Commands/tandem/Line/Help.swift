@@ -1,5 +1,4 @@
-// Help as text: the overview of all subcommands and the page of one. Made from the same tables that the parser uses, so
-// that no option can be missing here.
+// Help pages, rendered from the tables that the parser uses, so that help lists every option.
 
 /// Renders help pages.
 enum Help {

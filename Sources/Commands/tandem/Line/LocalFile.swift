@@ -1,5 +1,5 @@
-// Files that a person names on the command line: whole, bounded, and with an error that says which file and why.
-// Private ones (keys, join links) must be closed to everybody else, because a warning nobody reads protects nothing.
+// Files named on the command line, read whole and bounded, with errors that name the file. Private files (keys, join
+// links) must be closed to other users: a warning would protect nothing.
 
 import Glibc
 import TandemFiles

@@ -1,5 +1,4 @@
-// One subcommand as a value: what it is called, what it takes, how help shows it, and what it runs. Each lives in a
-// file of its own; `all` is the only list of them.
+// A subcommand as a value: its words, its options, its help and its function. `all` is the only list of them.
 
 /// A subcommand of `tandem`.
 struct Subcommand: Sendable {
@@ -29,5 +28,17 @@ extension Subcommand {
         let family = all.filter { $0.path.first == first }.map(\.name)
         if !family.isEmpty { throw .usage("'\(first)' needs one of: \(family.joined(separator: ", "))") }
         throw .usage("unknown command '\(first)'")
+    }
+}
+
+extension Subcommand {
+    static var all: [Subcommand] {
+        [
+            primary, secondary, simulate, status, health, ready, drain, trace, dump,
+            deadLettersList, deadLettersRetry, deadLettersDrop,
+            send, receive, contextSet, contextShow, transfersList, transfersCancel,
+            pair, join, switchDevice, trustDevice, unpair, allowVersion,
+            keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
+        ]
     }
 }

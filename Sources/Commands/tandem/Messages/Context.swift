@@ -1,4 +1,4 @@
-// `context set` and `context show`: the newest state that an app's two sides have told each other.
+// `context set` and `context show`: the latest application context of each side.
 
 import PairedSession
 import TandemPropertyList

@@ -1,7 +1,8 @@
-// `send`, `receive`, `context` and `transfers` are host apps in one line: the same library, socket and rules as any
-// other app.
+// Paired session of a shell command: `send`, `receive`, `context` and `transfers` are host apps in one line, with the
+// same library, socket and rules as any other app.
 
 import PairedSession
+import Synchronization
 import TandemBase
 
 /// What the commands that are host apps have in common.
@@ -19,4 +20,40 @@ extension Arguments {
         options.software = "tandem \(Version.text)"
         return try PairedSession(options)
     }
+}
+
+/// The places for what is received; usable from any thread.
+final class Places: Sendable {
+    private struct Full: Error {}
+
+    private struct Left {
+        /// Not taken; and taken or not, not done with.
+        var free: Int
+        var open: Int
+    }
+
+    private let left: Mutex<Left>
+    private let ended = AsyncStream.makeStream(of: Void.self)
+
+    init(_ count: Int) { left = Mutex(Left(free: count, open: count)) }
+
+    /// Takes a place, or throws if there is none. A body that throws has taken none.
+    func take(_ body: () throws -> Void) throws {
+        try left.withLock { left in
+            guard left.free > 0 else { throw Full() }
+            left.free -= 1
+        }
+        do { try body() } catch {
+            left.withLock { $0.free += 1 }
+            throw error
+        }
+        let isLast = left.withLock { left in
+            left.open -= 1
+            return left.open == 0
+        }
+        if isLast { ended.continuation.finish() }
+    }
+
+    /// Returns when all places are taken, or when the caller's task is cancelled.
+    func allTaken() async { for await _ in ended.stream {} }
 }

@@ -1,8 +1,11 @@
-// Receives an app's messages and durable items and prints each as one line of JSON, answering messages that want a
-// reply. It takes no configuration: that needs an app with a schema and a key of its own.
+// `receive`: prints an app's messages, durable items and files, each as one line of JSON, and answers messages that
+// want a reply. It takes no configuration: that needs an app with a schema and a key.
 
 import PairedSession
+import TandemBase
+import TandemFiles
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let receive = Subcommand(
@@ -66,5 +69,102 @@ private enum MessageAnswer {
     private static func answer(_ message: ReceivedMessage, with reply: PropertyListDictionary) throws {
         guard message.wantsReply else { return }
         if message.dictionary != nil { try message.reply(reply) } else { try message.reply(data: []) }
+    }
+}
+
+/// What becomes of received items.
+enum ItemVerdict: String {
+    case handle, fail, reject
+
+    static let option = Option.valued(
+        "items", "handle|fail|reject", "what to do with durable items once they are printed (default handle)")
+
+    init(_ arguments: Arguments) throws(CommandFailure) {
+        let word = arguments.value("items") ?? "handle"
+        guard let verdict = Self(rawValue: word) else {
+            throw .usage("--items '\(word)' is none of handle, fail, reject")
+        }
+        self = verdict
+    }
+
+    /// Throws what tells the daemon so.
+    func judge() throws {
+        switch self {
+        case .handle: break
+        case .fail: throw CommandFailure.refused("told to fail")
+        case .reject: throw ItemRejection(reason: "told to reject")
+        }
+    }
+}
+
+extension ReceivedUserInfo {
+    var line: PropertyListDictionary { facts.line(isUrgent ? "urgent" : "userInfo", userInfo) }
+}
+
+extension ReceivedContext {
+    var line: PropertyListDictionary {
+        var line = facts.line("context", context)
+        line["revision"] = PropertyListValue(revision)
+        return line
+    }
+}
+
+extension ItemFacts {
+    fileprivate func line(_ channel: String, _ content: PropertyListDictionary) -> PropertyListDictionary {
+        var line: PropertyListDictionary = [
+            "channel": .string(channel), "id": .string("\(id)"), "attempt": .integer(Int64(attempt)),
+            "body": .dictionary(content),
+        ]
+        line["topic"] = topic.map { .string($0) }
+        return line
+    }
+}
+
+/// Where received files go.
+struct ReceiveFiles: Sendable {
+    private static let attempts = 1_000
+
+    let directory: String
+
+    /// Takes a file for each place, then returns.
+    func run(_ session: PairedSession, _ places: Places, _ console: Console) async throws {
+        guard (try? OwnedDirectory(existing: directory)) != nil else {
+            throw CommandFailure.refused("\(directory) is not a directory of this user that others cannot write to")
+        }
+        let handling = session.handleFiles { file in try places.take { try take(file, console) } }
+        try await session.activate(timeout: HostSession.patience)
+        await places.allTaken()
+        // The session ends behind the last verdict.
+        await handling.finish()
+    }
+
+    private func take(_ file: ReceivedFile, _ console: Console) throws {
+        var line: PropertyListDictionary = [
+            "file": .string(try move(file)), "name": .string(file.name), "size": .integer(file.size),
+            "sha256": .string(Hexadecimal.encode(file.digest)),
+        ]
+        line["metadata"] = file.metadata.map { .dictionary($0) }
+        console.print(json: .dictionary(line))
+    }
+
+    /// Nothing is overwritten: a name that is taken gets a number.
+    private func move(_ file: ReceivedFile) throws(SessionError) -> String {
+        let name = file.path.split(separator: "/").last.map(String.init) ?? "file"
+        for number in 1...Self.attempts {
+            let path = "\(directory)/\(number == 1 ? name : Self.numbered(name, number))"
+            do throws(SessionError) {
+                try file.move(to: path)
+                return path
+            } catch {
+                guard error.name == "file-exists", number < Self.attempts else { throw error }
+            }
+        }
+        throw SessionError(
+            .fileAccessDenied, name: "file-exists", reason: "\(directory) has too many files of this name")
+    }
+
+    private static func numbered(_ name: String, _ number: Int) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name)-\(number)" }
+        return "\(name[..<dot])-\(number)\(name[dot...])"
     }
 }

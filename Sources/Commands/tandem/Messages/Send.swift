@@ -1,5 +1,4 @@
-// Sends one message to the counterpart app and prints its reply. Either there is a reply, or an error with its number;
-// never silence.
+// `send`: one message to the counterpart app. It ends with the reply or with a numbered error.
 
 import PairedSession
 import TandemBase

@@ -1,4 +1,4 @@
-// `transfers list` and `transfers cancel`: an app's durable items that have not ended, of former processes too.
+// `transfers list` and `transfers cancel`: an app's durable items that have not ended, also those of earlier processes.
 
 import PairedSession
 import TandemBase

@@ -1,4 +1,5 @@
-// `dead-letters`: items that a handler, or the other device, refused too often. They are kept until somebody decides.
+// `dead-letters`: items that a handler or the other device refused too often. The daemon keeps them until an operator
+// decides.
 
 import TandemBase
 import TandemPropertyList

@@ -1,4 +1,4 @@
-// `drain`: lets a daemon's queues run empty before it goes away, and says what is left.
+// `drain`: lets a daemon's queues run empty before it goes away, and prints what is left.
 
 import TandemBase
 import TandemPropertyList

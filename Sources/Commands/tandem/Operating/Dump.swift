@@ -1,5 +1,5 @@
-// `dump`: a captured stream of frames as lines, one for each envelope. What a body holds is never shown, only its size
-// and the beginning of its digest, by which two captures can be compared.
+// `dump`: a captured stream of frames, one line for each envelope. It shows a body's size and the beginning of its
+// digest, never its content.
 
 import Glibc
 import TandemBase

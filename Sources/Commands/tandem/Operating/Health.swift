@@ -1,4 +1,4 @@
-// `health` and `ready`: the daemon's word for a supervisor or a script, as an exit code and a line for each reason.
+// `health` and `ready`: the daemon's state for a supervisor or a script, as an exit code and a line for each reason.
 
 import TandemPropertyList
 import TandemReactor

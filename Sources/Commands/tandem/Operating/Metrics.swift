@@ -1,5 +1,5 @@
-// Counters and gauges of `status` in the text format that Prometheus and its relatives read: no port is opened for it,
-// a collector's text file or a script takes it from here.
+// Counters and gauges of `status` in Prometheus' text format. The daemon opens no port for them: a collector's text
+// file or a script runs the command.
 
 import TandemPropertyList
 

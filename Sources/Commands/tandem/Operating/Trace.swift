@@ -1,5 +1,5 @@
-// `trace`: where a message or an item is, or what became of it, from the daemons that saw it. Several daemons of one
-// machine are merged by its monotonic clock, which they share: wall clocks may jump.
+// `trace`: the steps of a message or an item in the daemons that carried it. Daemons of one machine are merged by its
+// monotonic clock, which they share: wall clocks may jump.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,6 @@
-// Makes a one-time join link on the primary and shows it as text and as a QR code. The link is a secret: it goes to
-// standard output and nowhere else.
+// Pairing commands. `pair` makes a one-time join link on the primary and prints it as text and as a QR code; the link
+// is a secret and goes only to standard output. The others switch, trust by hand, unpair, and allow an older protocol
+// version.
 
 import TandemBase
 import TandemPropertyList
@@ -29,5 +30,84 @@ extension Subcommand {
         if arguments.has("link-only") { return }
         console.print("\nexpires \(answer.date("expires")); on the other device run: tandem join\n")
         console.write(try QRCode(link).terminalText(inColour: console.isColoured))
+    }
+}
+
+extension Subcommand {
+    static let switchDevice = Subcommand(
+        path: ["switch"], summary: "choose which paired device is the active one",
+        operands: [.required("PAIRING|NAME")], options: [.device],
+        notes:
+            "On a primary it names a secondary, on a secondary one of its primaries. 'tandem status' marks the active "
+            + "one with *. Apps see the switch as inactive, deactivated and activated; what waits for a device stays "
+            + "with that device.",
+        examples: ["switch kiosk", "switch --device primary 0123ABCD-0000-4000-8000-0123456789AB"]
+    ) { arguments, console in
+        let who = arguments.operands[0]
+        let pairing = UniqueIdentifier(text: who)
+        let answer = try arguments.ask("switch", pairing.map { ["pairing": .data($0.bytes)] } ?? ["who": .string(who)])
+        let fact = Fact(answer)
+        let verb = answer["changed"]?.booleanValue == false ? "was active already" : "is active now"
+        console.print("\(fact.text("name")) \(verb)  \(fact.text("pairing"))")
+    }
+}
+
+extension Subcommand {
+    static let trustDevice = Subcommand(
+        path: ["trust-device"], summary: "trust another device by its fingerprint (run it on both devices)",
+        operands: [.required("FINGERPRINT")],
+        options: [
+            .device, .valued("role", "primary|secondary", "the other device's part in the pairing").required,
+            .valued("address", "ADDRESS", "where the primary listens: HOST:PORT or unix:PATH"),
+            .valued("name", "NAME", "a name for the other device"),
+        ],
+        notes: """
+            'tandem status' on the other device shows its fingerprint. The secondary names the primary's address; the
+            pairing is made when it connects and both sides have trusted each other.
+            """,
+        examples: [
+            "trust-device --role primary --address hub.example:4747 ABCD-EFGH-...",
+            "trust-device --role secondary --name kiosk ABCD-EFGH-...",
+        ]
+    ) { arguments, console in
+        let peer = try arguments.role()
+        if peer == .primary, !arguments.has("address") {
+            throw CommandFailure.usage("--address is missing: a secondary must know where its primary listens")
+        }
+        var body: PropertyListDictionary = [
+            "fingerprint": .string(arguments.operands[0]), "role": .string(peer.rawValue),
+        ]
+        for key in ["address", "name"] { body[key] = arguments.value(key).map { .string($0) } }
+        _ = try arguments.ask("trust-device", body, of: peer.counterpart)
+        console.print("trusted as \(peer.rawValue)")
+    }
+}
+
+extension Subcommand {
+    static let unpair = Subcommand(
+        path: ["unpair"], summary: "end a pairing at once and forget what waits for it",
+        operands: [.required("PAIRING|NAME")], options: [.device],
+        notes: "Configuration that came through the pairing is deactivated, and its versions stay refused.",
+        examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
+    ) { arguments, console in
+        let who = arguments.operands[0]
+        let pairing = UniqueIdentifier(text: who)
+        _ = try arguments.ask("unpair", pairing.map { ["pairing": .data($0.bytes)] } ?? ["who": .string(who)])
+        console.print("unpaired \(who)")
+    }
+
+    static let allowVersion = Subcommand(
+        path: ["allow-version"], summary: "let a paired device use an older protocol version than it did before",
+        operands: [.required("PAIRING"), .required("VERSION")], options: [.device],
+        notes: "Without this a device that suddenly speaks an older version is refused: it may be somebody in between.",
+        examples: ["allow-version 0123ABCD-0000-4000-8000-0123456789AB 1"]
+    ) { arguments, console in
+        let pairing = try arguments.pairing()
+        guard let version = UInt32(arguments.operands[1]), version > 0 else {
+            throw CommandFailure.usage("'\(arguments.operands[1])' is not a protocol version")
+        }
+        let body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "version": .integer(Int64(version))]
+        _ = try arguments.ask("allow-version", body)
+        console.print("version \(version) is allowed again")
     }
 }

@@ -1,5 +1,5 @@
-// Hands a signed configuration to a daemon, which forwards it, and shows what became of it on each secondary. Done
-// means applied: a script that goes on after exit code 0 can rely on it.
+// `apply`: submits a signed configuration to a daemon and prints the verdict of each secondary. Exit code 0 means
+// applied.
 
 import TandemBase
 import TandemPropertyList

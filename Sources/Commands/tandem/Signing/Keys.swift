@@ -1,5 +1,5 @@
-// Keys of the people who sign configuration. A new key is two files: the private half, readable by its owner only, and
-// the public half, which goes into apps and daemons. Nothing is overwritten and nothing asks for a passphrase.
+// `keys`: signing keys as two files, the private half readable by its owner only, the public half for apps and daemons.
+// No file is overwritten.
 
 import TandemCrypto
 import TandemPropertyList
@@ -40,5 +40,47 @@ extension Subcommand {
             "algorithm": .string(key.algorithm.rawValue), "keyid": .string(key.identifier.hexadecimal),
             "fingerprint": .string(key.identifier.fingerprint),
         ])
+    }
+}
+
+/// A PEM file with one key.
+struct KeyFile {
+    let path: String
+
+    /// The algorithm that a person's word names.
+    static func algorithm(_ word: String) throws(CommandFailure) -> KeyAlgorithm {
+        switch word {
+        case "ed25519": .ed25519
+        case "p256": .ecdsaP256
+        case "rsa": .rsaPSS
+        default: throw .usage("--type '\(word)' is none of ed25519, p256, rsa")
+        }
+    }
+
+    /// The public key in the file, or the public half of the private one.
+    func publicHalf() throws -> PublicKey {
+        let bytes = try LocalFile(path: path).read()
+        if String(decoding: bytes.prefix(4096), as: UTF8.self).contains("PRIVATE KEY") {
+            return try signing().publicKey
+        }
+        return try checked { () throws(KeyError) in try PublicKey(pem: String(decoding: bytes, as: UTF8.self)) }
+    }
+
+    /// The private key in the file, which must be closed to others.
+    func signing() throws -> PrivateKey {
+        var bytes = try LocalFile(path: path).readPrivate()
+        let text = SecretBytes(taking: &bytes)
+        return try checked { () throws(KeyError) in try PrivateKey(pem: text) }
+    }
+
+    static func describe(_ key: PublicKey, on console: Console) {
+        console.print("algorithm    \(key.algorithm.rawValue)")
+        console.print("key id       \(key.identifier.hexadecimal)")
+        console.print("fingerprint  \(key.identifier.fingerprint)")
+    }
+
+    /// The key, or the key's error with the file's name before it.
+    private func checked<Key>(_ key: () throws(KeyError) -> Key) throws(CommandFailure) -> Key {
+        do throws(KeyError) { return try key() } catch { throw .refused("\(path): \(error)") }
     }
 }

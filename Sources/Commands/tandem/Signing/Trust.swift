@@ -1,5 +1,5 @@
-// Which key a daemon believes for an application's configuration. Only the operator says so; nothing about these keys
-// ever comes from a pairing.
+// `trust`: the keys that a daemon accepts for an application's configuration. They come from the operator, never from a
+// pairing.
 
 import TandemBase
 import TandemCrypto

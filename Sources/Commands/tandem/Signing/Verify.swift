@@ -1,5 +1,5 @@
-// Verifies a signed configuration offline, by the same steps and names as a daemon and an app's library do. What it
-// cannot know, it does not check: the version mark and the schema are those devices' own.
+// `verify`: verifies a signed configuration offline, by the same steps and names as a daemon and an app's library. The
+// version mark and the schema belong to those devices and are not checked.
 
 import TandemBase
 import TandemCrypto

@@ -11,7 +11,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 
 need_libraries libssl-dev
-tandem=$(tandem_binary)
+tandem=$(executable tandem "${TANDEM-}")
 seconds=${SECONDS_EACH:-0.4}
 secondaries=${SECONDARIES:-24}
 clang -O2 -o "$made/load" "$here"/load/*.c

@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=measure.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 
-tandem=$(tandem_binary)
+tandem=$(executable tandem "${TANDEM-}")
 mebibytes=${MEBIBYTES:-1024}
 clang -O2 -o "$made/load" "$here"/load/*.c
 place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")

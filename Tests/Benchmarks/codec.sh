@@ -5,13 +5,13 @@
 #     codec.sh           a table
 #     codec.sh --json    one JSON object per figure and line
 #
-# TANDEM=FILE measures that executable; without it a release build is made. WITHOUT_FOUNDATION=1 leaves Foundation out.
+# TANDEM_BENCH=FILE measures that executable; without it a release build is made. WITHOUT_FOUNDATION=1 leaves Foundation out.
 set -euo pipefail
 # shellcheck source=measure.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 
 need_libraries libplist-dev libmsgpack-dev
-tandem=$(tandem_binary)
+driver=$(executable tandem-bench "${TANDEM_BENCH-}")
 payloads=$made/payloads
 [[ -e $payloads/frames-huge && $payloads -nt $here/payloads.py ]] || python3 "$here/payloads.py" "$payloads"
 peers=$made/codec_peers
@@ -27,12 +27,12 @@ results=$made/codec.results
 of() { sed "s/^/$1 /" >>"$results"; }
 for ((run = 0; run < runs; run++)); do
     for name in small large; do
-        "$tandem" bench codec --json --payloads "$payloads/$name" | of "$name"
+        "$driver" codec payloads "$payloads/$name" | of "$name"
         "$peers" 100 "$payloads/$name" "$payloads/$name.msgpack" | of "$name"
         [[ ${WITHOUT_FOUNDATION-} ]] || "$foundation" 3 "$payloads/$name" | of "$name"
     done
     for name in frames-small frames-large frames-huge; do
-        "$tandem" bench codec --json --frames "$payloads/$name" | of "$name"
+        "$driver" codec frames "$payloads/$name" | of "$name"
         "$peers" 100 "$payloads/$name" | of "$name"
     done
 done

@@ -184,7 +184,7 @@ measure_hostile() {
     local round name size result
     python3 "$here/hostile.py" "$place/hostile" >"$place/hostile.names"
     for ((round = 1; round <= rounds; round++)); do
-        taskset -c 1 "$tandem" bench hostile --json --payloads "$place/hostile" >"$logs/hostile"
+        taskset -c 1 "$driver" hostile "$place/hostile" >"$logs/hostile"
         while IFS=$'\t' read -r name size result; do note hostile "$name" "$size" "$round" "$result"; done \
             < <(paste "$place/hostile.names" "$logs/hostile")
     done
@@ -193,7 +193,7 @@ measure_hostile() {
 table_of() {
     local script=$here/$1.sh
     # On one core, so that a move to the other one is no part of a figure; what needs both pins its processes itself.
-    if TANDEM=$tandem RUNS=$rounds SECONDS_EACH=$seconds taskset -c 1 "$script" --json >"$logs/table" 2>"$logs/$1.log"; then
+    if TANDEM=$tandem TANDEM_BENCH=$driver RUNS=$rounds SECONDS_EACH=$seconds taskset -c 1 "$script" --json >"$logs/table" 2>"$logs/$1.log"; then
         sed 's/^/{"row": /; s/$/}/' "$logs/table" >>"$runs"
     else
         echo "$1: $(tail -n 1 "$logs/$1.log")" >&2

@@ -1,5 +1,5 @@
 // The codecs of others on the same payloads: libplist, and msgpack-c where a MessagePack file is given. Prints, as
-// `tandem bench codec --json` does, one JSON object a line: CPU nanoseconds per operation, the median of the rounds.
+// `tandem-bench codec` does, one JSON object a line: CPU nanoseconds per operation, the median of the rounds.
 //
 //     codec_peers ROUNDS PAYLOADS [MSGPACK]
 

@@ -6,13 +6,13 @@
 #     verify.sh           a table
 #     verify.sh --json    one JSON object per figure and line
 #
-# TANDEM=FILE measures that executable; without it a release build is made.
+# TANDEM_BENCH=FILE measures that executable; without it a release build is made.
 set -euo pipefail
 # shellcheck source=measure.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 
 need_libraries openssl
-tandem=$(tandem_binary)
+driver=$(executable tandem-bench "${TANDEM_BENCH-}")
 keys=$made/keys
 mkdir -p "$keys"
 make_key() {
@@ -30,7 +30,7 @@ results=$made/verify.results
 : >"$results"
 # Where the caller left a choice: the last core.
 pinned=(taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')")
-ours() { "${pinned[@]}" "$tandem" bench verify --json --key "$keys/$1.pem" | sed "s/^/$1 /" >>"$results"; }
+ours() { "${pinned[@]}" "$driver" verify "$keys/$1.pem" | sed "s/^/$1 /" >>"$results"; }
 theirs() {
     # The last number of its last line is verifications per second of CPU time.
     "${pinned[@]}" openssl speed -seconds 1 "${1/p256/ecdsap256}" 2>/dev/null | awk -v name="$1" 'END {

@@ -1,0 +1,111 @@
+// A QR code as a square of dark and light modules, made by libqrencode in byte mode, so that links survive exactly.
+// Content that does not fit is refused, never split. No type of the C library leaves this file.
+
+internal import CTandemQREncode
+
+/// A QR code: `width` x `width` modules, without its quiet zone.
+struct QRCode: Sendable, Equatable {
+    /// How much damage a reader can repair, and the bytes that the largest code then holds.
+    enum Correction: Sendable, CaseIterable {
+        /// About 7 %: right for screens, which do not get dirty.
+        case low
+        case medium, quartile, high
+
+        var capacity: Int {
+            switch self {
+            case .low: 2953
+            case .medium: 2331
+            case .quartile: 1663
+            case .high: 1273
+            }
+        }
+    }
+
+    /// The light modules that must surround a code on each side, or readers do not find it.
+    static var quietZone: Int { 4 }
+
+    /// Modules on each side: 17 + 4 x version.
+    let width: Int
+    private let modules: [Bool]
+
+    /// The smallest code that holds these bytes.
+    init(_ bytes: [UInt8], correction: Correction = .low) throws(CodeError) {
+        guard !bytes.isEmpty else { throw .empty }
+        guard bytes.count <= correction.capacity, let count = Int32(exactly: bytes.count) else {
+            throw .tooLong(count: bytes.count, limit: correction.capacity)
+        }
+        guard let code = QRcode_encodeData(count, bytes, 0, correction.level) else { throw .outOfMemory }
+        defer { QRcode_free(code) }
+        let side = Int(code.pointee.width)
+        // The lowest bit of each module byte is its colour; the others say what the module is for.
+        modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side).map { $0 & 1 == 1 }
+        width = side
+    }
+
+    /// The code of a text's UTF-8 bytes.
+    init(_ text: String, correction: Correction = .low) throws(CodeError) {
+        try self.init(Array(text.utf8), correction: correction)
+    }
+
+    /// Whether the module is dark; everything outside the square is light.
+    func isDark(column: Int, row: Int) -> Bool {
+        let side = 0..<width
+        return side.contains(column) && side.contains(row) && modules[row * width + column]
+    }
+}
+
+extension QRCode.Correction {
+    fileprivate var level: QRecLevel {
+        switch self {
+        case .low: QR_ECLEVEL_L
+        case .medium: QR_ECLEVEL_M
+        case .quartile: QR_ECLEVEL_Q
+        case .high: QR_ECLEVEL_H
+        }
+    }
+}
+
+extension QRCode {
+    /// The code with its quiet zone, one line for two rows of modules, each ended by a newline.
+    func terminalText(inColour: Bool) -> String {
+        let range = -Self.quietZone..<(width + Self.quietZone)
+        return stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
+            let cells = range.map { column in
+                // An odd height leaves half a line; it is light like the quiet zone above it.
+                let upper = isDark(column: column, row: row)
+                let lower = isDark(column: column, row: row + 1)
+                return Self.cell(upper: upper == inColour, lower: lower == inColour)
+            }
+            return inColour ? "\u{1B}[30;107m\(String(cells))\u{1B}[0m\n" : String(cells) + "\n"
+        }.joined()
+    }
+
+    /// The block character whose drawn halves are the true ones.
+    private static func cell(upper: Bool, lower: Bool) -> Character {
+        switch (upper, lower) {
+        case (true, true): "\u{2588}"
+        case (true, false): "\u{2580}"
+        case (false, true): "\u{2584}"
+        case (false, false): " "
+        }
+    }
+}
+
+/// A content that could not become a code.
+enum CodeError: Error, Sendable, Equatable {
+    /// The content has `count` bytes; the largest code of the asked correction holds `limit`.
+    case tooLong(count: Int, limit: Int)
+    case empty
+    case outOfMemory
+}
+
+extension CodeError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .tooLong(let count, let limit):
+            "\(count) bytes do not fit a QR code, which holds at most \(limit); hand them over as a file instead"
+        case .empty: "a QR code needs at least one byte of content"
+        case .outOfMemory: "no memory for a QR code"
+        }
+    }
+}
