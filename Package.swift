@@ -53,6 +53,7 @@ let values = ["TandemBase", "TandemPropertyList", "TandemWire", "TandemCrypto"]
 let machinery = ["TandemReactor", "TandemTransport", "TandemStore", "TandemFiles"]
 let decisions = [
     "TandemSession", "TandemDelivery", "TandemPairing", "TandemSignedConfiguration", "TandemSettings",
+    "TandemOperations",
 ]
 
 let system: [Target] = [
@@ -78,6 +79,7 @@ let decisionRooms: [Target] = [
     room("Decisions", "Pairing", imports: values),
     room("Decisions", "SignedConfiguration", imports: values),
     room("Decisions", "Settings", imports: ["TandemBase", "TandemPropertyList", "TandemPattern"]),
+    room("Decisions", "Operations", imports: ["TandemBase", "TandemWire"]),
 ]
 
 let machineryRooms: [Target] = [
@@ -149,6 +151,7 @@ let testTargets: [Target] = [
     tests("Delivery", imports: ["TandemDelivery"] + values),
     tests("Pairing", imports: ["TandemPairing"] + values),
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
+    tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
     tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemOperations
 import TandemSession
 import TandemWire
 

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemOperations
 import TandemPropertyList
 import TandemSession
 import TandemStore

@@ -4,8 +4,9 @@
 
 import TandemBase
 import TandemDelivery
+package import TandemOperations
 import TandemReactor
-package import TandemSession
+import TandemSession
 import TandemWire
 
 /// Connects host apps with the exchange of their device; confined to its loop. The endpoint owns it.

@@ -2,6 +2,7 @@
 // of two that come at once the first counts.
 
 package import TandemBase
+import TandemOperations
 import TandemWire
 
 extension LocalEndpoint {

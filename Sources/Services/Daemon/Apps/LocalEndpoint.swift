@@ -2,6 +2,7 @@
 // its messages, and gives configurations to apps. It listens, but stores nothing and decides nothing about pairings.
 
 package import TandemBase
+package import TandemOperations
 package import TandemReactor
 import TandemSession
 package import TandemTransport
@@ -62,7 +63,7 @@ package final class LocalEndpoint {
     ///   - side: the relay's side that the socket serves; by default that of the role.
     ///   - owners: the users of the apps that were registered before.
     package init(
-        options: Options, relay: Relay, side: Side? = nil, owners: ApplicationOwners = ApplicationOwners(),
+        options: Options, relay: Relay, side: Side? = nil, owners: consuming ApplicationOwners = ApplicationOwners(),
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options

@@ -2,6 +2,7 @@
 // pay for a look at one word and nothing else.
 
 import TandemBase
+import TandemOperations
 import TandemSession
 import TandemWire
 

@@ -1,8 +1,8 @@
 // What this device saw of messages and durable items on their way (CTL-20), for an operator who asks. Durable items are
 // always noted: they are few, and each costs a commit anyway. Messages are noted only while somebody follows them.
 
+package import TandemOperations
 package import TandemReactor
-package import TandemSession
 
 /// The history of a daemon; confined to its loop.
 package final class TraceLog {

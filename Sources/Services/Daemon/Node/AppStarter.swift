@@ -2,8 +2,8 @@
 // app runs as the user that owns it: root's daemon becomes that user, another daemon starts its own user's apps only.
 
 import TandemBase
+import TandemOperations
 import TandemReactor
-import TandemSession
 
 /// The wake-up hook of one daemon; confined to its loop.
 final class AppStarter {

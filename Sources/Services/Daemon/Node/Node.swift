@@ -5,6 +5,7 @@
 package import TandemBase
 import TandemCrypto
 import TandemFiles
+import TandemOperations
 import TandemPairing
 package import TandemReactor
 import TandemSession

@@ -1,7 +1,7 @@
 // How many durable items came how far, for status and metrics: looked up once, because items may be many.
 
 import TandemBase
-import TandemSession
+import TandemOperations
 
 /// The counters of durable items.
 struct ItemCounts {

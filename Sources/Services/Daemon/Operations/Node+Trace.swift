@@ -1,8 +1,8 @@
 // The control command `trace` (CTL-20): one message's or item's steps, or all that come.
 
 import TandemBase
+import TandemOperations
 import TandemPropertyList
-import TandemSession
 import TandemWire
 
 extension Node {

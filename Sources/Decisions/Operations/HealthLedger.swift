@@ -1,13 +1,12 @@
-// What is wrong with a daemon, held against time: a link that blinks is no news, one that stays away is. A problem
-// that comes and goes counts once it has been there for the patience of LIM-34 more than it was away, and is over once
-// it has been away as much more: so a blip changes nothing, and neither does a short recovery. It finds no problem by
-// itself: who looks at the daemon tells what is there now.
+// Health of a daemon: problems observed over time. A problem is reported once its accumulated presence exceeds its
+// accumulated absence by the grace period (LIM-34), and cleared by the reverse: short blips change nothing. The ledger
+// detects nothing by itself; the daemon passes in the problems that exist at the moment.
 
 package import TandemBase
 
 /// One thing that keeps a daemon from being healthy.
 package struct HealthProblem: Hashable, Sendable {
-    /// What is wrong, as a stable word (CTL-12).
+    /// The kind of the problem, as a stable word of the control protocol (CTL-12).
     package enum Word: String, Sendable, CaseIterable {
         /// A paired device has no link.
         case unlinked
@@ -24,7 +23,7 @@ package struct HealthProblem: Hashable, Sendable {
     }
 
     package let word: Word
-    /// The pairing that it is about, if it is about one.
+    /// The affected pairing, if the problem concerns one.
     package let pairing: UniqueIdentifier?
 
     package init(_ word: Word, pairing: UniqueIdentifier? = nil) {
@@ -32,14 +31,14 @@ package struct HealthProblem: Hashable, Sendable {
         self.pairing = pairing
     }
 
-    /// What may come and go by itself must last before it counts; the rest is as true at once as later.
+    /// Whether the problem may pass by itself, so that it counts only after the grace period.
     var mustLast: Bool { word == .unlinked || word == .store }
 }
 
 /// The problems of one daemon.
-package struct HealthLedger: Sendable {
-    /// How long a problem must last to count, and to be gone to be over (LIM-34).
-    package static var patience: Duration { .seconds(5) }
+package struct HealthLedger: ~Copyable, Sendable {
+    /// The grace period: how much longer a problem must be present than absent to count (LIM-34).
+    package static var gracePeriod: Duration { .seconds(5) }
 
     /// A problem that counts.
     package struct Standing: Equatable, Sendable {
@@ -50,7 +49,7 @@ package struct HealthLedger: Sendable {
 
     fileprivate struct Observation {
         var isPresent = true
-        /// From nothing to the patience: up while the problem is there, down while it is not.
+        /// Rises to the grace period while the problem is present, falls to zero while it is absent.
         var weight = Duration.zero
         var counts: Bool
         let since: MonotonicTime
@@ -61,7 +60,7 @@ package struct HealthLedger: Sendable {
 
     package init() {}
 
-    /// Tells everything that is wrong now.
+    /// Records the problems that exist now; all others are absent.
     package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
         for problem in Array(observations.keys) {
             observations[problem]?.advance(to: now)
@@ -86,12 +85,12 @@ extension HealthLedger.Observation {
     fileprivate mutating func advance(to now: MonotonicTime) {
         let time = now.since(lookedAt)
         lookedAt = now
-        weight = isPresent ? min(weight + time, HealthLedger.patience) : max(weight - time, .zero)
-        if weight == HealthLedger.patience { counts = true }
+        weight = isPresent ? min(weight + time, HealthLedger.gracePeriod) : max(weight - time, .zero)
+        if weight == HealthLedger.gracePeriod { counts = true }
         if weight == .zero, !isPresent { counts = false }
     }
 
-    /// Nothing is left to remember of it.
+    /// The observation can be dropped.
     fileprivate func isOver(_ problem: HealthProblem) -> Bool {
         !isPresent && (weight == .zero || !problem.mustLast)
     }

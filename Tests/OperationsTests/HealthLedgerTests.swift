@@ -1,7 +1,7 @@
 // What counts as unhealthy, by a manual clock (CTL-12, LIM-34).
 
 import TandemBase
-import TandemSession
+import TandemOperations
 import Testing
 
 struct HealthLedgerTests {
@@ -40,7 +40,8 @@ struct HealthLedgerTests {
     }
 
     @Test func `a link that blinks for ever counts when it is away more than it is there`() {
-        var (mostlyAway, mostlyThere) = (HealthLedger(), HealthLedger())
+        var mostlyAway = HealthLedger()
+        var mostlyThere = HealthLedger()
         for second in Int64(0)..<60 {
             mostlyAway.observe([link], at: time(second * 1000))
             mostlyAway.observe([], at: time(second * 1000 + 900))

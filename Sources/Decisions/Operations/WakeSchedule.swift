@@ -1,16 +1,16 @@
-// When to start a host app because durable items wait for it (CTL-22): once, not again while it runs or may still be on
-// its way to register, and ever more rarely while it only crashes. It starts nothing itself and reads no clock: events
-// come in, apps to be started go out.
+// Wake-up pacing: when the daemon starts a host app's program because durable items wait for the app (CTL-22). The
+// program starts once, not again while it runs or may still be about to register, and after ever longer pauses while it
+// only crashes.
 
 package import TandemBase
 
-/// The wake-ups of the apps that an operator named.
-package struct WakeSchedule: Sendable {
+/// The wake-ups of the apps that the operator listed.
+package struct WakeSchedule: ~Copyable, Sendable {
     /// A program that has started, or that ended well, may take this long until its app registers (LIM-36).
     package static var registrationTime: Duration { .seconds(10) }
-    /// The first wait after a program that did nothing useful.
+    /// The first pause after a program that handled nothing.
     package static var firstPause: Duration { .seconds(1) }
-    /// The longest wait.
+    /// The longest pause.
     package static var longestPause: Duration { .seconds(600) }
 
     private struct App {
@@ -18,9 +18,9 @@ package struct WakeSchedule: Sendable {
         var isConnected = false
         var isRunning = false
         var startedAt: MonotonicTime?
-        /// Not before this.
+        /// The earliest time of the next start.
         var notBefore = MonotonicTime(nanoseconds: 0)
-        /// The wait after the next failure.
+        /// The pause after the next failure.
         var pause = WakeSchedule.firstPause
 
         var isDue: Bool { hasWork && !isConnected && !isRunning }
@@ -33,8 +33,8 @@ package struct WakeSchedule: Sendable {
         for app in apps { self.apps[app] = App() }
     }
 
-    /// Durable items wait for the app, or none do any more.
-    /// - Returns: the apps to start now; so for all events.
+    /// Durable items wait for the app, or no longer do.
+    /// - Returns: the apps to start now, as for every event.
     package mutating func work(for app: ApplicationIdentifier, waits: Bool, at now: MonotonicTime)
         -> [ApplicationIdentifier]
     {
@@ -45,7 +45,7 @@ package struct WakeSchedule: Sendable {
     /// The app's receiving connection has registered.
     package mutating func connected(_ app: ApplicationIdentifier) { apps[app]?.isConnected = true }
 
-    /// The app has handled an item: it works, and past crashes are forgotten.
+    /// The app has handled an item: it works, so past crashes no longer count.
     package mutating func handled(_ app: ApplicationIdentifier) {
         apps[app]?.pause = Self.firstPause
         apps[app]?.startedAt = nil
@@ -59,14 +59,14 @@ package struct WakeSchedule: Sendable {
         return due(at: now)
     }
 
-    /// The program that was started for the app has ended; one that could not be started has ended badly.
+    /// The program of the app has ended; a program that could not be started ended badly.
     package mutating func ended(_ app: ApplicationIdentifier, well: Bool, at now: MonotonicTime)
         -> [ApplicationIdentifier]
     {
         guard apps[app]?.isRunning == true else { return [] }
         apps[app]?.isRunning = false
-        // Who ended well may have started another program that is still on its way.
-        if well, let started = apps[app]?.startedAt { hold(app, until: started + Self.registrationTime) }
+        // A program that ended well may have started another one that has yet to register.
+        if well, let started = apps[app]?.startedAt { postpone(app, until: started + Self.registrationTime) }
         if apps[app]?.startedAt != nil, apps[app]?.isConnected != true { fail(app, at: now) }
         return due(at: now)
     }
@@ -88,12 +88,12 @@ package struct WakeSchedule: Sendable {
 
     private mutating func fail(_ app: ApplicationIdentifier, at now: MonotonicTime) {
         guard let pause = apps[app]?.pause else { return }
-        hold(app, until: now + pause)
+        postpone(app, until: now + pause)
         apps[app]?.pause = min(pause * 2, Self.longestPause)
         apps[app]?.startedAt = nil
     }
 
-    private mutating func hold(_ app: ApplicationIdentifier, until time: MonotonicTime) {
+    private mutating func postpone(_ app: ApplicationIdentifier, until time: MonotonicTime) {
         guard let before = apps[app]?.notBefore else { return }
         apps[app]?.notBefore = max(before, time)
     }

@@ -1,7 +1,7 @@
 // The history of what a daemon saw (CTL-20, LIM-35): bounded, and searchable by identifier.
 
 import TandemBase
-import TandemSession
+import TandemOperations
 import TandemWire
 import Testing
 

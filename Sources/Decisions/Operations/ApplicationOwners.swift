@@ -1,29 +1,29 @@
-// Whose an application identifier is (SES-6): the user's who first registered it, or whom the operator assigned. Only
-// the rule; that it lasts is the delegate's work, and until that is done nobody has registered.
+// Ownership of application identifiers by uid (SES-6): the first user that registers an identifier, or the one that the
+// operator assigned. A new claim counts only once the daemon has stored it.
 
 package import TandemBase
 package import TandemWire
 
-/// Application identifiers and the users they belong to.
-package struct ApplicationOwners: Sendable {
-    /// What becomes of a registration.
+/// The owner of each installed app.
+package struct ApplicationOwners: ~Copyable, Sendable {
+    /// The decision on a registration.
     package enum Claim: Sendable, Equatable {
-        /// The app is this user's already.
+        /// The app already belongs to this user.
         case owned
-        /// The app was nobody's: it is this user's from now on, once that has been stored.
+        /// The app had no owner and belongs to this user, once the daemon has stored that.
         case new
         case refused(RefusalName)
     }
 
     private var users: [ApplicationIdentifier: UInt32]
 
-    /// - Parameter users: what was stored before.
+    /// - Parameter users: the stored owners.
     package init(_ users: [ApplicationIdentifier: UInt32] = [:]) { self.users = users }
 
-    /// The user that an app belongs to.
+    /// The owner of an app.
     package subscript(app: ApplicationIdentifier) -> UInt32? { users[app] }
 
-    /// A user registers an app. Nobody is above this rule, root included: what root may do it does as the operator.
+    /// A user registers an app. The rule binds root, too: root acts as the operator through ``assign(_:to:)``.
     package mutating func claim(_ app: ApplicationIdentifier, by user: UInt32) -> Claim {
         if let owner = users[app] { return owner == user ? .owned : .refused(.appOwned) }
         guard users.count < Limits.applications else { return .refused(.tooManyApplications) }
@@ -31,7 +31,7 @@ package struct ApplicationOwners: Sendable {
         return .new
     }
 
-    /// The operator gives an app to a user.
+    /// The operator assigns an app to a user.
     package mutating func assign(_ app: ApplicationIdentifier, to user: UInt32) { users[app] = user }
 
     /// A new claim could not be stored.

@@ -1,10 +1,10 @@
 // When an absent app is started (CTL-22, LIM-36), by a manual clock.
 
 import TandemBase
-import TandemSession
+import TandemOperations
 import Testing
 
-struct WakeScheduleTests {
+struct WakeScheduleTests: ~Copyable {
     private let lamp: ApplicationIdentifier
     private var schedule: WakeSchedule
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
