@@ -32,6 +32,11 @@ FILES = [
     ("long function", "Sources/Values/Base/Planted.swift", "func long() {\n" + "    run()\n" * 61 + "}\n", "of 61 lines"),
     ("lock", "Sources/Machinery/Store/Planted.swift", "let lock = NSLock()\n", "Mutex and Atomic only"),
     ("unknown clause", "Sources/Values/Base/Planted.swift", "// As FRM-" + "99 says.\n", "does not exist in Protocol"),
+    ("fragment", "Sources/Values/Base/Planted+Topic.swift", "extension Planted { func more() {} }\n", "no extension makes"),
+    ("test double", "Sources/Machinery/Store/Planted.swift", "final class FakeStore {}\n", "is a test double"),
+    ("folder arrow", "Sources/Services/Daemon/Forwarding/Planted.swift", "func look(_: NodeOptions) {}\n",
+     "has no arrow to it"),
+    ("folder without row", "Sources/Services/Daemon/Planted/Planted.swift", "struct Planted {}\n", "has one row in"),
     ("stray file", "notes.txt", "", "at the top level"),
 ]
 # (what it is, the file, a text in it, its replacement, what the report must say)
@@ -69,11 +74,14 @@ def run(root, problems_of):
         before = set(problems_of(copy, house))
         for title, name, text, expected in FILES:
             file = copy / name
+            file.parent.mkdir(exist_ok=True)
             file.write_text(HEADER * (text != "") + text)
             # The manifest is as it was, and so are all other rooms: looking at the one will do.
-            near = [room for room in house if room.folder == file.parent]
+            near = [room for room in house if room.folder in (file.parent, file.parent.parent)]
             yield from missed(title, problems_of(copy, near), before, expected)
             file.unlink()
+            if not any(file.parent.iterdir()):
+                file.parent.rmdir()
         for title, name, old, new, expected in EDITS:
             file = copy / name
             original = file.read_text()

@@ -26,6 +26,10 @@ DECISION = {
     r"\.random\(\)": "random bytes come in as an argument",
     r"\bprint\(": "a decision does no I/O",
 }
+# A file X+Y.swift extends X for a protocol or a platform; a type is not cut over files by topic.
+PLATFORMS = {"Linux"}
+DOUBLE = re.compile(
+    r"\b(?:class|struct|enum|actor)\s+((?:Fake|Mock|Stub|Dummy|Scripted|Manual|Recording|InProcess)[A-Z]\w*|Fault[A-Z]\w*)")
 TASKS = {r"\bTask\s*(?:\.detached\s*)?\{": "tasks start in Services and Commands only"}
 COMMENT_WORDS = {
     r"\b(?:TODO|FIXME|XXX|HACK)\b": "finish it or leave it out",
@@ -62,6 +66,8 @@ def problems_of(where, floor, text):
         yield f"{where}:1: a file opens with a comment: what it is for, what it refuses, why this way"
     yield from word_problems(where, text, COMMENT_WORDS)
     if floor != "Tests":
+        yield from fragment_problems(where, stripped(text))
+        yield from double_problems(where, stripped(text))
         yield from word_problems(where, stripped(text), NEVER)
         yield from unchecked_problems(where, lines)
         yield from function_problems(where, stripped(text))
@@ -69,6 +75,22 @@ def problems_of(where, floor, text):
         yield from word_problems(where, stripped(text), DECISION)
     if floor in ("Values", "Machinery"):
         yield from word_problems(where, stripped(text), TASKS)
+
+
+def fragment_problems(where, text):
+    """A file X+Y.swift without an extension that makes X conform to Y."""
+    extended, plus, topic = where.stem.partition("+")
+    if not plus or topic in PLATFORMS:
+        return
+    heads = re.findall(rf"\bextension\s+(?:\w+\.)*{re.escape(extended)}\s*:([^{{]*)\{{", text)
+    if not any(topic in head for head in heads):
+        yield f"{where}: no extension makes {extended} conform to {topic}; the parts of a type belong in its file"
+
+
+def double_problems(where, text):
+    """Types that only a test needs, by their names."""
+    for name in DOUBLE.findall(text):
+        yield f"{where}: {name} is a test double; it belongs in Tests/TestSupport"
 
 
 def word_problems(where, text, rules):
