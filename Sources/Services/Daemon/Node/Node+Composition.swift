@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemFiles
 import TandemPairing
 import TandemSession
 import TandemStore
@@ -22,19 +23,48 @@ extension Node {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
         }
         relay.delegate = self
-        exchange.delegate = self
         local.delegate = self
         local.controlResponder = self
-        let items = DurableChannels(exchange: exchange, endpoint: local)
-        items.files = files
-        items.onEvent = { [weak self] in self?.note($0) }
-        local.items = items
-        files.items = exchange
-        files.delegate = self
+        connectRouter()
         carrier.delegate = self
         exchange.userOf = { [installed] in installed.state[$0]?.user }
         files.userOf = exchange.userOf
         try restore()
+    }
+
+    private func connectRouter() {
+        router.apps.onEvent = { [weak self] in self?.note($0) }
+        router.connect(
+            DeviceRouter.Outlets(
+                inbox: { [weak self] in self?.inbox(of: $0) },
+                needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
+                frameMoved: { [weak self] in self?.note($0, isSent: $1) },
+                itemsMayWait: { [weak self] in self?.itemsMayWait() }))
+    }
+
+    private func inbox(of app: ApplicationIdentifier) -> FileInbox? {
+        guard let user = installed.state[app]?.user else { return nil }
+        return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+            try device.applications.directory(named: app.description, mode: 0o750, owner: user)
+        }
+    }
+
+    /// One of two stores was restored: both ends number their items from the beginning.
+    private func beginEpoch(of pairing: UniqueIdentifier) {
+        log(LogEvent(.warning, "one of the stores was restored, a new epoch begins", .text("pairing", "\(pairing)")))
+        registry.perform(
+            { [self] next in
+                let changes = next.beginEpoch(pairing).map(\.rowChange)
+                let epoch = next[pairing]?.epoch
+                return (
+                    changes,
+                    { [self] in
+                        if let epoch { exchange.setPairing(pairing, epoch: epoch) }
+                        context.links.end(pairing, .replaced)
+                    }
+                )
+            },
+            failure: { [self] in report($0) })
     }
 
     private func restore() throws(NodeError) {
@@ -56,5 +86,13 @@ extension Node {
         activePrimary = registry.state.active(as: .secondary)?.pairing
         chooseActive()
         restoreFiles()
+    }
+
+    /// Removes files that belong to no item, once the items are known.
+    private func restoreFiles() {
+        let kept = exchange.filesToKeep()
+        files.restore(
+            sent: kept.sent, received: kept.received, pairings: Set(registry.state.pairings.map(\.pairing)),
+            apps: Array(installed.state.records.keys))
     }
 }

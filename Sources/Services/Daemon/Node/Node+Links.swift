@@ -106,32 +106,25 @@ extension Node: LinkDelegate {
         let endpoint = LinkEndpoint(link, number: relay.nextNumber())
         let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
-        ports[link.pairing] = port
         link.forwarder = port
-        exchange.linkOpened(
-            link.pairing, received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) },
+        router.open(
+            link.pairing, over: link, port: port,
+            received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) },
             channels: Set(link.agreement.capabilities.compactMap { Channel(rawValue: $0.rawValue) }))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
-        switch envelope.kind {
-        case .item, .gap, .stored, .outcome, .settled, .chunk, .want: takeItem(envelope, from: link)
-        case .failure where exchange.takeFailure(envelope, from: link.pairing): files.refused(envelope)
-        default:
-            guard let refusal = ports[link.pairing]?.receive(frame, envelope) else { return }
-            link.refuse(refusal, "in \(envelope.kind.rawValue)")
-        }
+        guard let breach = router.receive(envelope, in: frame, from: link.pairing) else { return }
+        link.refuse(breach.name, breach.text)
     }
 
-    package func linkDidDrain(_ link: Link) { ports[link.pairing]?.drained() }
+    package func linkDidDrain(_ link: Link) { router.drained(link.pairing) }
 
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
         linkDownSince[link.pairing] = loop.now
         linkErrors[link.pairing] = LogTextCut.cut("\(reason)")
         observeHealth()
-        exchange.linkClosed(link.pairing)
-        files.linkClosed(link.pairing)
-        ports.removeValue(forKey: link.pairing)?.closed(reason.reachabilityReason)
+        router.close(link.pairing, reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
         log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))
     }

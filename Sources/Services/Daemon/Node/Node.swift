@@ -28,6 +28,7 @@ package final class Node {
     let relay: Relay
     let exchange: ItemExchange
     let files: FileExchange
+    let router: DeviceRouter
     let local: LocalEndpoint
     let carrier: Carrier
     let pairingDirectories: PairingDirectories
@@ -38,8 +39,6 @@ package final class Node {
     package internal(set) var listening: [SocketAddress] = []
     var dialers: [UniqueIdentifier: LinkDialer] = [:]
     var joins: [ObjectIdentifier: JoinClient] = [:]
-    /// The relay's ends of the ready links.
-    var ports: [UniqueIdentifier: RelayPort] = [:]
     /// The primary whose configuration the apps of this secondary have.
     var activePrimary: UniqueIdentifier?
     /// When each pairing lost its link.
@@ -104,6 +103,7 @@ package final class Node {
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
+        router = DeviceRouter(endpoint: local, exchange: exchange, files: files, configuration: carrier)
         pairingDirectories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
             scheduler: loop, log: log)

@@ -21,8 +21,8 @@ package final class Simulator {
     /// Which secondary is the primary's active one, from 1.
     private(set) var activeNumber = 1
     private let relay: Relay
-    /// In the order of the endpoints, the primary's first.
-    private let items: [SimulatedItems]
+    /// The primary, then the secondaries.
+    private let devices: [SimulatedDevice]
 
     /// - Parameters:
     ///   - user: the user that this process runs as.
@@ -48,24 +48,19 @@ package final class Simulator {
                 names: PerRole(primary: "simulated primary", secondary: "simulated \(Self.name(.secondary, index + 1))")
             )
         }
-        let endpoints = ([primarySide] + sides).map { side in
+        devices = ([primarySide] + sides).enumerated().map { number, side in
+            let name = number == 0 ? Self.name(.primary, 1) : Self.name(.secondary, number)
             var options = LocalEndpoint.Options(
                 role: side.role, device: side.device, software: software, daemonUser: user)
             options.connectionLimit = connections
-            return LocalEndpoint(options: options, relay: relay, side: side, log: log)
+            let endpoint = LocalEndpoint(options: options, relay: relay, side: side, log: log)
+            return SimulatedDevice(name, endpoint: endpoint, directory: directory, scheduler: scheduler, log: log)
         }
-        items = endpoints.enumerated().map { number, endpoint in
-            let name = number == 0 ? Self.name(.primary, 1) : Self.name(.secondary, number)
-            let items = SimulatedItems(
-                endpoint: endpoint, directory: directory, name: name, scheduler: scheduler, log: log)
-            endpoint.items = items.channels
-            return items
-        }
-        for (index, pairing) in pairings.enumerated() { SimulatedItems.join(pairing, items[0], items[index + 1]) }
+        for (index, pairing) in pairings.enumerated() { SimulatedDevice.join(pairing, devices[0], devices[index + 1]) }
         self.relay = relay
         self.pairings = pairings
-        primary = endpoints[0]
-        secondaries = Array(endpoints[1...])
+        primary = devices[0].endpoint
+        secondaries = devices[1...].map(\.endpoint)
         primary.controlResponder = self
     }
 
@@ -82,7 +77,7 @@ package final class Simulator {
     }
 
     /// Waits for the file threads of all devices: for a clock that a test moves.
-    package func waitForDisk() { for items in items { items.waitForDisk() } }
+    package func waitForDisk() { for device in devices { device.waitForDisk() } }
 
     /// The socket of one device in the simulator's directory.
     /// - Parameter number: which secondary, from 1.
@@ -120,7 +115,7 @@ package final class Simulator {
                 endpoint.close { [self] in
                     open -= 1
                     guard open == 0 else { return }
-                    for items in items { items.close() }
+                    for device in devices { device.close() }
                     completion()
                 }
             }
