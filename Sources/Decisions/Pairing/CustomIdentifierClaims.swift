@@ -1,6 +1,6 @@
-// What a primary's apps claim to be called (a claim, not a proof). The first custom identifier declared for an app
-// takes effect; any later one is alarmed as `identifier-changed` and waits, the old one staying in force, until this
-// secondary's operator accepts it. Otherwise a taken-over app could redirect configuration to itself by renaming.
+// Custom identifiers that a primary's apps claim; a claim is no proof. The first identifier of an app takes effect. Any
+// later one raises the alarm `identifier-changed` and waits until this secondary's operator accepts it; the old one
+// stays in force. Otherwise a compromised app could redirect configuration to itself by renaming.
 
 package import TandemBase
 package import TandemPropertyList

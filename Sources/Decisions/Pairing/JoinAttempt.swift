@@ -1,5 +1,5 @@
-// The secondary's side of a join (PAR-6, PAR-9, PAR-11): what it sends on a connection whose TLS peer showed the right
-// pin, and how it checks the answer. It believes the primary only with a proof made for this very connection.
+// The secondary's side of a join (PAR-6, PAR-9, PAR-11): the request that it sends once the TLS peer has shown the right
+// pin, and the check of the answer. It accepts the primary only with a proof made for this connection.
 
 package import TandemBase
 package import TandemCrypto
@@ -87,17 +87,5 @@ package struct JoinAttempt: Sendable {
 
     private func transcript(_ link: JoinLink) -> JoinTranscript {
         JoinTranscript(exporter: exporter, primary: link.primary, secondary: own.pin, token: link.token)
-    }
-}
-
-extension PairingRegistry {
-    /// Takes in the record that a join of this device, the secondary, ended with. A primary cannot overwrite another
-    /// one's pairing by choosing its identifier.
-    package mutating func joined(_ record: PairingRecord) throws(JoinAnswerError) -> [PairingChange] {
-        if let old = records[record.pairing], old.peer != record.peer || old.state == .active {
-            throw .pairingTaken
-        }
-        records[record.pairing] = record
-        return [.putPairing(record)]
     }
 }

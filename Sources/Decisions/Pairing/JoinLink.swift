@@ -1,6 +1,6 @@
 // The one-time link that pairs two devices (PAR-4): `tandem:join/1?at=...&token=...&secret=...&key=...&expires=...`.
-// It is a secret as a whole: no description shows it. Exactly one spelling is accepted, so that a link cannot mean one
-// thing to the eye or the QR code and another to the parser.
+// The whole link is a secret: no description shows it, and no error repeats a value. The reader accepts exactly one
+// spelling, so that a link cannot mean one thing to the eye or the QR code and another to the parser.
 
 package import TandemBase
 package import TandemCrypto
@@ -50,13 +50,13 @@ package struct JoinLink: Sendable, Equatable {
         return Self.prefix + (fixed + optional).joined(separator: "&")
     }
 
-    static var prefix: String { "tandem:join/1?" }
+    private static var prefix: String { "tandem:join/1?" }
 
     static func isName(_ name: String) -> Bool {
         (1...maximumNameLength).contains(name.utf8.count) && !name.utf8.contains(0)
     }
 
-    static func isAddress(_ address: String) -> Bool {
+    private static func isAddress(_ address: String) -> Bool {
         guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 33 || $0 == 127 }) else { return false }
         if address.hasPrefix("unix:") { return (1...107).contains(address.utf8.count - 5) }
         guard let colon = address.lastIndex(of: ":"), colon != address.startIndex else { return false }
@@ -76,5 +76,109 @@ package struct JoinTokenIdentifier: Sendable, Hashable {
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = Array(bytes)
+    }
+}
+
+/// Why a text is not a join link.
+package enum JoinLinkError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// It does not begin with `tandem:join/1?`, or is far too long.
+    case notAJoinLink
+    case address
+    /// The named parameter is missing, misplaced, repeated or has no valid value.
+    case parameter(String)
+    /// Something follows the last known parameter.
+    case surplus
+    /// The link's time is over.
+    case expired(at: WallTime)
+
+    package var description: String {
+        switch self {
+        case .notAJoinLink:
+            "this is not a join link (it starts with tandem:join/1?); copy the whole line that 'tandem pair' printed"
+        case .address: "the join link's address is not HOST:PORT or unix:PATH (at most 107 bytes of path)"
+        case .parameter(let name):
+            "the join link's parameter '\(name)' is missing, misplaced or not valid; copy the whole line"
+        case .surplus: "the join link has something after its last parameter; copy exactly the line that was printed"
+        case .expired(let time): "the join link expired at \(time); run 'tandem pair' again on the primary"
+        }
+    }
+}
+
+extension JoinLink {
+    /// Reads the printed form exactly; white space around it is the caller's to remove.
+    package init(text: String) throws(JoinLinkError) {
+        guard text.hasPrefix(Self.prefix), text.utf8.count <= Self.maximumLength else { throw .notAJoinLink }
+        var parameters = Parameters(text.dropFirst(Self.prefix.count))
+        let address = try parameters.take("at", PercentEncoding.decode)
+        let token = try parameters.take("token") { Base64URL.decode($0).flatMap { JoinTokenIdentifier(bytes: $0) } }
+        let secret = try parameters.take("secret") { Base64URL.decode($0).flatMap(Self.secret) }
+        let primary = try parameters.take("key") { Base64URL.decode($0).flatMap { KeyIdentifier(bytes: $0) } }
+        let expires = try parameters.take("expires", Self.time)
+        let name = parameters.isEmpty ? nil : try parameters.take("name", PercentEncoding.decode)
+        guard parameters.isEmpty else { throw .surplus }
+        try self.init(
+            address: address, token: token, secret: secret, primary: primary, expires: expires, name: name)
+    }
+
+    private static func secret(_ bytes: [UInt8]) -> SecretBytes? {
+        bytes.count == JoinTokenIdentifier.byteCount ? SecretBytes(copying: bytes) : nil
+    }
+
+    private static func time(_ text: String) -> WallTime? {
+        guard let seconds = UInt64(text), String(seconds) == text else { return nil }
+        return WallTime(seconds: seconds)
+    }
+}
+
+/// The parameters of a link in their order.
+private struct Parameters {
+    private var rest: ArraySlice<Substring>
+
+    init(_ text: Substring) { rest = text.split(separator: "&", omittingEmptySubsequences: false)[...] }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    mutating func take<Value>(_ name: String, _ read: (String) -> Value?) throws(JoinLinkError) -> Value {
+        guard let next = rest.popFirst(), next.hasPrefix(name + "=") else { throw .parameter(name) }
+        guard let value = read(String(next.dropFirst(name.count + 1))) else { throw .parameter(name) }
+        return value
+    }
+}
+
+/// Strict percent-encoding of parameter values: a fixed set of plain characters, every other byte of the UTF-8 text as
+/// upper-case %XX. Each text has one spelling; decoding refuses all others.
+private enum PercentEncoding {
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~:/[]".utf8.contains(byte)
+        }
+    }
+
+    static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let characters = text.utf8.flatMap { byte in
+            isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The text; nil unless `encode` would write exactly this spelling.
+    static func decode(_ spelling: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(spelling.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
+            guard let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(value)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), encode(text) == spelling else { return nil }
+        return text
     }
 }

@@ -1,8 +1,10 @@
-// The bodies of `join` and `joined` (PAR-6, PAR-9, PAR-11). Both are closed: an unknown key in the one exchange that is
-// read from strangers is refused.
+// Bodies of `join` and `joined` (PAR-6, PAR-9, PAR-11) and the proofs in them (PAR-7). Both bodies are closed: this
+// exchange is read from strangers, so an unknown key is refused. A proof shows knowledge of the link's secret. It is
+// bound to the TLS connection, both keys, both claims and the direction: a man in the middle or a replay has another
+// exporter value, and a reflected proof carries the wrong label.
 
 package import TandemBase
-import TandemCrypto
+package import TandemCrypto
 package import TandemPropertyList
 package import TandemWire
 
@@ -132,5 +134,54 @@ extension BodyFields {
 
     func pin(_ key: String) throws(WireError) -> KeyIdentifier {
         try required(key, "data of 32 bytes") { value in value.dataValue.flatMap { KeyIdentifier(bytes: $0) } }
+    }
+}
+
+/// What both ends of one join agree on.
+package struct JoinTranscript: Sendable {
+    private let exporter: [UInt8]
+    private let primary: KeyIdentifier
+    private let secondary: KeyIdentifier
+    private let token: JoinTokenIdentifier
+
+    /// Bytes of the exporter's value and of a proof.
+    package static var byteCount: Int { 32 }
+
+    package init(exporter: [UInt8], primary: KeyIdentifier, secondary: KeyIdentifier, token: JoinTokenIdentifier) {
+        self.exporter = exporter
+        self.primary = primary
+        self.secondary = secondary
+        self.token = token
+    }
+
+    /// What the secondary's proof authenticates.
+    package func secondaryMessage(_ claim: JoinClaim) -> [UInt8] { message("tandem-join-1 secondary", claim, []) }
+
+    /// What the primary's proof authenticates.
+    package func primaryMessage(_ claim: JoinClaim, pairing: UniqueIdentifier) -> [UInt8] {
+        message("tandem-join-1 primary", claim, [pairing.bytes])
+    }
+
+    private func message(_ label: String, _ claim: JoinClaim, _ more: [[UInt8]]) -> [UInt8] {
+        let parts = [
+            Array(label.utf8), exporter, primary.bytes, secondary.bytes, token.bytes,
+            SHA256.digest(claim.reportKey), Array(claim.name.utf8),
+        ]
+        return (parts + more).flatMap { part in
+            let count = UInt32(clamping: part.count)
+            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + part
+        }
+    }
+}
+
+/// What an end of a join says of itself.
+package struct JoinClaim: Sendable, Equatable {
+    package let name: String
+    /// SubjectPublicKeyInfo of the end's report key.
+    package let reportKey: [UInt8]
+
+    package init(name: String, reportKey: [UInt8]) {
+        self.name = name
+        self.reportKey = reportKey
     }
 }

@@ -1,5 +1,5 @@
-// What a pairing decision wants stored. Every transition returns its changes; the caller commits them in one durable
-// transaction before it lets any effect out. Each change is one row: a key of bytes and a dictionary, or its removal.
+// Durable changes of a pairing decision. The caller commits all changes of a transition in one transaction before it
+// performs any effect. Each change is one row: a key of bytes, and a dictionary or its removal.
 
 package import TandemBase
 package import TandemCrypto

@@ -1,5 +1,5 @@
-// What an operator can learn about pairings from the log. Each cause of a refusal has a line of its own, while the peer
-// gets one and the same answer for all of them. No line holds a token, a secret or a proof.
+// Log events of pairing. The peer gets the same answer for every refusal; the log names the cause. No event contains a
+// token, a secret or a proof.
 
 package import TandemBase
 package import TandemCrypto

@@ -1,4 +1,4 @@
-// The stored trust between two devices (PAR-3), and the strict form in which a row of the store keeps it.
+// The stored trust between two devices (PAR-3), with the strict form of its row in the store.
 
 package import TandemBase
 package import TandemCrypto

@@ -1,19 +1,20 @@
-// Everything a device knows about whom it is paired with (PAR-3 to PAR-14): issued tokens, trusted pins, pairings,
-// which one is active for each role, and what primaries' apps are called. One machine, because its rules cross these
-// tables; each transition returns the changes to commit before anything of it may be seen outside.
+// The pairings of a device (PAR-3 to PAR-15): issued tokens, trusted pins, pairings, the active pairing of each role,
+// and the custom identifiers of primaries' apps. One machine, because its rules cross these tables. Each transition
+// returns the changes to commit before anything of it may be seen outside.
 
 package import TandemBase
 package import TandemCrypto
 import TandemPropertyList
 package import TandemWire
 
-/// A device's pairings and everything that leads to them.
+/// The pairings of one device with their tokens, trusted pins and claims.
 package struct PairingRegistry: Sendable, Equatable {
-    package internal(set) var tokens = TokenLedger()
-    package internal(set) var trusted = TrustList()
-    package internal(set) var claims = CustomIdentifierClaims()
-    var records: [UniqueIdentifier: PairingRecord] = [:]
-    var choices: [DeviceRole: UniqueIdentifier] = [:]
+    package private(set) var tokens = TokenLedger()
+    package private(set) var trusted = TrustList()
+    private var claims = CustomIdentifierClaims()
+    private var records: [UniqueIdentifier: PairingRecord] = [:]
+    /// The active pairing of each role.
+    private var choices: [DeviceRole: UniqueIdentifier] = [:]
 
     package init() {}
 
@@ -53,8 +54,9 @@ package struct PairingRegistry: Sendable, Equatable {
     }
 }
 
+/// The stored form.
 extension PairingRegistry {
-    /// Reads the stored rows back at start. A row that cannot be read is an error: the store is refused, never emptied.
+    /// Reads the stored rows at start. An unreadable row is an error: the store is refused, never emptied.
     package init(rows: some Sequence<PairingRow>) throws(WireError) {
         var (issued, devices, named) = ([JoinToken](), [TrustedDevice](), [IdentifierClaim]())
         for row in rows {
@@ -74,5 +76,348 @@ extension PairingRegistry {
         tokens = TokenLedger(tokens: issued)
         trusted = TrustList(devices: devices)
         claims = CustomIdentifierClaims(claims: named)
+    }
+}
+
+/// Joins: the primary's side (PAR-5 to PAR-9, PAR-11), and the record that the secondary's side ends with.
+extension PairingRegistry {
+    /// This device as the other end of a join sees it.
+    package struct OwnDevice: Sendable {
+        package let pin: KeyIdentifier
+        package let claim: JoinClaim
+
+        package init(pin: KeyIdentifier, claim: JoinClaim) {
+            self.pin = pin
+            self.claim = claim
+        }
+    }
+
+    /// The facts of the connection, and the identifier for a new pairing.
+    package struct JoinCircumstances: Sendable {
+        /// The pin of the TLS peer.
+        package let peer: KeyIdentifier
+        /// The TLS exporter's value of this connection.
+        package let exporter: [UInt8]
+        /// A fresh random identifier.
+        package let newPairing: UniqueIdentifier
+        package let now: WallTime
+
+        package init(peer: KeyIdentifier, exporter: [UInt8], newPairing: UniqueIdentifier, now: WallTime) {
+            self.peer = peer
+            self.exporter = exporter
+            self.newPairing = newPairing
+            self.now = now
+        }
+    }
+
+    /// The result of a join.
+    package enum JoinOutcome: Sendable, Equatable {
+        /// Commit the changes, then send the answer, then log the event.
+        case joined(JoinAnswer, changes: [PairingChange], event: PairingEvent)
+        /// Commit the changes, then refuse with this name and nothing else, and log the event.
+        case refused(RefusalName, changes: [PairingChange], event: PairingEvent)
+    }
+
+    /// Issues a token; `expires` is the time in the link.
+    package mutating func issue(
+        _ identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime
+    ) -> [PairingChange] {
+        let token = JoinToken(identifier: identifier, secret: secret, expires: WallTime(seconds: expires.seconds))
+        tokens.issue(token)
+        return [.putToken(token)]
+    }
+
+    /// Judges a `join` that arrived at this device, the primary.
+    package mutating func join(
+        _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
+    ) -> JoinOutcome {
+        switch request.method {
+        case .token(let identifier, let proof):
+            joinByToken(request, identifier, proof, own: own, at: circumstances)
+        case .trust: joinByTrust(request, own: own, at: circumstances)
+        }
+    }
+
+    /// Adds the record of a join that this device made as the secondary. A primary cannot overwrite another's pairing by
+    /// choosing its identifier.
+    package mutating func joined(_ record: PairingRecord) throws(JoinAnswerError) -> [PairingChange] {
+        if let old = records[record.pairing], old.peer != record.peer || old.state == .active {
+            throw .pairingTaken
+        }
+        records[record.pairing] = record
+        return [.putPairing(record)]
+    }
+
+    private mutating func joinByToken(
+        _ request: JoinRequest, _ identifier: JoinTokenIdentifier, _ proof: [UInt8], own: OwnDevice,
+        at circumstances: JoinCircumstances
+    ) -> JoinOutcome {
+        let transcript = JoinTranscript(
+            exporter: circumstances.exporter, primary: own.pin, secondary: circumstances.peer, token: identifier)
+        let verdict = tokens.attempt(
+            identifier, proof: proof, message: transcript.secondaryMessage(request.claim), by: circumstances.peer,
+            pairing: circumstances.newPairing, now: circumstances.now)
+        switch verdict {
+        case .refused(let cause): return refusal(cause, circumstances, token: identifier)
+        case .repeated(let pairing):
+            guard let record = records[pairing], record.peer == circumstances.peer else {
+                return refusal(.pairingGone, circumstances, token: identifier)
+            }
+            let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
+            return .joined(answer, changes: [], event: .joinRepeated(pairing, peer: circumstances.peer))
+        case .accepted:
+            let record = addPending(request, circumstances)
+            let token = tokens[identifier].map { [PairingChange.putToken($0)] } ?? []
+            let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
+            return .joined(
+                answer, changes: token + [.putPairing(record)], event: .joined(record.pairing, peer: record.peer))
+        }
+    }
+
+    private mutating func joinByTrust(
+        _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
+    ) -> JoinOutcome {
+        guard trusted.device(circumstances.peer, as: .secondary) != nil else {
+            return refusal(.untrustedPin, circumstances, token: nil)
+        }
+        let waiting = records.values.first {
+            $0.peer == circumstances.peer && $0.role == .primary && $0.state == .pending
+                && !$0.hasLapsed(now: circumstances.now)
+        }
+        let record = waiting ?? addPending(request, circumstances)
+        let answer = JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: nil)
+        let event: PairingEvent =
+            waiting == nil
+            ? .joined(record.pairing, peer: record.peer) : .joinRepeated(record.pairing, peer: record.peer)
+        return .joined(answer, changes: waiting == nil ? [.putPairing(record)] : [], event: event)
+    }
+
+    private mutating func addPending(_ request: JoinRequest, _ circumstances: JoinCircumstances) -> PairingRecord {
+        let record = PairingRecord(
+            pairing: circumstances.newPairing, role: .primary, peer: circumstances.peer, claim: request.claim,
+            created: circumstances.now)
+        records[record.pairing] = record
+        return record
+    }
+
+    private func answer(
+        _ record: PairingRecord, _ own: OwnDevice, _ transcript: JoinTranscript, secret: SecretBytes?
+    ) -> JoinAnswer {
+        let proof = secret.map {
+            HMACSHA256.code(for: transcript.primaryMessage(own.claim, pairing: record.pairing), key: $0)
+        }
+        return JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: proof)
+    }
+
+    /// The attempts left may have changed, so the token is written again.
+    private func refusal(
+        _ cause: JoinRefusalCause, _ circumstances: JoinCircumstances, token: JoinTokenIdentifier?
+    ) -> JoinOutcome {
+        let isCounted = cause == .wrongProof
+        let changes = isCounted ? token.flatMap { tokens[$0] }.map { [PairingChange.putToken($0)] } ?? [] : []
+        return .refused(.joinRefused, changes: changes, event: .joinRefused(cause, peer: circumstances.peer))
+    }
+}
+
+/// The `hello` on a pinned link (PAR-10, PAR-14, SES-4): it activates a pending pairing, never lowers the version, and
+/// starts a new epoch only for a side without sequences.
+extension PairingRegistry {
+    /// The other device's hello, and what TLS proved.
+    package struct PeerHello: Sendable {
+        package let pairing: UniqueIdentifier
+        /// The pin of the TLS peer.
+        package let peer: KeyIdentifier
+        /// The sender's part.
+        package let role: DeviceRole
+        package let epoch: UInt64
+        /// `received` and `sent` are empty.
+        package let hasNoSequences: Bool
+        /// The version agreed on.
+        package let version: ProtocolVersion
+        /// The sender's vendor identifier as claimed.
+        package let device: UniqueIdentifier
+        /// The sender's name.
+        package let name: String
+        package let place: Place
+
+        /// Where in the exchange a hello stands.
+        package enum Place: Sendable, Equatable {
+            /// The client's, to which this device still answers; whether this device has received and sent nothing in
+            /// its epoch.
+            case opening(ownHasNoSequences: Bool)
+            /// The server's answer to this device's own.
+            case answer
+        }
+
+        package init(
+            pairing: UniqueIdentifier, peer: KeyIdentifier, role: DeviceRole, epoch: UInt64, hasNoSequences: Bool,
+            version: ProtocolVersion, device: UniqueIdentifier, name: String, place: Place = .answer
+        ) {
+            self.pairing = pairing
+            self.peer = peer
+            self.role = role
+            self.epoch = epoch
+            self.hasNoSequences = hasNoSequences
+            self.version = version
+            self.device = device
+            self.name = name
+            self.place = place
+        }
+    }
+
+    /// The result of a hello.
+    package enum HelloOutcome: Sendable, Equatable {
+        /// Commit the changes before the answer leaves. `superseded` pairings were replaced by this one: cut their
+        /// links and remove their queues. `isNewEpoch`: start with empty sequences.
+        case accepted(
+            PairingRecord, changes: [PairingChange], superseded: [UniqueIdentifier], isNewEpoch: Bool,
+            event: PairingEvent?)
+        case refused(RefusalName, event: PairingEvent)
+    }
+
+    package mutating func hello(_ hello: PeerHello, now: WallTime) -> HelloOutcome {
+        guard var record = records[hello.pairing], record.peer == hello.peer, record.role == hello.role.counterpart,
+            record.peerVendorIdentifier == hello.device, !record.hasLapsed(now: now)
+        else { return .refused(.notPaired, event: .helloFromStranger(hello.pairing, peer: hello.peer)) }
+        if let highest = record.highestVersion, hello.version < highest {
+            let event = PairingEvent.versionLowered(record.pairing, from: highest, to: hello.version)
+            return .refused(.versionLowered, event: event)
+        }
+        guard let epoch = Self.epoch(after: hello, own: record.epoch) else {
+            let event = PairingEvent.epochRefused(record.pairing, own: record.epoch, peer: hello.epoch)
+            return .refused(.epoch, event: event)
+        }
+        let isNewEpoch = hello.epoch != record.epoch
+        let wasPending = record.state == .pending
+        let before = record
+        record.state = .active
+        record.epoch = epoch
+        record.highestVersion = hello.version
+        if JoinLink.isName(hello.name) { record.name = hello.name }
+        records[record.pairing] = record
+        var changes: [PairingChange] = record == before ? [] : [.putPairing(record)]
+        let superseded = wasPending ? supersede(record, &changes) : []
+        if wasPending, choices[record.role] == nil { choose(record, &changes) }
+        return .accepted(
+            record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
+            event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)
+    }
+
+    /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello can
+    /// always choose one: the higher epoch if that side announced no sequences, else the next one above both.
+    private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
+        guard hello.epoch != own else { return own }
+        let higher = max(hello.epoch, own)
+        if hello.epoch > own, hello.hasNoSequences { return higher }
+        guard case .opening(let ownHasNoSequences) = hello.place else { return nil }
+        if own > hello.epoch, ownHasNoSequences { return higher }
+        return higher < UInt64(Int64.max) ? higher + 1 : nil
+    }
+
+    /// A device that paired again has one pairing in a role: the new one. The choice moves with it.
+    private mutating func supersede(
+        _ record: PairingRecord, _ changes: inout [PairingChange]
+    ) -> [UniqueIdentifier] {
+        let older = pairings.filter {
+            $0.peer == record.peer && $0.role == record.role && $0.pairing != record.pairing
+        }
+        for old in older {
+            if choices[old.role] == old.pairing { choose(record, &changes) }
+            changes += erase(old)
+        }
+        return older.map(\.pairing)
+    }
+
+    private mutating func choose(_ record: PairingRecord, _ changes: inout [PairingChange]) {
+        choices[record.role] = record.pairing
+        changes.append(.putChoice(record.role, record.pairing))
+    }
+}
+
+/// The end of pairings, and the operator's changes (PAR-10, PAR-13, PAR-15).
+extension PairingRegistry {
+    /// Removes a pairing at once, and the manual trust in its peer, which would otherwise let the peer join again. The
+    /// caller cuts the link with `bye` `unpaired` and deletes the pairing's data.
+    package mutating func unpair(_ pairing: UniqueIdentifier) -> [PairingChange] {
+        guard let record = records[pairing] else { return [] }
+        var changes = erase(record)
+        if trusted.remove(record.peer, as: record.role.counterpart) {
+            changes.append(.removeTrust(record.peer, as: record.role.counterpart))
+        }
+        return changes + chooseAfterRemoval(of: record)
+    }
+
+    /// Removes expired tokens, and pairings that stayed pending for too long.
+    package mutating func expire(now: WallTime) -> [PairingChange] {
+        let lapsed = pairings.filter { $0.hasLapsed(now: now) }
+        let removed = lapsed.flatMap { erase($0) }
+        return tokens.expire(now: now).map { .removeToken($0) } + removed
+    }
+
+    /// Binds the default session of the pairing's role to it; nil if there is no such active pairing.
+    package mutating func select(_ pairing: UniqueIdentifier) -> [PairingChange]? {
+        guard let record = records[pairing], record.state == .active else { return nil }
+        guard choices[record.role] != pairing else { return [] }
+        choices[record.role] = pairing
+        return [.putChoice(record.role, pairing)]
+    }
+
+    /// Allows a version below the highest one seen; nil if there is no such pairing.
+    package mutating func allowVersion(
+        _ version: ProtocolVersion, for pairing: UniqueIdentifier
+    ) -> [PairingChange]? {
+        guard var record = records[pairing] else { return nil }
+        record.highestVersion = version
+        records[pairing] = record
+        return [.putPairing(record)]
+    }
+
+    /// Trusts a device by its fingerprint.
+    package mutating func trust(_ device: TrustedDevice) -> [PairingChange] {
+        trusted.add(device)
+        return [.putTrust(device)]
+    }
+
+    /// Starts a new epoch: this device's store is older than what the peer has seen.
+    package mutating func beginEpoch(_ pairing: UniqueIdentifier) -> [PairingChange] {
+        guard var record = records[pairing], record.epoch < UInt64(Int64.max) else { return [] }
+        record.epoch += 1
+        records[pairing] = record
+        return [.putPairing(record)]
+    }
+
+    /// A primary's app declared a custom identifier over the pairing's link.
+    package mutating func declared(
+        _ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) -> (changes: [PairingChange], event: PairingEvent?) {
+        guard records[pairing]?.role == .secondary else { return ([], nil) }
+        switch claims.declared(identifier, for: app, pairing: pairing) {
+        case .unchanged: return ([], nil)
+        case .accepted(let claim), .withdrawn(let claim): return ([.putClaim(claim)], nil)
+        case .changed(let claim): return ([.putClaim(claim)], .identifierChanged(pairing, app: app))
+        }
+    }
+
+    /// The operator accepts a changed identifier; nil if none waits.
+    package mutating func acceptIdentifier(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) -> (claim: IdentifierClaim, changes: [PairingChange])? {
+        claims.accept(app, pairing: pairing).map { ($0, [.putClaim($0)]) }
+    }
+
+    private mutating func erase(_ record: PairingRecord) -> [PairingChange] {
+        records[record.pairing] = nil
+        let apps = claims.remove(pairing: record.pairing)
+        return [.removePairing(record.pairing)] + apps.map { .removeClaim(record.pairing, $0) }
+    }
+
+    /// The only active pairing of the role that is left becomes the chosen one. Of several none does: which device an
+    /// app talks to next is the operator's decision, not the age of its pairing (PAR-15).
+    private mutating func chooseAfterRemoval(of record: PairingRecord) -> [PairingChange] {
+        guard choices[record.role] == record.pairing else { return [] }
+        let left = pairings.filter { $0.role == record.role && $0.state == .active }
+        let next = left.count == 1 ? left.first : nil
+        choices[record.role] = next?.pairing
+        return [next.map { .putChoice(record.role, $0.pairing) } ?? .removeChoice(record.role)]
     }
 }

@@ -1,9 +1,12 @@
-// The primary's join tokens (PAR-5, PAR-8). Every refusal looks the same from outside; the cause is a value for the log
-// only. A token is consumed in the same step that accepts it, so of two simultaneous joins exactly one is accepted, and
-// the caller commits the changed token before it answers.
+// Join tokens that this primary has issued (PAR-5, PAR-8). All refusals look the same to the peer; the cause goes to the
+// log only. The step that accepts a token consumes it, so of two simultaneous joins exactly one is accepted, and the
+// caller commits the changed token before it answers. A consumed token stays until it expires, because its joiner may
+// have missed the answer and ask again.
 
 package import TandemBase
 package import TandemCrypto
+package import TandemPropertyList
+package import TandemWire
 
 /// Why a join is refused; never told to the peer.
 package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
@@ -21,7 +24,7 @@ package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
 
 /// All issued tokens.
 package struct TokenLedger: Sendable, Equatable {
-    /// What an attempt with a token came to.
+    /// The result of an attempt with a token.
     package enum Verdict: Sendable, Equatable {
         /// First use: the token is consumed now.
         case accepted
@@ -40,11 +43,10 @@ package struct TokenLedger: Sendable, Equatable {
 
     package subscript(identifier: JoinTokenIdentifier) -> JoinToken? { tokens[identifier] }
 
-    /// Takes a new token in.
+    /// Adds a new token.
     package mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
 
-    /// Judges an attempt; `pairing` is what the token will have given if it is accepted. Read the token again for the
-    /// row to commit.
+    /// Judges an attempt; an accepted token records `pairing`. Read the token again for the row to commit.
     package mutating func attempt(
         _ identifier: JoinTokenIdentifier, proof: [UInt8], message: [UInt8], by pin: KeyIdentifier,
         pairing: UniqueIdentifier, now: WallTime
@@ -66,7 +68,7 @@ package struct TokenLedger: Sendable, Equatable {
         return .accepted
     }
 
-    /// Forgets tokens whose time is over; returns their identifiers in a stable order.
+    /// Removes expired tokens; returns their identifiers in a stable order.
     package mutating func expire(now: WallTime) -> [JoinTokenIdentifier] {
         let gone = tokens.values.filter { $0.expires <= now }.map(\.identifier)
         for identifier in gone { tokens[identifier] = nil }
@@ -74,4 +76,64 @@ package struct TokenLedger: Sendable, Equatable {
     }
 
     package static func == (left: Self, right: Self) -> Bool { left.tokens == right.tokens }
+}
+
+/// An issued join token.
+package struct JoinToken: Sendable, Equatable {
+    /// The device that consumed the token, and its pairing.
+    package struct Consumption: Sendable, Equatable {
+        package let pin: KeyIdentifier
+        package let pairing: UniqueIdentifier
+    }
+
+    package let identifier: JoinTokenIdentifier
+    package let secret: SecretBytes
+    package let expires: WallTime
+    /// Wrong proofs that it still survives.
+    package var attemptsLeft: Int
+    package var consumption: Consumption?
+
+    package init(
+        identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
+        attemptsLeft: Int = Limits.joinAttempts, consumption: Consumption? = nil
+    ) {
+        self.identifier = identifier
+        self.secret = secret
+        self.expires = expires
+        self.attemptsLeft = attemptsLeft
+        self.consumption = consumption
+    }
+}
+
+extension JoinToken {
+    /// The stored form; the secret is in it, the store is its owner's only.
+    package var row: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "token": .data(identifier.bytes), "secret": .data(secret.exposed),
+            "expires": .integer(expires.milliseconds), "attempts": .integer(Int64(attemptsLeft)),
+        ]
+        if let consumption {
+            row["pin"] = .data(consumption.pin.bytes)
+            row["pairing"] = .data(consumption.pairing.bytes)
+        }
+        return row
+    }
+
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: ["token", "secret", "expires", "attempts", "pin", "pairing"])
+        let secret = try fields.data("secret")
+        guard secret.count == JoinTokenIdentifier.byteCount else {
+            throw .invalidValue(key: "secret", expected: "data of 16 bytes")
+        }
+        let attempts = try fields.unsigned("attempts")
+        guard attempts <= UInt64(Limits.joinAttempts) else {
+            throw .invalidValue(key: "attempts", expected: "an integer up to 5")
+        }
+        self.init(
+            identifier: try fields.token("token"), secret: SecretBytes(copying: secret),
+            expires: WallTime(milliseconds: try fields.integer("expires")), attemptsLeft: Int(attempts))
+        guard row["pin"] != nil || row["pairing"] != nil else { return }
+        consumption = Consumption(pin: try fields.pin("pin"), pairing: try fields.identifier("pairing"))
+    }
 }

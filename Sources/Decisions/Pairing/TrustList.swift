@@ -1,4 +1,5 @@
-// Devices trusted by hand (PAR-11): their pins, each for one role. Trust for one role says nothing about the other one.
+// Devices that the operator trusts by fingerprint (PAR-11): their pins, each for one role. Trust for one role does not
+// extend to the other.
 
 package import TandemBase
 package import TandemCrypto

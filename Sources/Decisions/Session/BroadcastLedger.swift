@@ -1,13 +1,12 @@
-// To whom broadcasts were delivered (SES-30), so that a receiver's failure finds the sender, once, and only from a
-// connection that got the message (SES-10). Broadcasts that left together share one list of receivers, and each
-// remembers only where it lies among them: a delivery costs no hashing and no memory of its own. The ledger is bounded
-// by deliveries, and a broadcast that reached nobody counts as one; the oldest is forgotten first, and its failures
-// with it.
+// Deliveries of broadcasts (SES-30), so that a receiver's failure reaches the sender, once, and only from a connection
+// that received the message (SES-10). Broadcasts that left together share one list of receivers, and each stores only
+// its position among them: a delivery costs no hashing and no memory of its own. The ledger is bounded by deliveries; a
+// broadcast without receivers counts as one. It evicts the oldest first, and drops later failures of what it evicted.
 
 package import TandemBase
 
 /// The broadcasts of one relay whose failures can still be told.
-package struct BroadcastLedger: Sendable {
+package struct BroadcastLedger: ~Copyable, Sendable {
     /// Frames given to one receiver.
     package struct Delivery: Sendable, Equatable {
         package let pairing: UniqueIdentifier
@@ -169,4 +168,13 @@ package struct BroadcastLedger: Sendable {
         let left = (senders[broadcast.origin] ?? 1) - 1
         senders[broadcast.origin] = left > 0 ? left : nil
     }
+}
+
+/// A connection of this daemon: a local socket or a device link. Numbers are never used twice.
+package struct ConnectionNumber: Sendable, Hashable, Comparable {
+    package let value: UInt64
+
+    package init(_ value: UInt64) { self.value = value }
+
+    package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }

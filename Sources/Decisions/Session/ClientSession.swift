@@ -1,12 +1,13 @@
-// A host app's session with its daemon, from the first attempt to the end. It never gives up by itself: a daemon that
-// is not there, or goes away, is dialled again with Backoff. Only a refusal that waiting cannot cure ends the attempts.
-// The shell owns the connection and one timer; each effect says what to do with them, in order.
+// A host app's session with its daemon, as a state machine from activation to the end (SES-1, SES-5 to SES-7, SES-23).
+// It never stops trying by itself: it redials a lost or absent daemon with ``Backoff``. Only a refusal that waiting
+// cannot cure ends the attempts. The library owns the connection and one timer; each effect says what to do with them,
+// in order.
 
 package import TandemBase
 package import TandemWire
 
 /// The activation machine of one host app's session (SES-1, SES-5 to SES-7, switching as SES-23 says).
-package struct ClientSession: Sendable {
+package struct ClientSession: ~Copyable, Sendable {
     /// The time a daemon has for `hello` and for `registered` (LIM-4).
     package static var greetingTime: Duration { Limits.firstFrameTime }
 
@@ -212,5 +213,32 @@ extension RefusalName {
         case .appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true
         default: false
         }
+    }
+}
+
+extension ClientSession {
+    /// Level, reason and since, of one pairing or of the active one.
+    package func reachability(
+        of pairing: UniqueIdentifier?
+    ) -> (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime) {
+        guard phase == .active, let situation else { return (.unreachable, .noDaemon, withoutDaemonSince) }
+        guard let found = situation.pairing(pairing) else { return (.unreachable, .notPaired, withoutDaemonSince) }
+        return (found.level, found.reason, found.since)
+    }
+
+    /// False once the daemon has refused all versions that this app speaks.
+    package var isSupported: Bool { phase != .refused(.version) }
+
+    /// Where a session stands that is bound to a pairing; the default one for nil. A bound one is not affected by a
+    /// switch.
+    package func activation(of pairing: UniqueIdentifier?) -> ActivationState {
+        guard pairing != nil else { return activation }
+        return phase == .active ? .activated : .notActivated
+    }
+
+    /// The facts for ``SendCheck``; nil without such a pairing.
+    package func counterpart(of pairing: UniqueIdentifier?) -> SendCheck.Counterpart? {
+        guard let found = situation?.pairing(pairing) else { return nil }
+        return SendCheck.Counterpart(role: found.role, level: found.level, reason: found.reason)
     }
 }

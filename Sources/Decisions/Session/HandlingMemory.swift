@@ -1,7 +1,7 @@
-// What became of the items that this process was given (SES-51). The daemon gives an item again when it has not heard
-// the verdict, because one of the two or the connection ended in between. An item whose handler still runs, or has
-// returned, does not run it a second time: the verdict is said again. Only a process that is gone forgets. An identifier is
-// chosen by whoever submits: the same one on another channel or through another pairing is another item.
+// Duplicate suppression for received items (SES-51). The daemon redelivers an item whose verdict it has not received,
+// because a process or the connection ended in between. If the handler is running or has returned, the library does not
+// run it again and repeats the verdict. The memory ends with the process. The submitter chooses the identifier: the same
+// one on another channel or through another pairing is another item.
 
 package import TandemBase
 package import TandemWire
@@ -20,7 +20,7 @@ package struct ItemName: Sendable, Hashable {
 }
 
 /// The recent items of one app: in hand, or with their verdict.
-package struct HandlingMemory<Verdict: Sendable>: Sendable {
+package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
     /// What to do with an item that has come.
     package enum Arrival {
         case new

@@ -1,8 +1,11 @@
-// A table from hashes to small numbers, with linear probing and no tombstones: what the ledger finds its records by. It
-// keeps no keys; whoever asks says which of the numbers with the right hash is meant. It grows and never shrinks, and a
-// change allocates only when it grows.
+// Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; the request ledger finds its
+// records by it. It stores no keys: the caller compares the candidates. It grows and never shrinks, and allocates only
+// when it grows. Peers choose the identifiers, so the hash is keyed with a secret: without it nobody can choose
+// identifiers that collide.
 
-struct HashTable: Sendable {
+import TandemBase
+
+struct HashTable: ~Copyable, Sendable {
     /// Hash in the upper half, number + 1 in the lower one; 0 is a free place.
     private var places: [UInt64] = []
     private(set) var count = 0
@@ -70,5 +73,37 @@ struct HashTable: Sendable {
         let old = places
         places = Array(repeating: 0, count: max(16, 2 * old.count))
         for entry in old where entry != 0 { put(entry) }
+    }
+}
+
+/// The secret of one ledger's hashes.
+package struct HashSeed: Sendable {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+
+    /// A seed from the caller's generator: the system's, or one that a test can repeat.
+    package init(using generator: inout some RandomNumberGenerator) {
+        first = generator.next()
+        second = generator.next()
+        third = generator.next() | 1
+    }
+
+    @inline(__always)
+    func hash(_ id: UniqueIdentifier, _ number: Int) -> UInt32 {
+        hash(id.high, id.low, UInt64(bitPattern: Int64(number)))
+    }
+
+    @inline(__always)
+    func hash(_ high: UInt64, _ low: UInt64, _ number: UInt64) -> UInt32 {
+        let mixed = Self.fold(Self.fold(high ^ first, low ^ second) ^ number, third)
+        return UInt32(truncatingIfNeeded: mixed ^ mixed >> 32)
+    }
+
+    /// Both halves of the product, so that every bit of the factors counts.
+    @inline(__always)
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
     }
 }

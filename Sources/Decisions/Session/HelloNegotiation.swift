@@ -1,6 +1,6 @@
-// What two ends agree on in `hello` (SES-2 to SES-4): the highest version both speak, the capabilities both named, and
-// that a pairing never falls back to a version below one it has seen. A proxy that strips either is refused, not
-// obeyed.
+// Negotiation of version and capabilities in `hello` (SES-2 to SES-4): the highest common version, the capabilities that
+// both ends named, and never a version below the highest one seen with the pairing. A proxy that strips either causes a
+// refusal.
 
 package import TandemWire
 

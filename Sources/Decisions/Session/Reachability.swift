@@ -1,5 +1,5 @@
-// Whether a counterpart can be talked to now, why not, and since when (SES-7). A reason is always given: "unreachable"
-// alone tells a person nothing. The level follows from facts that are known at this moment; nothing is predicted.
+// Reachability of a counterpart: level, reason and the time of the last change (SES-7). A reason is always given,
+// because "unreachable" alone helps no person. The level follows from known facts; nothing is predicted.
 
 package import TandemBase
 

@@ -1,5 +1,5 @@
-// Records by number, in one array: a number is free again when its record is removed, and the next record takes it. So
-// a steady flow of records allocates nothing. Records can stand in chains, which are links between numbers.
+// Slot map of records in one array, with linked chains of records. A removed record's number is reused by the next
+// insertion, so that a steady flow of records allocates nothing. A chain is a list of links between numbers.
 
 /// A record that can stand in chains.
 protocol ChainedRecord: Sendable {
@@ -24,15 +24,15 @@ struct Chain: Sendable {
 }
 
 /// Records by number.
-struct RecordPool<Record: ChainedRecord>: Sendable {
+struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
     private var places: [Record] = []
     private var free: [Int32] = []
 
     /// The records in use.
     var count: Int { places.count - free.count }
 
-    /// The most records that were in use at once.
-    var room: Int { places.count }
+    /// The records that fit without growing.
+    var capacity: Int { places.count }
 
     subscript(number: Int) -> Record {
         get { places[number] }

@@ -1,6 +1,5 @@
-// What a host app says of itself (`register`, SES-5), what its daemon answers (`registered`, SES-6), and what one
-// device announces of an app to the other (`application`, SES-16). Written and read by the same type, so both ends
-// agree.
+// Bodies in which an app describes itself: `register` from the host app (SES-5), `registered` from its daemon (SES-6),
+// `application` from one device to the other (SES-16). One type writes and reads each body, so both ends agree.
 
 package import TandemBase
 package import TandemPropertyList
@@ -129,5 +128,53 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isAnchored = try fields.boolean("anchored")
         features = try ApplicationFeatures(fields)
         seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }
+    }
+}
+
+/// The names of what an app provides; sorted, each once.
+package struct ProvidedNames: Sendable, Equatable {
+    package let names: [String]
+
+    package static var none: ProvidedNames { ProvidedNames(valid: []) }
+
+    private init(valid names: [String]) { self.names = names }
+
+    /// Nil if they are more than 16, or one is not 1 to 64 bytes without NUL (LIM-32).
+    package init?(_ names: some Sequence<String>) {
+        let sorted = Set(names).sorted()
+        guard sorted.count <= Limits.providedNames, sorted.allSatisfy(Self.isName) else { return nil }
+        self.init(valid: sorted)
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        (1...Limits.providedName).contains(name.utf8.count) && !name.utf8.contains(0)
+    }
+}
+
+/// What an app declares for its counterparts.
+package struct ApplicationFeatures: Sendable, Equatable {
+    package var provides: ProvidedNames
+    /// It shows a complication: urgent items are worth their budget.
+    package var hasComplication: Bool
+
+    package init(provides: ProvidedNames = .none, hasComplication: Bool = false) {
+        self.provides = provides
+        self.hasComplication = hasComplication
+    }
+
+    /// Adds what differs from nothing.
+    func write(to body: inout PropertyListDictionary) {
+        if hasComplication { body["complication"] = .boolean(true) }
+        if !provides.names.isEmpty { body["provides"] = .array(provides.names.map { .string($0) }) }
+    }
+
+    init(_ fields: BodyFields) throws(WireError) {
+        hasComplication = try fields.boolean("complication", absent: false)
+        let names = try fields.optional("provides", "at most 16 strings of 1-64 bytes without NUL") { value in
+            value.arrayValue.map { $0.compactMap(\.stringValue) }.flatMap { names in
+                names.count == value.arrayValue?.count ? ProvidedNames(names) : nil
+            }
+        }
+        provides = names ?? .none
     }
 }

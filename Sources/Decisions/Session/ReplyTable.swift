@@ -1,11 +1,12 @@
-// Requests of a caller that wait for an answer (SES-9). The token (a continuation or a closure) leaves the table
-// exactly once, whatever comes first: answer, deadline, loss of the daemon, end of the session. What comes later finds
-// nothing and is counted. Nothing is ever waited for without a deadline.
+// Library's side of open requests (SES-9): the requests of one app that wait for their reply. Its pair is
+// ``RequestLedger``, the same for the daemon between the apps. The token of a request (a continuation or a closure)
+// leaves the table exactly once, whichever comes first: answer, deadline, loss of the daemon, end of the session. A
+// later answer finds nothing and is counted. Every request has a deadline.
 
 package import TandemBase
 
-/// Open requests by identifier, each with the one token that completes it.
-package struct ReplyTable<Token> {
+/// The open requests of one app by identifier, each with the one token that completes it.
+package struct ReplyTable<Token>: ~Copyable {
     fileprivate struct Entry {
         let token: Token
         let pairing: UniqueIdentifier
@@ -32,7 +33,7 @@ package struct ReplyTable<Token> {
     /// The earliest deadline of an open request; O(count).
     package var nextDeadline: MonotonicTime? { entries.values.lazy.map(\.deadline).min() }
 
-    /// Takes the token in; false, and the token stays the caller's, if the table is full or the identifier is open.
+    /// Adds a request; false, and the token stays with the caller, if the table is full or the identifier is open.
     /// - Parameter followsActive: asked by the default session: a switch ends it.
     package mutating func open(
         _ id: UniqueIdentifier, to pairing: UniqueIdentifier, deadline: MonotonicTime, followsActive: Bool = true,
@@ -53,7 +54,7 @@ package struct ReplyTable<Token> {
         return entry.token
     }
 
-    /// Gives a request up, for example because its task was cancelled; not counted when it is gone already.
+    /// Abandons a request, for example because its task was cancelled; nil, and not counted, if it has ended.
     package mutating func abandoned(_ id: UniqueIdentifier) -> Token? { entries.removeValue(forKey: id)?.token }
 
     /// The tokens whose deadline has come.

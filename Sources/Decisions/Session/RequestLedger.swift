@@ -1,14 +1,14 @@
-// Which requests a daemon has passed on and not yet seen answered (SES-9 to SES-11, LIM-7). An answer is accepted only
-// from the connection that the request was delivered to, and goes only to the one that asked; both ends' loss settles
-// what they left open. The ledger knows connections and apps as numbers and never sees a body. What it does for a frame
-// costs the same however many requests are open; what it does for a connection that leaves, as much as that one had
-// open.
+// Daemon's side of open requests (SES-9 to SES-11, LIM-7): the requests that a daemon has forwarded and whose answer is
+// still outstanding. Its pair is ``ReplyTable``, the same for the library of the asking app. An answer is accepted only
+// from the connection that received the request, and goes only to the connection that asked. The ledger knows
+// connections and apps as numbers, and never sees a body. A frame costs the same however many requests are open; a
+// connection that closes costs as much as it had open. Nothing here is reference-counted.
 
 package import TandemBase
 
-/// The open requests of one daemon or simulator.
-package struct RequestLedger: Sendable {
-    /// What becomes of a new request.
+/// The open requests that one daemon or simulator has forwarded.
+package struct RequestLedger: ~Copyable, Sendable {
+    /// The result of opening a request.
     package enum Opening: Sendable, Equatable {
         case opened
         /// Answer `failure` 7008 `duplicate-id`.
@@ -22,14 +22,12 @@ package struct RequestLedger: Sendable {
     private var byOrigin = HashTable()
     private var byDestination = HashTable()
     private var wheel = DeadlineWheel()
-    /// Requests that want no reply, oldest first.
+    /// Messages without reply, oldest first.
     private var unanswered = Chain()
     private var unansweredCount = 0
     private let capacity: Int
     private let unansweredCapacity: Int
     private let seed: HashSeed
-    /// Answers that were dropped: late, repeated, or from a connection that was never asked.
-    package private(set) var strayAnswers: UInt64 = 0
 
     /// - Parameters:
     ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
@@ -46,10 +44,10 @@ package struct RequestLedger: Sendable {
     /// The requests that wait for a reply; messages without are not among them.
     package var waitingCount: Int { requests.count - unansweredCount }
 
-    /// A connection that may ask and answer from now on.
+    /// Adds a connection, which may ask and answer from now on.
     package mutating func enter() -> RequestParty { parties.insert() }
 
-    /// Records a request at the moment it is passed on.
+    /// Records a request when it is forwarded.
     package mutating func open(_ request: OpenRequest) -> Opening {
         let asked = seed.hash(request.id, request.origin.index)
         let owed = seed.hash(request.id, request.destination.index)
@@ -68,19 +66,14 @@ package struct RequestLedger: Sendable {
         return .opened
     }
 
-    /// The request that a `reply` or `failure` from this connection answers; nil, and counted, if it may not answer.
-    /// A `reply` to a message that wanted none is not an answer.
+    /// The request that a `reply` or `failure` from this connection answers; nil for a stray answer: late, repeated,
+    /// from a connection that did not receive the request, or a `reply` to a message that wanted none.
     package mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {
-        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return stray() }
+        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return nil }
         let request = requests[number].request
-        guard request.wantsReply || !isReply else { return stray() }
+        guard request.wantsReply || !isReply else { return nil }
         forget(number)
         return request
-    }
-
-    private mutating func stray() -> OpenRequest? {
-        strayAnswers &+= 1
-        return nil
     }
 
     /// Forgets the requests whose caller has stopped waiting; returns how many.
@@ -95,12 +88,12 @@ package struct RequestLedger: Sendable {
                 expired += 1
             }
         }
-        giveBack()
+        releaseMemory()
         return expired
     }
 
-    /// A connection is gone: what it asked is forgotten, what it should have answered is returned, oldest first. Its
-    /// number may be given out again.
+    /// Removes a connection that has closed: drops what it asked and returns what it had to answer, oldest first. Its
+    /// number may be reused.
     package mutating func left(_ party: RequestParty) -> [OpenRequest] {
         while let number = parties[party].asked.head { forget(number) }
         var owed: [OpenRequest] = []
@@ -109,18 +102,20 @@ package struct RequestLedger: Sendable {
             forget(number)
         }
         parties.remove(party)
-        giveBack()
+        releaseMemory()
         return owed
     }
 
-    /// After a flood, the room that it needed.
-    private mutating func giveBack() {
-        guard requests.count == 0, requests.room > Self.roomKept else { return }
-        (requests, byOrigin, byDestination) = (RecordPool(), HashTable(), HashTable())
+    /// Releases the memory that a flood needed.
+    private mutating func releaseMemory() {
+        guard requests.count == 0, requests.capacity > Self.retainedCapacity else { return }
+        requests = RecordPool()
+        byOrigin = HashTable()
+        byDestination = HashTable()
     }
 
-    /// Records that a busy daemon may have at once without asking for their memory again.
-    private static var roomKept: Int { 16_384 }
+    /// Records that a busy daemon may have at once without a new allocation.
+    private static var retainedCapacity: Int { 16_384 }
 }
 
 extension RequestLedger {
@@ -163,5 +158,196 @@ extension RequestLedger {
     /// Keeps the messages without reply bounded.
     private mutating func forgetOldestUnanswered() {
         if unansweredCount >= unansweredCapacity, let oldest = unanswered.head { forget(oldest) }
+    }
+}
+
+/// A connection that asks or answers, as the ledger numbers it: small, dense, and reused after the connection has
+/// closed.
+package struct RequestParty: Sendable, Hashable {
+    private let number: UInt32
+
+    package init(_ index: Int) { number = UInt32(index) }
+
+    /// From 0.
+    package var index: Int { Int(number) }
+}
+
+/// An application identifier, as its relay numbers it.
+package struct ApplicationNumber: Sendable, Hashable {
+    private let number: UInt32
+
+    package init(_ index: Int) { number = UInt32(index) }
+
+    /// From 0.
+    package var index: Int { Int(number) }
+}
+
+/// One forwarded request.
+package struct OpenRequest: Sendable, Equatable {
+    package let id: UniqueIdentifier
+    package let pairing: UniqueIdentifier
+    /// When the caller stops waiting; the ledger forgets the request then.
+    package let deadline: MonotonicTime
+    /// Offset of the frame's end in the bytes written to the destination's channel.
+    package let endOffset: UInt64
+    package let app: ApplicationNumber
+    /// The connection that asked and gets the answer.
+    package let origin: RequestParty
+    /// The connection that received the request and may answer.
+    package let destination: RequestParty
+    /// False: only a failure may come back.
+    package let wantsReply: Bool
+
+    package init(
+        id: UniqueIdentifier, app: ApplicationNumber, pairing: UniqueIdentifier, origin: RequestParty,
+        destination: RequestParty, wantsReply: Bool, deadline: MonotonicTime, endOffset: UInt64 = 0
+    ) {
+        self.id = id
+        self.app = app
+        self.pairing = pairing
+        self.origin = origin
+        self.destination = destination
+        self.wantsReply = wantsReply
+        self.deadline = deadline
+        self.endOffset = endOffset
+    }
+}
+
+/// A request with what the ledger needs to remove it without a search. Small numbers, so that a record fits two cache
+/// lines and is moved without a call.
+private struct RequestRecord: ChainedRecord {
+    enum Links: Int {
+        case asked, owed, deadline, unanswered
+    }
+
+    let request: OpenRequest
+    private let askerNumber: Int32
+    private let slotNumber: Int32
+    let askedHash: UInt32
+    let owedHash: UInt32
+    var links = InlineArray<4, ChainLink>(repeating: ChainLink())
+
+    init(request: OpenRequest, asker: Int, askedHash: UInt32, owedHash: UInt32, slot: Int) {
+        self.request = request
+        askerNumber = Int32(asker)
+        slotNumber = Int32(slot)
+        self.askedHash = askedHash
+        self.owedHash = owedHash
+    }
+
+    /// The app that asked, in the ledger's parties.
+    var asker: Int { Int(askerNumber) }
+    /// Its slot in the wheel of deadlines.
+    var slot: Int { Int(slotNumber) }
+}
+
+/// The ledger's state of one connection.
+private struct Party: Sendable {
+    /// The requests that it sent.
+    var asked = Chain()
+    /// The requests that were delivered to it.
+    var owed = Chain()
+    /// The first of its apps; the others follow by `Asker.next`.
+    var firstAsker: Int32 = -1
+}
+
+/// An app on a connection.
+private struct Asker: Sendable {
+    let party: RequestParty
+    let app: ApplicationNumber
+    var waiting = 0
+    /// The next app of the same connection.
+    let next: Int32
+
+    /// Both numbers are ours, small and dense.
+    static func hash(_ party: RequestParty, _ app: ApplicationNumber) -> UInt32 {
+        UInt32(truncatingIfNeeded: party.index) &* 0x9E37_79B1 ^ UInt32(truncatingIfNeeded: app.index)
+    }
+}
+
+/// The connections of a ledger, by number: the chains of what each has asked and owes, and how many replies each of its
+/// apps waits for. A link carries the requests of many apps, and one app must not use up the limit of the others (LIM-7).
+private struct PartyTable: ~Copyable, Sendable {
+    private var parties: [Party] = []
+    private var free: [Int32] = []
+    private var askers: [Asker] = []
+    private var freeAskers: [Int32] = []
+    private var byApp = HashTable()
+
+    subscript(party: RequestParty) -> Party {
+        get { parties[party.index] }
+        _modify { yield &parties[party.index] }
+    }
+
+    mutating func insert() -> RequestParty {
+        guard let number = free.popLast() else {
+            parties.append(Party())
+            return RequestParty(parties.count - 1)
+        }
+        parties[Int(number)] = Party()
+        return RequestParty(Int(number))
+    }
+
+    /// Removes a connection that has no requests left.
+    mutating func remove(_ party: RequestParty) {
+        var next = parties[party.index].firstAsker
+        while next >= 0 {
+            byApp.remove(Int(next), Asker.hash(party, askers[Int(next)].app))
+            freeAskers.append(next)
+            next = askers[Int(next)].next
+        }
+        free.append(Int32(truncatingIfNeeded: party.index))
+    }
+
+    /// The number of an app on a connection. A host app's connection has only one.
+    mutating func asker(_ app: ApplicationNumber, of party: RequestParty) -> Int {
+        let first = Int(parties[party.index].firstAsker)
+        if first >= 0, askers[first].app == app { return first }
+        let hash = Asker.hash(party, app)
+        return byApp.find(hash) { askers[$0].party == party && askers[$0].app == app } ?? insert(app, party, hash)
+    }
+
+    /// How many replies the app waits for.
+    func waiting(_ asker: Int) -> Int { askers[asker].waiting }
+
+    mutating func changeWaiting(_ asker: Int, by difference: Int) { askers[asker].waiting += difference }
+
+    private mutating func insert(_ app: ApplicationNumber, _ party: RequestParty, _ hash: UInt32) -> Int {
+        let asker = Asker(party: party, app: app, next: parties[party.index].firstAsker)
+        let number: Int
+        if let free = freeAskers.popLast() {
+            number = Int(free)
+            askers[number] = asker
+        } else {
+            number = askers.count
+            askers.append(asker)
+        }
+        byApp.insert(number, hash)
+        parties[party.index].firstAsker = Int32(truncatingIfNeeded: number)
+        return number
+    }
+}
+
+/// Timer wheel of deadlines: deadlines of about the same second share a slot, so that finding the passed ones looks at no
+/// others. A deadline more than one turn away is looked at once more in each turn.
+private struct DeadlineWheel: ~Copyable, Sendable {
+    /// A slot is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).
+    private static var slotBits: UInt64 { 30 }
+    private static var slotCount: UInt64 { 1024 }
+
+    var slots = Array(repeating: Chain(), count: Int(DeadlineWheel.slotCount))
+    /// The first slot, counted from time 0, that may hold a deadline that has passed.
+    private var due: UInt64 = 0
+
+    /// The slot of a deadline. A passed deadline goes into the next slot to be checked.
+    func slot(of deadline: MonotonicTime) -> Int {
+        Int(max(deadline.nanoseconds >> Self.slotBits, due) % Self.slotCount)
+    }
+
+    /// The slots that may contain passed deadlines now; each is returned until time has moved past it.
+    mutating func dueSlots(now: MonotonicTime) -> some Sequence<Int> {
+        let first = due
+        due = max(due, now.nanoseconds >> Self.slotBits)
+        return (first...min(due, first + Self.slotCount - 1)).lazy.map { Int($0 % Self.slotCount) }
     }
 }

@@ -1,5 +1,6 @@
-// What a daemon tells a host app about all its pairings (SES-7): written by the daemon, read strictly by the library.
-// `since` travels as elapsed milliseconds, never as a time of day; here it is a point on this machine's clock.
+// State of a session as the daemon reports it to a host app (SES-7): all pairings with their reachability. The daemon
+// writes it, the library reads it strictly. `since` travels as elapsed milliseconds, never as a time of day; here it is
+// a point on this machine's clock.
 
 package import TandemBase
 package import TandemPropertyList

@@ -1,12 +1,12 @@
-// What an app has submitted and not heard the end of (SES-48 to SES-50). An item that the daemon has not accepted is
-// submitted again on the next connection, under its own identifier, so that it is the same item; one that was accepted
-// belongs to the daemon and outlives this process. Each step is taken once: a repetition finds nothing to do.
+// Items that an app has submitted and whose outcome has not arrived (SES-48 to SES-50). The library resubmits an item
+// that the daemon has not accepted on the next connection, under its own identifier, so that it stays the same item. An
+// accepted item belongs to the daemon and outlives this process. Repeated events change nothing.
 
 package import TandemBase
 package import TandemWire
 
 /// The items of one app by identifier, each with the caller's token.
-package struct TransferTable<Token> {
+package struct TransferTable<Token>: ~Copyable {
     /// How far an item is known to be.
     package enum Phase: Int, Sendable, Comparable {
         /// Given to a connection, perhaps to more than one.

@@ -1,5 +1,8 @@
-// One property as its author declared it: everything that a validator, a page or a signer needs to know of it, as a
-// value. The wrappers of PairedConfiguration make it; nothing here knows about classes or storage.
+// Declaration of one property: everything that a validator, a settings page or a signer needs to know of it, and its
+// rules. Rules are checked in the order type, finite, bounds, choices, regular expression; a value within its bounds may
+// still fail its expression. The wrappers of PairedConfiguration make declarations.
+
+import TandemPattern
 
 /// A label and the value it stands for.
 public struct SettingChoice: Sendable, Equatable {
@@ -68,4 +71,87 @@ public struct SettingDeclaration: Sendable {
         self.allowsNothing = allowsNothing
         self.initialValue = initialValue
     }
+}
+
+extension SettingDeclaration {
+    func brokenRule(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
+        guard value.isOf(type, allowsNothing: allowsNothing) else { return .type(type) }
+        if value == .nothing { return nil }
+        return brokenBound(by: value) ?? brokenChoice(by: value) ?? Self.brokenPattern(by: value, pattern: pattern)
+    }
+
+    private func brokenBound(by value: SettingValue) -> SettingError.Rule? {
+        switch (value, bounds) {
+        case (.float(let value), _) where !value.isFinite: .finite
+        case (.double(let value), _) where !value.isFinite: .finite
+        case (.integer(let value), .integer(let range)): Self.brokenBound(by: value, in: range) { .integer($0) }
+        case (.float(let value), .float(let range)): Self.brokenBound(by: value, in: range) { .float($0) }
+        case (.double(let value), .double(let range)): Self.brokenBound(by: value, in: range) { .double($0) }
+        default: nil
+        }
+    }
+
+    private static func brokenBound<Number: Comparable>(
+        by value: Number, in range: ClosedRange<Number>, _ wrapped: (Number) -> SettingValue
+    ) -> SettingError.Rule? {
+        if value < range.lowerBound { return .minimum(wrapped(range.lowerBound).text) }
+        if value > range.upperBound { return .maximum(wrapped(range.upperBound).text) }
+        return nil
+    }
+
+    private func brokenChoice(by value: SettingValue) -> SettingError.Rule? {
+        guard editor == .choice, !choices.contains(where: { $0.value == value }) else { return nil }
+        return .choice
+    }
+
+    private static func brokenPattern(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
+        guard let pattern else { return nil }
+        do {
+            return try pattern.isFound(in: value.text) ? nil : .pattern(pattern.source)
+        } catch {
+            return .patternTooCostly(pattern.source)
+        }
+    }
+}
+
+/// The type of a property's value.
+public enum SettingType: String, Sendable, Hashable, CaseIterable {
+    /// `Bool`.
+    case boolean
+    /// `Int`.
+    case integer
+    /// `Float`.
+    case float
+    /// `Double`.
+    case double
+    /// `String` and `String?`.
+    case string
+}
+
+/// The kind of editor of a property.
+public enum SettingEditor: String, Sendable, Hashable {
+    /// On or off.
+    case toggle
+    /// A number between two bounds.
+    case slider
+    /// Typed text or a number, held to bounds and a regular expression.
+    case edit
+    /// One of the labelled choices and nothing else.
+    case choice
+    /// A labelled choice, or any other value within bounds and regular expression.
+    case editableChoice
+}
+
+/// The pictures at the two ends of a slider.
+public enum SliderIcon: String, Sendable, Hashable, CaseIterable {
+    /// Tortoise and hare.
+    case speed
+    /// Empty and full battery.
+    case capacity
+    /// 0 and 1.
+    case numeric
+    /// Dim and bright.
+    case brightness
+    /// Low and high.
+    case volume
 }

@@ -1,5 +1,6 @@
-// The state of a configuration: for each layer the values it has, and by that each property's effective value. Every
-// event returns the changes of effective values it caused, as one batch. It refuses nothing that was not judged here.
+// Layered values of a configuration, and the change notification. The first layer with a value decides the effective
+// value; the order of the cases of ``SettingLayer`` is the order of precedence. Every event returns one batch of changes
+// of effective values: a write that an override hides, or that changes nothing, is no change.
 
 /// The layered values of a configuration.
 package struct SettingLayers: Sendable {
@@ -78,5 +79,76 @@ package struct SettingLayers: Sendable {
             return SettingChange(name: schema.declarations[place].name, old: before[place], new: now)
         }
         return SettingChanges(origin: origin, changes: changes)
+    }
+}
+
+/// The layers of a property's value; the first one that has a value wins.
+public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {
+    /// Signed configuration.
+    case signedOverride
+    /// A person's edit on a settings page.
+    case userEdit
+    /// Set in code.
+    case storedPreference
+    /// The process's environment.
+    case environment
+    /// A file beside the app.
+    case file
+    /// The declaration, as `reset()` left it.
+    case declaredDefault
+
+    public static func < (left: SettingLayer, right: SettingLayer) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Who caused a change.
+public enum SettingOrigin: String, Sendable, Hashable {
+    /// The application's own code.
+    case local
+    /// A person on a settings page.
+    case page
+    /// Signed configuration.
+    case signed
+    /// A file.
+    case file
+}
+
+/// A change of one property's effective value.
+public struct SettingChange: Sendable, Equatable {
+    /// The property's name.
+    public let name: String
+    /// The effective value before.
+    public let old: SettingValue
+    /// The effective value now.
+    public let new: SettingValue
+
+    /// A change, as an app's own tests may make it.
+    public init(name: String, old: SettingValue, new: SettingValue) {
+        self.name = name
+        self.old = old
+        self.new = new
+    }
+}
+
+/// The changes that happened as one.
+public struct SettingChanges: Sendable, Equatable {
+    /// Who caused it.
+    public let origin: SettingOrigin
+    /// In the order of declaration; never empty when it is given to an observer.
+    public let changes: [SettingChange]
+
+    /// The change of a property; nil if it did not change.
+    public subscript(name: String) -> SettingChange? { changes.first { $0.name == name } }
+}
+
+/// The effective values of all properties at one moment.
+public struct SettingsSnapshot: Sendable, Equatable {
+    /// In the order of declaration.
+    public let values: [(name: String, value: SettingValue)]
+
+    /// The value of a property; nil if there is none of that name.
+    public subscript(name: String) -> SettingValue? { values.first { $0.name == name }?.value }
+
+    public static func == (left: SettingsSnapshot, right: SettingsSnapshot) -> Bool {
+        left.values.elementsEqual(right.values) { $0.name == $1.name && $0.value == $1.value }
     }
 }

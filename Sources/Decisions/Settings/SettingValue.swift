@@ -1,7 +1,10 @@
-// A property's value in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double 120.41
-// are different numbers, and a rule that compared them as one would refuse its own upper bound.
+// Value of a property, in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double
+// 120.41 are different numbers, and a rule that compared them as one would refuse its own upper bound. Conversion from a
+// property list is exact or refused: a boolean is never a number, a real never an integer, and an integer becomes a real
+// only if it is exactly that number. Floats are rounded from the Double that they travel as.
 
 import TandemBase
+package import TandemPropertyList
 
 /// A value of a property.
 public enum SettingValue: Sendable, Equatable {
@@ -61,5 +64,58 @@ extension SettingValue: CustomStringConvertible {
         case .nothing: "nil"
         default: text
         }
+    }
+}
+
+extension SettingValue {
+    /// The value as a property of this type holds it; nil if that type does not take it.
+    package init?(_ value: PropertyListValue, as type: SettingType) {
+        switch (value, type) {
+        case (.boolean(let value), .boolean): self = .boolean(value)
+        case (.integer(let value), .integer): self.init(integer: value)
+        case (.string(let value), .string): self = .string(value)
+        case (.real(let value), .double): self = .double(value)
+        case (.real(let value), .float): self = .float(Float(value))
+        case (.integer(let value), .double): self.init(exactly: value)
+        case (.integer(let value), .float): self.init(exactlyFloat: value)
+        default: return nil
+        }
+    }
+
+    private init?(integer value: Int64) {
+        guard let value = Int(exactly: value) else { return nil }
+        self = .integer(value)
+    }
+
+    private init?(exactly value: Int64) {
+        guard let value = Double(exactly: value) else { return nil }
+        self = .double(value)
+    }
+
+    private init?(exactlyFloat value: Int64) {
+        guard let value = Float(exactly: value) else { return nil }
+        self = .float(value)
+    }
+}
+
+/// The shortest decimal text that reads back as the same number in its own type, without an exponent: the regular
+/// expressions of settings are written for digits (56.0 is "56", 1e21 is a one and twenty-one zeros).
+private enum DecimalText {
+    static func shortest<Number: BinaryFloatingPoint & CustomStringConvertible>(_ number: Number) -> String {
+        guard number.isFinite, number != 0 else { return number == 0 ? "0" : number.description }
+        let parts = number.magnitude.description.split(separator: "e")
+        let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+        let exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        let fraction = mantissa.count > 1 && mantissa[1] != "0" ? String(mantissa[1]) : ""
+        let digits = String(mantissa[0]) + fraction
+        let point = mantissa[0].count + exponent
+        return (number < 0 ? "-" : "") + placed(digits, point: point)
+    }
+
+    /// The digits with the decimal point after the first `point` of them, filled up with zeros where it lies outside.
+    private static func placed(_ digits: String, point: Int) -> String {
+        if point <= 0 { return "0." + String(repeating: "0", count: -point) + digits }
+        if point >= digits.count { return digits + String(repeating: "0", count: point - digits.count) }
+        return digits.prefix(point) + "." + digits.dropFirst(point)
     }
 }

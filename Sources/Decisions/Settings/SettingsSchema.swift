@@ -1,7 +1,10 @@
-// All properties of a configuration with their patterns compiled: the one validator of every way in. A schema with
-// problems still works for the properties that are sound, so that a report can be complete.
+// Schema of a configuration: all declared properties with their patterns compiled, the one validator for code, page,
+// file and signed configuration. It judges a payload from outside as a whole: either all values are valid, or none is
+// applied and every mistake is listed. A schema with problems still works for its sound properties, so that a report can
+// be complete.
 
 import TandemPattern
+package import TandemPropertyList
 
 /// The declared properties of a configuration.
 package struct SettingsSchema: Sendable {
@@ -55,6 +58,115 @@ package struct SettingsSchema: Sendable {
             declarations[place].choices.compactMap { choice in
                 problem(of: choice.value, at: place).map { .choice($0, label: choice.label) }
             }
+        }
+    }
+}
+
+/// Values that a schema takes as a whole.
+package struct SettingsPayload: Sendable, Equatable {
+    /// One value or nil for each declaration, in its order.
+    package let values: [SettingValue?]
+    /// Keys that no property has and that were marked as optional.
+    package let ignored: [String]
+}
+
+/// Why a payload was refused: all mistakes, never empty.
+package struct SettingsPayloadError: Error, Sendable, Equatable {
+    package let errors: [SettingError]
+}
+
+extension SettingsPayloadError: CustomStringConvertible {
+    package var description: String { errors.prefix(8).map(\.description).joined(separator: "; ") }
+}
+
+extension SettingsSchema {
+    /// Judges a whole set of overrides. An unknown key is a mistake unless `optional` names it.
+    package func payload(
+        _ values: PropertyListDictionary, optional: Set<String> = []
+    ) throws(SettingsPayloadError) -> SettingsPayload {
+        var taken = [SettingValue?](repeating: nil, count: declarations.count)
+        var ignored: [String] = []
+        var errors: [SettingError] = []
+        for (key, value) in values {
+            switch judge(key, value) {
+            case .success(let found): taken[found.place] = found.value
+            case .failure(let error) where error.rule == .unknownProperty && optional.contains(key):
+                ignored.append(key)
+            case .failure(let error): errors.append(error)
+            }
+        }
+        guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
+        return SettingsPayload(values: taken, ignored: ignored)
+    }
+
+    private func judge(
+        _ key: String, _ value: PropertyListValue
+    ) -> Result<(place: Int, value: SettingValue), SettingError> {
+        guard let place = place(of: key) else {
+            return .failure(SettingError(property: key, value: value.shown, rule: .unknownProperty))
+        }
+        let type = declarations[place].type
+        guard let typed = SettingValue(value, as: type) else {
+            return .failure(SettingError(property: key, value: value.shown, rule: .type(type)))
+        }
+        if let error = problem(of: typed, at: place) { return .failure(error) }
+        return .success((place, typed))
+    }
+}
+
+extension PropertyListValue {
+    /// The value for an error message: scalars as they are, anything else by its kind.
+    fileprivate var shown: String {
+        switch self {
+        case .boolean(let value): SettingValue.boolean(value).description
+        case .integer(let value): String(value)
+        case .unsigned(let value): String(value)
+        case .real(let value): SettingValue.double(value).description
+        case .string(let value): SettingValue.string(value).description
+        case .date: "a date"
+        case .data(let bytes): "data of \(bytes.count) bytes"
+        case .array(let values): "an array of \(values.count)"
+        case .dictionary(let pairs): "a dictionary of \(pairs.count)"
+        }
+    }
+}
+
+/// The checks of declarations that need no value: names, labels, patterns.
+private struct DeclarationCheck {
+    private(set) var patterns: [Pattern?] = []
+    private(set) var problems: [DeclarationProblem] = []
+    private var names: Set<[UInt8]> = []
+
+    init(_ declarations: [SettingDeclaration]) {
+        if declarations.isEmpty { problems.append(.noProperties) }
+        for declaration in declarations {
+            checkName(declaration.name)
+            checkChoices(declaration)
+            patterns.append(compiled(declaration))
+        }
+    }
+
+    private mutating func checkName(_ name: String) {
+        if !(1...256).contains(name.utf8.count) { problems.append(.invalidName(name)) }
+        if !names.insert(Array(name.utf8)).inserted { problems.append(.duplicateName(name)) }
+    }
+
+    private mutating func checkChoices(_ declaration: SettingDeclaration) {
+        let needsChoices = declaration.editor == .choice || declaration.editor == .editableChoice
+        if needsChoices, declaration.choices.isEmpty { problems.append(.noChoices(property: declaration.name)) }
+        var labels: Set<String> = []
+        for choice in declaration.choices where !labels.insert(choice.label).inserted {
+            problems.append(.duplicateLabel(property: declaration.name, label: choice.label))
+        }
+    }
+
+    private mutating func compiled(_ declaration: SettingDeclaration) -> Pattern? {
+        guard let source = declaration.pattern else { return nil }
+        do {
+            return try Pattern(source)
+        } catch {
+            problems.append(.invalidPattern(property: declaration.name, reason: error.description))
+            return nil
         }
     }
 }

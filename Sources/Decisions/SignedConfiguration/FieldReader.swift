@@ -1,5 +1,5 @@
-// Reading a dictionary of a known form: every field named once, with its type, and at the end a look at what is left.
-// The first fault is told by field; nothing is defaulted from absence.
+// Strict reader of a dictionary: it names every field once with its type, and at the end refuses fields that it did not
+// name. The error names the first faulty field; nothing is defaulted from absence.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,7 @@
-// Why a configuration was not applied, by a name that never changes its meaning: logs, reports, the command line and
-// the test vectors use the same ones. The text beside a name is for people and may change.
+// Verdicts on a configuration, and the named rejections. A name never changes its meaning: logs, reports, the command
+// line and the test vectors use the same ones. The text beside a name is for people and may change.
+
+package import TandemBase
 
 /// A named rejection (Protocol/SignedConfiguration.md CFG-24); the raw value is the name on the wire.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
@@ -44,4 +46,70 @@ extension Rejection {
         default: false
         }
     }
+}
+
+/// A configuration that was rejected.
+package struct VerificationFailure: Error, Sendable {
+    package let rejection: Rejection
+    /// What is wrong and where, in one sentence without the name.
+    package let detail: String
+    /// The payload, if its signature was good and it could be read.
+    package let payload: ConfigurationPayload?
+
+    package init(_ rejection: Rejection, _ detail: String, payload: ConfigurationPayload? = nil) {
+        self.rejection = rejection
+        self.detail = detail
+        self.payload = payload
+    }
+
+    /// The `txid` of the payload, if it may be told.
+    package var transaction: UniqueIdentifier? { payload?.transaction }
+}
+
+extension VerificationFailure: Equatable {
+    package static func == (left: Self, right: Self) -> Bool { left.rejection == right.rejection }
+}
+
+extension VerificationFailure: CustomStringConvertible {
+    package var description: String { "\(rejection): \(detail)" }
+}
+
+/// A verdict (CFG-25).
+package enum Verdict: Sendable, Hashable {
+    /// The app's library applied it, or had applied these very bytes before.
+    case applied
+    /// Staged; the app is not connected.
+    case waitingForApplication
+    /// A newer one took its place while it waited.
+    case superseded
+    case rejected(Rejection)
+
+    /// The verdict of a stable name; nil for an unknown one.
+    package init?(name: String) {
+        switch name {
+        case "applied": self = .applied
+        case "waiting-for-app": self = .waitingForApplication
+        case "superseded": self = .superseded
+        default:
+            guard let rejection = Rejection(rawValue: name) else { return nil }
+            self = .rejected(rejection)
+        }
+    }
+
+    /// The stable name.
+    package var name: String {
+        switch self {
+        case .applied: "applied"
+        case .waitingForApplication: "waiting-for-app"
+        case .superseded: "superseded"
+        case .rejected(let rejection): rejection.rawValue
+        }
+    }
+
+    /// Whether another verdict on the same delivery follows (CFG-51).
+    package var isProvisional: Bool { self == .waitingForApplication || self == .rejected(.clockUnset) }
+}
+
+extension Verdict: CustomStringConvertible {
+    package var description: String { name }
 }

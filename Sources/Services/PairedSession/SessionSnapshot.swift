@@ -84,7 +84,7 @@ struct SessionSnapshot: Sendable, Equatable {
 
 extension SessionSnapshot {
     /// The machine's state at this moment.
-    init(_ machine: ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory) {
+    init(_ machine: borrowing ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory) {
         let situation = machine.phase == .active ? machine.situation : nil
         reachability = history.status(
             of: nil, machine.reachability(of: nil), situation?.pairing(nil)?.changes, counting: situation?.active,

@@ -82,20 +82,13 @@ extension ConfigurationReceiver {
         _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
         completion: @escaping (HandOverOutcome) -> Void
     ) {
-        let pairing = committed.state.slots[key]?.staged?.delivery?.pairing ?? Self.noPairing
+        // Zero stands for a configuration that came through no pairing.
+        let pairing = committed.state.slots[key]?.staged?.delivery?.pairing ?? .zero
         guard let delegate = context.delegate, let body = try? PropertyListWriter.write(message) else {
             return completion(.notConnected)
         }
         delegate.handOver(body, to: key.application, pairing: pairing, completion: completion)
     }
-
-    /// Stands in the frame of a configuration that came through no pairing: sixteen zero bytes.
-    private static let noPairing: UniqueIdentifier = {
-        guard let identifier = UniqueIdentifier(bytes: [UInt8](repeating: 0, count: 16)) else {
-            preconditionFailure("sixteen bytes are an identifier")
-        }
-        return identifier
-    }()
 
     func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
         for effect in transition.effects {

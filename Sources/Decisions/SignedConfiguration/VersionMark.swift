@@ -1,6 +1,8 @@
-// How far the versions of one (app, role, target) have come. It moves with the app's verdict and with nothing else, so
-// that a configuration that was refused never blocks the next one; and it outlives what it stands for, so that nothing
-// old comes back after an unpairing or a reverted lifetime.
+// Version mark of one (app, role, target): the highest applied version, for rollback protection (CFG-30). Only the app's
+// verdict advances it, so that a refused configuration never blocks the next one. It outlives the configuration, so that
+// nothing old returns after an unpairing or an expired lifetime.
+
+package import TandemPropertyList
 
 /// The version mark of one (app, role, target) (CFG-30).
 package struct VersionMark: Sendable, Equatable {
@@ -57,5 +59,32 @@ package struct VersionMark: Sendable, Equatable {
     mutating func close() {
         isActive = false
         isClosed = true
+    }
+}
+
+extension VersionMark {
+    package var dictionary: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "v": 1, "version": PropertyListValue(version), "floor": PropertyListValue(floor),
+            "active": .boolean(isActive), "closed": .boolean(isClosed),
+        ]
+        fields["digest"] = digest.map { .data($0) }
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            self.init(
+                version: try fields.required("version", "an integer") { $0.unsignedValue },
+                digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
+                floor: try fields.required("floor", "an integer") { $0.unsignedValue },
+                isActive: try fields.required("active", "a boolean") { $0.booleanValue },
+                isClosed: try fields.required("closed", "a boolean") { $0.booleanValue })
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
     }
 }

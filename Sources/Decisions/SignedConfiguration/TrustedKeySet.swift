@@ -1,5 +1,7 @@
-// The keys that count. A set is judged when it is made: threshold, distinct keys, strength. Verification then only
-// looks keys up; it never takes a key, an algorithm or a threshold from what it verifies.
+// Trust anchors: the keys that count for one application and role, or the reason why there are none. A set is judged
+// when it is made (threshold, distinct keys, strength); verification then only looks keys up, and never takes a key, an
+// algorithm or a threshold from the bytes that it verifies. A refused key is kept as its reason, so that each
+// configuration is answered with that reason instead of `no-key`.
 
 package import TandemCrypto
 
@@ -50,5 +52,47 @@ package struct TrustedKeySet: Sendable, Equatable {
             return nil
         }
         return keys[identifier]
+    }
+}
+
+/// The trust in force for one (app, role).
+package enum ConfigurationAnchor: Sendable, Equatable {
+    case none
+    /// A key was given and refused.
+    case unusable(Rejection, String)
+    case trusted(TrustedKeySet)
+
+    /// The anchor of a bare PEM; nil means that there is none.
+    package init(pem: String?) {
+        guard let pem else {
+            self = .none
+            return
+        }
+        do {
+            self = .trusted(try TrustedKeySet(pem: pem))
+        } catch {
+            self = .unusable(Rejection(error), error.description)
+        }
+    }
+
+    /// Step 5.
+    func keySet() throws(VerificationFailure) -> TrustedKeySet {
+        switch self {
+        case .none: throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
+        case .unusable(let rejection, let detail): throw VerificationFailure(rejection, detail)
+        case .trusted(let keys): return keys
+        }
+    }
+}
+
+extension Rejection {
+    /// The rejection that a refused key leads to (CFG-16).
+    package init(_ error: KeyError) {
+        switch error {
+        case .unsupportedAlgorithm: self = .unknownAlgorithm
+        case .rsaTooShort, .rsaTooLong, .rsaExponent, .unsupportedCurve, .explicitCurveParameters: self = .weakKey
+        case .malformed, .unexpectedBlock, .trailingData, .notCanonical, .passphraseProtected, .inconsistentHalves:
+            self = .noKey
+        }
     }
 }

@@ -1,5 +1,5 @@
-// A configuration whose signatures are good (or knowingly waived) and whose payload is one for this application and
-// role: steps 5 to 12. The payload was parsed from the very bytes that were verified. It has no other initialiser.
+// A configuration with good (or knowingly waived) signatures, for this application and role: steps 5 to 12. The payload
+// is parsed from the very bytes that were verified. There is no other initialiser.
 
 import TandemBase
 package import TandemCrypto
@@ -83,6 +83,34 @@ extension ConfigurationPayload {
         }
         guard application == context.application else {
             throw VerificationFailure(.wrongApplication, "it is for '\(application)'", payload: self)
+        }
+    }
+}
+
+/// Steps 6 to 8: the trusted keys with a good signature. A signature by an unknown key is ignored whatever its form, a bad
+/// one does not count, and no key counts twice.
+private struct SignatureCheck {
+    /// The keys with a good signature, revoked ones only where they count.
+    private(set) var signers: Set<KeyIdentifier> = []
+    /// The threshold is met, but not without keys that have been revoked.
+    private(set) var needsRevoked = false
+    private(set) var failure: VerificationFailure?
+
+    init(_ envelope: UnverifiedEnvelope, keys: TrustedKeySet, countsRevoked: Bool) {
+        let candidates = envelope.signatures.compactMap { signature in
+            keys.configurationKey(signature.keyIdentifier).map { (key: $0, signature: signature.bytes) }
+        }.filter { countsRevoked || !keys.revoked.contains($0.key.identifier) }
+        guard Set(candidates.map(\.key)).count == candidates.count else {
+            failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
+            return
+        }
+        let message = PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload)
+        signers = Set(candidates.filter { $0.key.isValid($0.signature, for: message) }.map(\.key.identifier))
+        let needed = keys.configuration.threshold
+        needsRevoked = signers.count >= needed && signers.subtracting(keys.revoked).count < needed
+        if signers.count < needed {
+            failure = VerificationFailure(
+                .threshold, "good signatures by \(signers.count) trusted keys; \(needed) are needed")
         }
     }
 }

@@ -1,5 +1,5 @@
-// Whether the other end still lives (SES-17). Death is declared only after two questions went unanswered, not from the
-// clock alone: a process that was itself stopped for a minute must read what waits for it before it accuses its peer.
+// Timing of a connection: the heartbeat that declares a silent peer dead (SES-17), and the waits between attempts to
+// connect (SES-19).
 
 package import TandemBase
 import TandemWire
@@ -38,4 +38,27 @@ package struct Heartbeat: Sendable {
         questions += 1
         return .ping(thenWait: max(Self.interval * (questions + 1) - silence, Self.interval / 2))
     }
+}
+
+/// The waits between connection attempts: doubling from 200 ms to 30 s, each spread over its upper half.
+package struct Backoff: Sendable, Equatable {
+    /// The longest wait before the first repetition.
+    package static var first: Duration { .milliseconds(200) }
+    /// The longest wait ever.
+    package static var longest: Duration { .seconds(30) }
+
+    private var ceiling = Backoff.first
+
+    package init() {}
+
+    /// The next wait: between half of the current ceiling and all of it; the ceiling doubles afterwards.
+    package mutating func next(random: UInt64) -> Duration {
+        let full = UInt64(clamping: ceiling.saturatingNanoseconds)
+        let half = full / 2
+        ceiling = min(ceiling * 2, Self.longest)
+        return .nanoseconds(Int64(clamping: half + random % (full - half + 1)))
+    }
+
+    /// Starts again from the first wait: the connection became ready.
+    package mutating func reset() { ceiling = Self.first }
 }

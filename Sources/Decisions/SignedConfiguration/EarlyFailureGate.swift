@@ -1,6 +1,7 @@
-// Bytes that fail before a signature has vouched for them can be made by anybody without end. They are counted, and the
-// count is reported at most once a minute, so that a flood of them does not become a flood of signed reports; the last
-// of a burst is reported when its minute is over, so that who sent it does not wait for ever.
+// Rate limit for reports of early failures (CFG-52). Anyone can make bytes without end that fail before a signature is
+// checked. The gate counts such failures and reports at most once a minute, so that a flood of them does not become a
+// flood of signed reports. It reports the last failure of a burst when the minute is over, so that its sender gets an
+// answer.
 
 package import TandemBase
 

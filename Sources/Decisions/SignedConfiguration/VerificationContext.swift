@@ -1,5 +1,6 @@
-// Everything that a verification is measured against, gathered before it starts: the same bytes in the same context
-// give the same verdict. One `now` for all steps, so that a clock that jumps in between decides nothing.
+// Everything that a verification compares with, gathered before it starts: the same bytes in the same context give the
+// same verdict. All steps use one `now`, so that a clock that jumps in between decides nothing. The profile says which
+// verifier runs which steps (CFG-21).
 
 package import TandemBase
 package import TandemPropertyList
@@ -44,4 +45,35 @@ package struct VerificationContext: Sendable {
         self.allowsInvalidSignatures = allowsInvalidSignatures
         self.schema = schema
     }
+}
+
+/// The steps that one verifier runs beyond those that all run.
+package struct VerificationProfile: Sendable, Equatable {
+    /// Step 13.
+    package let checksTarget: Bool
+    /// Step 14.
+    package let checksKeySetVersion: Bool
+    /// Step 15.
+    package let checksVersion: Bool
+    /// Step 16.
+    package let checksTime: Bool
+    /// Step 18, where a schema is at hand.
+    package let checksSchema: Bool
+    /// Signatures by keys revoked since count, and the result is marked (CFG-23).
+    package let countsRevoked: Bool
+
+    /// The library, before applying.
+    package static let full = VerificationProfile(
+        checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, checksSchema: true,
+        countsRevoked: false)
+    /// The secondary's daemon, before staging: the same steps, the schema only where it holds one.
+    package static let staging = full
+    /// The primary, before forwarding: never steps 13, 15 and 18.
+    package static let forwarding = VerificationProfile(
+        checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, checksSchema: false,
+        countsRevoked: false)
+    /// What is already applied: never steps 14 to 16.
+    package static let load = VerificationProfile(
+        checksTarget: true, checksKeySetVersion: false, checksVersion: false, checksTime: false, checksSchema: true,
+        countsRevoked: true)
 }

@@ -1,5 +1,5 @@
-// The primary's side of reports, for one pairing: a good signature under the pinned report key, the right device and
-// pairing, a nonce that was really sent, and a counter that never goes back.
+// The primary's verification of reports of one pairing (CFG-51): a good signature under the pinned report key, the right
+// device and pairing, a nonce that was sent, and a counter that only increases.
 
 package import TandemBase
 package import TandemCrypto
@@ -55,4 +55,24 @@ package struct ReportVerifier: Sendable {
         else { throw .payloadMalformed }
         return report
     }
+}
+
+/// A report that is not accepted (CFG-51); the raw value is the stable name.
+package enum ReportFailure: String, Error, Sendable, Hashable, CaseIterable {
+    case malformed
+    case shape
+    /// Not exactly one signature, or not a good one by the pairing's report key.
+    case threshold
+    case wrongType = "wrong-type"
+    case payloadMalformed = "payload-malformed"
+    /// Of another device or pairing than the one whose link it came through.
+    case wrongDevice = "wrong-device"
+    /// Answers nothing that was asked, or something that is answered.
+    case wrongNonce = "wrong-nonce"
+    /// Its counter is not higher than the last accepted one.
+    case replayed
+}
+
+extension ReportFailure: CustomStringConvertible {
+    package var description: String { rawValue }
 }

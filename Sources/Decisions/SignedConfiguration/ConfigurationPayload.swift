@@ -1,0 +1,211 @@
+// Payload of a configuration (CFG-10): addressee, version, times and values, with its strict reader (step 10), its
+// deterministic writer and the signer. Reading proves nothing about the author. The signer reads its own payload back
+// under the verifier's rules, so that it signs nothing that a verifier would refuse.
+
+package import TandemBase
+package import TandemCrypto
+package import TandemPropertyList
+
+/// The fields of a configuration's payload (CFG-10).
+package struct ConfigurationPayload: Sendable, Equatable {
+    package var specification = "1.0"
+    package var application: ApplicationIdentifier
+    /// For which side's app.
+    package var role: DeviceRole
+    package var target: PairedIdentifier
+    /// The only secondaries it is for; nil for all that the target names.
+    package var only: [UniqueIdentifier]?
+    package var version: UInt64
+    package var keySetVersion: UInt64
+    /// `txid`: names this configuration in reports.
+    package var transaction: UniqueIdentifier
+    /// `iat`, seconds since 1970.
+    package var issued: UInt64
+    package var notBefore: UInt64?
+    package var expires: UInt64?
+    /// Seconds that it stays applied.
+    package var lifetime: UInt64?
+    /// Once this is applied, lower versions stay refused.
+    package var floor: UInt64?
+    /// Field names that a verifier must know.
+    package var critical: [String]?
+    /// Keys of ``values`` that an app without such a property ignores.
+    package var optional: [String]?
+    /// The complete set of overrides.
+    package var values: PropertyListDictionary
+
+    /// A payload with the fields that every configuration has.
+    package init(
+        application: ApplicationIdentifier, role: DeviceRole, target: PairedIdentifier, version: UInt64,
+        keySetVersion: UInt64 = 1, transaction: UniqueIdentifier, issued: UInt64, values: PropertyListDictionary
+    ) {
+        self.application = application
+        self.role = role
+        self.target = target
+        self.version = version
+        self.keySetVersion = keySetVersion
+        self.transaction = transaction
+        self.issued = issued
+        self.values = values
+    }
+}
+
+/// Why a payload does not read as CFG-10.
+package struct PayloadError: Error, Sendable, Equatable {
+    package let detail: String
+}
+
+extension ConfigurationPayload {
+    /// The fields that a verifier of this version knows (`crit`).
+    package static let knownFields: Set<String> = [
+        "typ", "spec", "app", "role", "target", "only", "ver", "keyset", "txid", "iat", "nbf", "expires", "lifetime",
+        "floor", "crit", "optional", "values",
+    ]
+
+    /// Reads the fields of CFG-10 and their rules; unknown fields are ignored.
+    package init(_ dictionary: PropertyListDictionary) throws(PayloadError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("typ", "a string") { $0.stringValue }
+            application = try fields.required("app", "an application identifier") { $0.applicationValue }
+            role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
+            target = try fields.required("target", "a paired identifier") { $0.targetValue }
+            version = try fields.required("ver", "an integer from 1") { $0.positiveValue }
+            keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
+            transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
+            issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
+            values = try fields.required("values", "a dictionary") { $0.dictionaryValue }
+            specification = try fields.required("spec", "a string") { $0.stringValue }
+            try readOptionalFields(&fields)
+            try checkRules()
+        } catch {
+            throw PayloadError(detail: error.description)
+        }
+    }
+
+    private mutating func readOptionalFields(_ fields: inout FieldReader) throws(FieldError) {
+        only = try fields.optional("only", "1 to 64 distinct vendor identifiers") {
+            Self.distinct($0) { $0.identifierValue }
+        }
+        notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
+        expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
+        lifetime = try fields.optional("lifetime", "seconds from 1") { $0.positiveValue }
+        floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
+        critical = try fields.optional("crit", "1 to 64 distinct field names", Self.names)
+        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'", Self.names)
+    }
+
+    private func checkRules() throws(FieldError) {
+        if only != nil, role == .primary {
+            throw FieldError(field: "only", problem: "narrows secondaries; the role is primary")
+        }
+        if let expires {
+            let (life, isBefore) = expires.subtractingReportingOverflow(issued)
+            guard !isBefore, (1...ConfigurationLimits.longestExpiry).contains(life) else {
+                throw FieldError(field: "expires", problem: "is not within 400 days after 'iat'")
+            }
+        }
+        if let key = values.firstKey(whereValue: { !$0.isScalarSetting }) {
+            throw FieldError(field: "values.\(key)", problem: "is not a boolean, integer, real or string")
+        }
+    }
+
+    private static func names(_ value: PropertyListValue) -> [String]? {
+        distinct(value) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+    }
+
+    private static func distinct<Element: Hashable>(
+        _ value: PropertyListValue, _ read: (PropertyListValue) -> Element?
+    ) -> [Element]? {
+        guard let values = value.arrayValue, (1...ConfigurationLimits.list).contains(values.count) else { return nil }
+        let elements = values.compactMap(read)
+        return Set(elements).count == values.count ? elements : nil
+    }
+}
+
+extension PropertyListDictionary {
+    /// The first key whose value is as asked; looks at the values where they lie.
+    fileprivate func firstKey(whereValue condition: (borrowing PropertyListValue) -> Bool) -> String? {
+        withPairs { pairs in
+            for index in pairs.indices where condition(pairs[index].value) { return pairs[index].key }
+            return nil
+        }
+    }
+}
+
+extension PropertyListValue {
+    fileprivate var isScalarSetting: Bool {
+        switch self {
+        case .boolean, .integer, .unsigned, .real, .string: true
+        case .date, .data, .array, .dictionary: false
+        }
+    }
+}
+
+extension ConfigurationPayload {
+    /// The payload's fields.
+    package var dictionary: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "typ": "config", "spec": .string(specification), "app": .string(application.description),
+            "role": .string(role.rawValue), "target": .string(target.text), "ver": PropertyListValue(version),
+            "keyset": PropertyListValue(keySetVersion), "txid": .data(transaction.bytes),
+            "iat": PropertyListValue(issued), "values": .dictionary(values),
+        ]
+        fields["only"] = only.map { .array($0.map { .data($0.bytes) }) }
+        fields["nbf"] = notBefore.map { PropertyListValue($0) }
+        fields["expires"] = expires.map { PropertyListValue($0) }
+        fields["lifetime"] = lifetime.map { PropertyListValue($0) }
+        fields["floor"] = floor.map { PropertyListValue($0) }
+        fields["crit"] = critical.map { .array($0.map { .string($0) }) }
+        fields["optional"] = optional.map { .array($0.map { .string($0) }) }
+        return fields
+    }
+}
+
+/// Why a configuration could not be signed.
+package enum SigningError: Error, Sendable, Equatable {
+    /// The payload breaks a rule of CFG-10.
+    case payload(PayloadError)
+    case propertyList(PropertyListError)
+    case noKeys
+    /// The envelope would have this many bytes.
+    case oversize(Int)
+}
+
+extension SigningError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .payload(let error): "the configuration cannot be signed: \(error.detail)"
+        case .propertyList(let error): "the values cannot be written as a property list: \(error.description)"
+        case .noKeys: "no key to sign with was given"
+        case .oversize(let count):
+            "the signed configuration would have \(count) bytes; at most \(ConfigurationLimits.envelope) are allowed"
+        }
+    }
+}
+
+/// Signs configurations.
+package enum ConfigurationSigner {
+    /// The exact bytes of the signed configuration envelope.
+    package static func sign(
+        _ payload: ConfigurationPayload, with keys: [ConfigurationPrivateKey]
+    ) throws(SigningError) -> [UInt8] {
+        guard !keys.isEmpty else { throw .noKeys }
+        let bytes = try written(payload, with: keys)
+        guard bytes.count <= ConfigurationLimits.envelope else { throw .oversize(bytes.count) }
+        return bytes
+    }
+
+    private static func written(
+        _ payload: ConfigurationPayload, with keys: [ConfigurationPrivateKey]
+    ) throws(SigningError) -> [UInt8] {
+        let fields = payload.dictionary
+        do { _ = try ConfigurationPayload(fields) } catch { throw .payload(error) }
+        do {
+            let body = try PropertyListWriter.write(fields)
+            return try SignedEnvelope.bytes(body, type: .configuration, signedWith: keys.map(\.key))
+        } catch {
+            throw .propertyList(error)
+        }
+    }
+}

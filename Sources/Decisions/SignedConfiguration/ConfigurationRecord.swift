@@ -1,0 +1,241 @@
+// Stored configurations: the staged one, which waits for its app, and the active one. Both consist of the exact bytes
+// and the facts to verify them against again (CFG-36). The payload is always read from the bytes, so that a record never
+// contradicts them; a stored record whose facts differ from its bytes is damaged.
+
+package import TandemBase
+import TandemCrypto
+package import TandemPropertyList
+
+/// A record that cannot be read, or whose facts are not those of its bytes.
+package struct ConfigurationRecordError: Error, Sendable, Equatable, CustomStringConvertible {
+    package let description: String
+
+    static func damaged(_ error: FieldError) -> Self {
+        Self(description: "the record is damaged: \(error.description)")
+    }
+}
+
+/// A configuration's bytes with the facts recorded beside them (CFG-36).
+package struct ConfigurationRecord: Sendable, Equatable {
+    package let key: ConfigurationSlotKey
+    /// This device's vendor identifier.
+    package let device: UniqueIdentifier
+    /// The exact bytes.
+    package let envelope: [UInt8]
+    /// SHA-256 of ``envelope``.
+    package let digest: [UInt8]
+    /// Read from ``envelope``; verified before it was recorded, and again before it is used.
+    package let payload: ConfigurationPayload
+
+    /// The record of bytes that have been verified for the slot.
+    package init(
+        key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8]
+    ) throws(ConfigurationRecordError) {
+        self.key = key
+        self.device = device
+        self.envelope = envelope
+        digest = SHA256.digest(envelope)
+        payload = try Self.payload(of: envelope)
+    }
+
+    private static func payload(of envelope: [UInt8]) throws(ConfigurationRecordError) -> ConfigurationPayload {
+        guard let unverified = try? UnverifiedEnvelope(envelope),
+            let fields = try? PropertyListReader.readDictionary(unverified.payload),
+            let payload = try? ConfigurationPayload(fields)
+        else { throw ConfigurationRecordError(description: "the recorded envelope cannot be read") }
+        return payload
+    }
+
+    package var version: UInt64 { payload.version }
+    package var transaction: UniqueIdentifier { payload.transaction }
+}
+
+extension ConfigurationRecord {
+    var dictionary: PropertyListDictionary {
+        [
+            "v": 1, "envelope": .data(envelope), "app": .string(key.application.description),
+            "role": .string(key.role.rawValue), "target": .string(key.target.text), "device": .data(device.bytes),
+            "keyset": PropertyListValue(payload.keySetVersion), "version": PropertyListValue(version),
+            "txid": .data(transaction.bytes), "digest": .data(digest),
+        ]
+    }
+
+    init(_ fields: inout FieldReader) throws(ConfigurationRecordError) {
+        let parts: (key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8])
+        do { parts = try Self.parts(&fields) } catch { throw .damaged(error) }
+        try self.init(key: parts.key, device: parts.device, envelope: parts.envelope)
+        do { try checkFacts(&fields) } catch { throw .damaged(error) }
+    }
+
+    private static func parts(
+        _ fields: inout FieldReader
+    ) throws(FieldError) -> (key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8]) {
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        let key = ConfigurationSlotKey(
+            application: try fields.required("app", "an application identifier") { $0.applicationValue },
+            role: try fields.required("role", "a role") { $0.roleValue },
+            target: try fields.required("target", "a paired identifier") { $0.targetValue })
+        let device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
+        return (key, device, try fields.required("envelope", "data") { $0.dataValue })
+    }
+
+    private func checkFacts(_ fields: inout FieldReader) throws(FieldError) {
+        let keySet = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
+        let version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+        let transaction = try fields.required("txid", "16 bytes of data") { $0.identifierValue }
+        let digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+        guard keySet == payload.keySetVersion, version == self.version, transaction == self.transaction,
+            digest == self.digest
+        else { throw FieldError(field: "digest", problem: "and the facts beside it are not those of the envelope") }
+    }
+}
+
+/// A staged configuration: a row, and `staged.plist` in the app's directory.
+package struct StagedConfiguration: Sendable, Equatable {
+    package let record: ConfigurationRecord
+    package let staged: WallTime
+    /// Versions up to this one are refused; nil if there is no mark.
+    package let mark: UInt64?
+    /// The daemon's half of CFG-22.
+    package let allowsInvalid: Bool
+    /// The daemon found no good signatures, and allowed it.
+    package let isWaived: Bool
+    /// How it came; nil if it was given to this daemon directly.
+    package let delivery: ConfigurationDelivery?
+
+    package init(
+        _ record: ConfigurationRecord, staged: WallTime, mark: UInt64?, allowsInvalid: Bool,
+        isWaived: Bool = false, delivery: ConfigurationDelivery?
+    ) {
+        self.record = record
+        self.staged = staged
+        self.mark = mark
+        self.allowsInvalid = allowsInvalid
+        self.isWaived = isWaived
+        self.delivery = delivery
+    }
+}
+
+extension StagedConfiguration {
+    /// The file's and the row's fields (CFG-36).
+    package var dictionary: PropertyListDictionary {
+        var fields = record.dictionary
+        fields["staged"] = .integer(staged.milliseconds)
+        fields["mark"] = mark.map { PropertyListValue($0) }
+        fields["allowsInvalid"] = .boolean(allowsInvalid)
+        fields["waived"] = .boolean(isWaived)
+        fields["pairing"] = delivery.map { .data($0.pairing.bytes) }
+        fields["nonce"] = delivery.map { .data($0.nonce.bytes) }
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        var fields = FieldReader(dictionary)
+        record = try ConfigurationRecord(&fields)
+        do {
+            staged = WallTime(milliseconds: try fields.required("staged", "an integer") { $0.integerValue })
+            mark = try fields.optional("mark", "an integer from 0") { $0.unsignedValue }
+            allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
+            isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
+            delivery = try Self.delivery(&fields)
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+
+    private static func delivery(_ fields: inout FieldReader) throws(FieldError) -> ConfigurationDelivery? {
+        let pairing = try fields.optional("pairing", "16 bytes of data") { $0.identifierValue }
+        let nonce = try fields.optional("nonce", "16 bytes of data") { $0.identifierValue }
+        switch (pairing, nonce) {
+        case (let pairing?, let nonce?): return ConfigurationDelivery(pairing: pairing, nonce: nonce)
+        case (nil, nil): return nil
+        default: throw FieldError(field: "nonce", problem: "and 'pairing' belong together")
+        }
+    }
+}
+
+/// An applied configuration: a row, and `configuration.plist` or `waived.plist` in the app's directory.
+package struct ActiveConfiguration: Sendable, Equatable {
+    package let record: ConfigurationRecord
+    package let applied: WallTime
+    /// Milliseconds of the lifetime already used.
+    package private(set) var elapsed: Int64
+    /// Applied with an invalid signature that was allowed (CFG-22).
+    package let isWaived: Bool
+
+    package init(_ record: ConfigurationRecord, applied: WallTime, isWaived: Bool) {
+        self.record = record
+        self.applied = applied
+        self.isWaived = isWaived
+        elapsed = 0
+    }
+
+    /// Counts running time and looks at the wall clock; never decreases.
+    package mutating func advance(running: Duration, now: WallTime) {
+        let (sum, overflow) = elapsed.addingReportingOverflow(max(0, running.saturatingMilliseconds))
+        elapsed = max(overflow ? .max : sum, Self.difference(from: applied, to: now))
+    }
+
+    /// Whether the lifetime is used up at `now`; never for a configuration without one.
+    package func isOver(at now: WallTime) -> Bool {
+        guard let lifetime = record.payload.lifetime else { return false }
+        let used = max(elapsed, Self.difference(from: applied, to: now))
+        return UInt64(max(0, used)) / 1000 >= lifetime
+    }
+
+    private static func difference(from start: WallTime, to end: WallTime) -> Int64 {
+        let (difference, overflow) = end.milliseconds.subtractingReportingOverflow(start.milliseconds)
+        return overflow ? .max : difference
+    }
+}
+
+extension ActiveConfiguration {
+    /// The file's and the row's fields (CFG-36).
+    package var dictionary: PropertyListDictionary {
+        var fields = record.dictionary
+        fields["applied"] = .integer(applied.milliseconds)
+        fields["elapsed"] = .integer(elapsed)
+        fields["waived"] = .boolean(isWaived)
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        var fields = FieldReader(dictionary)
+        record = try ConfigurationRecord(&fields)
+        do {
+            applied = WallTime(milliseconds: try fields.required("applied", "an integer") { $0.integerValue })
+            elapsed = try fields.required("elapsed", "an integer from 0") { value in
+                value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
+            }
+            isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+/// The key of a configuration's state: (app, role, target).
+package struct ConfigurationSlotKey: Sendable, Hashable {
+    package let application: ApplicationIdentifier
+    package let role: DeviceRole
+    package let target: PairedIdentifier
+
+    package init(application: ApplicationIdentifier, role: DeviceRole, target: PairedIdentifier) {
+        self.application = application
+        self.role = role
+        self.target = target
+    }
+}
+
+/// How a configuration came: through which pairing, under which nonce of its forwarding frame.
+package struct ConfigurationDelivery: Sendable, Hashable {
+    package let pairing: UniqueIdentifier
+    package let nonce: UniqueIdentifier
+
+    package init(pairing: UniqueIdentifier, nonce: UniqueIdentifier) {
+        self.pairing = pairing
+        self.nonce = nonce
+    }
+}

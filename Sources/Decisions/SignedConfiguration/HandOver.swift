@@ -1,0 +1,116 @@
+// Offer of a staged configuration to its app: the reserved session message from the daemon, and the app's reply (CFG-40
+// to CFG-43). The library verifies everything in the message again. The daemon believes the reply about the bytes whose
+// digest it names, and about no others.
+
+package import TandemBase
+import TandemCrypto
+package import TandemPropertyList
+
+/// What the daemon hands to the app.
+package struct HandOver: Sendable, Equatable {
+    package let envelope: [UInt8]
+    package let target: PairedIdentifier
+    package let device: UniqueIdentifier
+    package let mark: UInt64?
+    package let allowsInvalid: Bool
+
+    package init(_ staged: StagedConfiguration) {
+        envelope = staged.record.envelope
+        target = staged.record.key.target
+        device = staged.record.device
+        mark = staged.mark
+        allowsInvalid = staged.allowsInvalid
+    }
+
+    /// Whether a session message is one of these, well-formed or not: then it is never shown to the app itself.
+    package static func isClaimed(by message: PropertyListDictionary) -> Bool {
+        message["tandem.configuration"] != nil || message["tandem.reload"] != nil
+    }
+
+    /// Whether it only says that the files have changed (CFG-42).
+    package static func isReload(_ message: PropertyListDictionary) -> Bool { message == reloadMessage }
+
+    /// The message of CFG-42.
+    package static let reloadMessage: PropertyListDictionary = ["tandem.reload": true]
+
+    /// The body of the frame.
+    package var message: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "tandem.configuration": .data(envelope), "tandem.target": .string(target.text),
+            "tandem.device": .data(device.bytes), "tandem.allowsInvalid": .boolean(allowsInvalid),
+        ]
+        fields["tandem.mark"] = mark.map { PropertyListValue($0) }
+        return fields
+    }
+
+    /// - Throws: ``VerificationFailure`` (`malformed`) for a claimed message of another form.
+    package init(_ message: PropertyListDictionary) throws(VerificationFailure) {
+        do {
+            var fields = FieldReader(message)
+            envelope = try fields.required("tandem.configuration", "data") { $0.dataValue }
+            target = try fields.required("tandem.target", "a paired identifier") { $0.targetValue }
+            device = try fields.required("tandem.device", "16 bytes of data") { $0.identifierValue }
+            mark = try fields.optional("tandem.mark", "an integer from 0") { $0.unsignedValue }
+            allowsInvalid = try fields.required("tandem.allowsInvalid", "a boolean") { $0.booleanValue }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw VerificationFailure(.malformed, "the hand-over's \(error.description)")
+        }
+    }
+}
+
+/// The app's answer to a hand-over.
+package struct HandOverReply: Sendable, Equatable {
+    package let verdict: Verdict
+    /// SHA-256 of the bytes that were judged.
+    package let digest: [UInt8]
+    package let transaction: UniqueIdentifier?
+    package let version: UInt64?
+    /// What is wrong, for people.
+    package let text: String?
+
+    /// The answer that these bytes are applied.
+    package init(applied configuration: VerifiedConfiguration) {
+        verdict = .applied
+        digest = configuration.digest
+        transaction = configuration.payload.transaction
+        version = configuration.payload.version
+        text = nil
+    }
+
+    /// The answer that these bytes were rejected.
+    package init(_ failure: VerificationFailure, of envelope: [UInt8]) {
+        verdict = .rejected(failure.rejection)
+        digest = SHA256.digest(envelope)
+        transaction = failure.payload?.transaction
+        version = failure.payload?.version
+        text = failure.detail
+    }
+
+    /// The body of the reply.
+    package var message: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "tandem.verdict": .string(verdict.name), "tandem.digest": .data(digest),
+        ]
+        fields["tandem.txid"] = transaction.map { .data($0.bytes) }
+        fields["tandem.version"] = version.map { PropertyListValue($0) }
+        fields["tandem.text"] = text.map { .string($0) }
+        return fields
+    }
+
+    /// Reads a reply; nil for one of another form, or one that could not follow from a hand-over: then it is as if
+    /// there were none.
+    package init?(_ message: PropertyListDictionary) {
+        guard let name = message["tandem.verdict"]?.stringValue, let verdict = Verdict(name: name),
+            let digest = message["tandem.digest"]?.digestValue
+        else { return nil }
+        switch verdict {
+        case .applied, .rejected: self.verdict = verdict
+        case .waitingForApplication, .superseded: return nil
+        }
+        self.digest = digest
+        transaction = message["tandem.txid"]?.identifierValue
+        version = message["tandem.version"]?.unsignedValue
+        text = message["tandem.text"]?.stringValue
+    }
+}

@@ -1,0 +1,143 @@
+// Envelopes of signed payloads: writing them, reading them before any verification, and their text form as a link. The
+// signature covers DSSE's encoding of payload type and payload, so that a signature over one kind of statement is not
+// valid for another. A reader keeps the exact bytes: they are verified, stored and forwarded, never re-encoded.
+
+import TandemBase
+package import TandemCrypto
+package import TandemPropertyList
+
+/// Signed bytes, as the signer made them.
+package enum SignedEnvelope {
+    /// The envelope of a payload with one signature by each key, in the order given.
+    package static func bytes(
+        _ payload: [UInt8], type: SignedPayloadType, signedWith keys: [PrivateKey]
+    ) throws(PropertyListError) -> [UInt8] {
+        let message = PreAuthenticationEncoding.bytes(type: type.rawValue, body: payload)
+        let signatures = keys.map { key in
+            EnvelopeSignature(keyIdentifier: key.publicKey.identifier.bytes, bytes: key.sign(message))
+        }
+        return try bytes(payload, type: type.rawValue, signatures: signatures)
+    }
+
+    /// The envelope with exactly these parts, whatever they are worth; tests make bad ones with it.
+    package static func bytes(
+        _ payload: [UInt8], type: String, signatures: [EnvelopeSignature]
+    ) throws(PropertyListError) -> [UInt8] {
+        let list = signatures.map { signature -> PropertyListValue in
+            ["keyid": .data(signature.keyIdentifier), "sig": .data(signature.bytes)]
+        }
+        return try PropertyListWriter.write(
+            ["v": 1, "payloadType": .string(type), "payload": .data(payload), "signatures": .array(list)]
+                as PropertyListDictionary)
+    }
+}
+
+/// The payload types of the protocol (CFG-3).
+package enum SignedPayloadType: String, Sendable, Hashable, CaseIterable {
+    case configuration = "application/vnd.tandem.config.v1+bplist"
+    case report = "application/vnd.tandem.report.v1+bplist"
+    case keySet = "application/vnd.tandem.keyset.v1+bplist"
+    case revocation = "application/vnd.tandem.revocation.v1+bplist"
+}
+
+/// One signature of an envelope: a claim of who signed, and bytes.
+package struct EnvelopeSignature: Sendable, Equatable {
+    /// Which key it claims to be by; any bytes.
+    package let keyIdentifier: [UInt8]
+    package let bytes: [UInt8]
+
+    package init(keyIdentifier: [UInt8], bytes: [UInt8]) {
+        self.keyIdentifier = keyIdentifier
+        self.bytes = bytes
+    }
+}
+
+/// An envelope whose signatures have not been checked.
+package struct UnverifiedEnvelope: Sendable {
+    /// The exact bytes received.
+    package let bytes: [UInt8]
+    package let payloadType: String
+    package let payload: [UInt8]
+    package let signatures: [EnvelopeSignature]
+
+    /// Steps 1 to 3 of CFG-20: size, strict form, shape.
+    package init(_ bytes: [UInt8]) throws(VerificationFailure) {
+        guard bytes.count <= ConfigurationLimits.envelope else {
+            throw VerificationFailure(
+                .oversize, "\(bytes.count) bytes; an envelope has at most \(ConfigurationLimits.envelope)")
+        }
+        let root = try Self.dictionary(bytes)
+        do {
+            var fields = FieldReader(root)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            payloadType = try fields.required("payloadType", "a string") { $0.stringValue }
+            payload = try fields.required("payload", "data") { $0.dataValue }
+            signatures = try fields.required("signatures", "a list of at most 64 signatures", Self.signatures)
+            try fields.refuseUnknownFields()
+        } catch {
+            throw VerificationFailure(.shape, error.description)
+        }
+        self.bytes = bytes
+    }
+
+    /// SHA-256 of the exact bytes: the configuration's digest.
+    package var digest: [UInt8] { SHA256.digest(bytes) }
+
+    /// What the payload type is; nil for an unknown one. Nobody vouches for it yet: for choosing a reader only.
+    package var claimedType: SignedPayloadType? { SignedPayloadType(rawValue: payloadType) }
+
+    private static func dictionary(_ bytes: [UInt8]) throws(VerificationFailure) -> PropertyListDictionary {
+        do {
+            return try PropertyListReader.readDictionary(bytes)
+        } catch {
+            throw VerificationFailure(.malformed, error.description)
+        }
+    }
+
+    private static func signatures(_ value: PropertyListValue) -> [EnvelopeSignature]? {
+        guard let values = value.arrayValue, values.count <= ConfigurationLimits.signatures else { return nil }
+        let signatures = values.compactMap { EnvelopeSignature($0) }
+        return signatures.count == values.count ? signatures : nil
+    }
+}
+
+extension EnvelopeSignature {
+    fileprivate init?(_ value: PropertyListValue) {
+        guard let pairs = value.dictionaryValue, pairs.count == 2, let keyIdentifier = pairs["keyid"]?.dataValue,
+            let bytes = pairs["sig"]?.dataValue
+        else { return nil }
+        self.init(keyIdentifier: keyIdentifier, bytes: bytes)
+    }
+}
+
+/// `tandem:apply/1?e=` and the envelope in base64url (CFG-60).
+package enum ApplyLink {
+    private static let prefix = "tandem:apply/1?e="
+
+    /// Why a text is no such link.
+    package enum Failure: String, Error, Sendable {
+        case notAnApplyLink = "this is not a link of the form tandem:apply/1?e=..."
+        case notBase64URL = "the link is damaged: what follows e= is not base64url without padding"
+        case tooLong = "the link holds more than an envelope may have"
+    }
+
+    package static func text(of envelope: [UInt8]) -> String { prefix + Base64URL.encode(envelope) }
+
+    /// Whether one QR code can hold the envelope.
+    package static func fitsQRCode(_ envelope: [UInt8]) -> Bool {
+        envelope.count <= ConfigurationLimits.qrEnvelope
+    }
+
+    /// The envelope's bytes; nothing about them is checked but their number.
+    package static func envelope(in text: String) throws(Failure) -> [UInt8] {
+        guard text.utf8.starts(with: prefix.utf8) else { throw .notAnApplyLink }
+        let encoded = text.utf8.dropFirst(prefix.utf8.count)
+        guard encoded.count <= (ConfigurationLimits.envelope * 4 + 2) / 3 else { throw .tooLong }
+        guard let bytes = Base64URL.decode(String(Substring(encoded))) else { throw .notBase64URL }
+        return bytes
+    }
+}
+
+extension ApplyLink.Failure: CustomStringConvertible {
+    package var description: String { rawValue }
+}
