@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: Fault.allCases, ["hub", "kiosk"])
     func `all items are delivered in order within 10 s after the fault`(fault: Fault, sending: String) async throws {
         let port = try FreePort.find()
-        let proxy = try FaultyProxy(to: port)
+        let proxy = try NetworkProxy(to: port)
         defer { proxy.end() }
         let devices = try await TwoDevices(port: port, advertised: proxy.port)
         try await devices.pair()
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Begins the fault and returns when it is over.
-    private func suffer(_ fault: Fault, _ proxy: FaultyProxy) async throws {
+    private func suffer(_ fault: Fault, _ proxy: NetworkProxy) async throws {
         switch fault {
         case .delay:
             proxy.set(.delay(milliseconds: 500))

@@ -1,5 +1,5 @@
-// A TCP proxy between two daemons that does to their connections what networks do: delay, silence, resets, half-open
-// connections. It looks at no byte. Threads with blocking calls, because only tests use it.
+// TCP proxy between two daemons with the faults of networks: delay, loss, silence, resets, half-open connections, and cuts
+// after a number of bytes. It inspects no byte. Threads with blocking calls, because only tests use it.
 
 import Foundation
 import Synchronization
@@ -7,7 +7,7 @@ import TandemTestSupport
 import Testing
 
 /// A proxy on a free port of loopback.
-final class FaultyProxy: Sendable {
+final class NetworkProxy: Sendable {
     /// What happens to bytes on their way.
     enum Weather: Sendable, Equatable {
         case fine
@@ -35,6 +35,10 @@ final class FaultyProxy: Sendable {
         var pairs: [Int: Pair] = [:]
         var nextNumber = 0
         var isEnded = false
+        /// The bytes that the dialled side has sent.
+        var passed = 0
+        /// All connections are cut each time that one of these counts is reached, in ascending order.
+        var cuts: [Int] = []
     }
 
     let port: UInt16
@@ -69,6 +73,26 @@ final class FaultyProxy: Sendable {
     /// Resets all connections, on both sides.
     func reset() { forEachPair { Self.abort($0.near, $0.far) } }
 
+    /// The bytes that the dialled side has sent so far.
+    var passed: Int { state.withLock(\.passed) }
+
+    /// Cuts every connection each time that the dialled side has sent one of these counts.
+    func cut(at counts: [Int]) { state.withLock { $0.cuts = counts.sorted() } }
+
+    /// Ends all connections in an orderly way, on both sides.
+    func cutNow() {
+        forEachPair { pair in for descriptor in [pair.near, pair.far] { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+    }
+
+    private func isCut(after count: Int) -> Bool {
+        state.withLock { state in
+            state.passed += count
+            guard let next = state.cuts.first, state.passed >= next else { return false }
+            state.cuts.removeFirst()
+            return true
+        }
+    }
+
     /// The dialled side is reset; the dialling side hears nothing, for ever.
     func halfOpen() {
         state.withLock { state in for number in state.pairs.keys { state.pairs[number]?.isHalfOpen = true } }
@@ -96,7 +120,7 @@ final class FaultyProxy: Sendable {
             let done = Atomic2()
             for (from, to) in [(near, far), (far, near)] {
                 Thread.detachNewThread { [self] in
-                    pump(from, to, number)
+                    pump(from, to, number, isCounted: from == far)
                     if done.second() { finish(number) }
                 }
             }
@@ -113,12 +137,13 @@ final class FaultyProxy: Sendable {
         }
     }
 
-    private func pump(_ from: Int32, _ to: Int32, _ number: Int) {
+    private func pump(_ from: Int32, _ to: Int32, _ number: Int, isCounted: Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var random = SeededGenerator(seed: UInt64(number))
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
+            if isCounted, isCut(after: count) { cutNow() }
             waitForWeather(count, &random)
             if send(to, buffer, count, Int32(MSG_NOSIGNAL)) != count, !isHalfOpen(number) { break }
         }

@@ -2,13 +2,14 @@
 
 import Foundation
 import PairedSession
+import Synchronization
 import TandemPropertyList
 import Testing
 
 /// A hub and a kiosk that give each other files.
 final class FileDevices {
     let devices: TwoDevices
-    let proxy: CuttingProxy
+    let proxy: NetworkProxy
     let sender: PairedSession
     let receiver: PairedSession
     let received = ReceivedFiles()
@@ -16,7 +17,7 @@ final class FileDevices {
     init(in workspace: Workspace? = nil) async throws {
         devices = try await TwoDevices(in: workspace)
         let port = try #require(UInt16(devices.address.split(separator: ":").last ?? ""))
-        proxy = try CuttingProxy(to: port)
+        proxy = try NetworkProxy(to: port)
         let workspace = devices.workspace
         let link = try await tandem("pair", "--device", workspace["hub.sock"], "--link-only", in: workspace)
         let through = link.output.replacingOccurrences(of: ":\(port)", with: ":\(proxy.port)")
@@ -86,4 +87,13 @@ final class FileDevices {
         await receiver.end()
         proxy.end()
     }
+}
+
+/// The files in the order in which they came.
+final class ReceivedFiles: Sendable {
+    private let files = Mutex<[(path: String, file: ReceivedFile)]>([])
+
+    func add(_ path: String, _ file: ReceivedFile) { files.withLock { $0.append((path, file)) } }
+
+    var all: [(path: String, file: ReceivedFile)] { files.withLock { $0 } }
 }
