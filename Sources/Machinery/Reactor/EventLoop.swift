@@ -111,6 +111,13 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
 
     package func submit(_ action: @escaping @Sendable () -> Void) { _ = mailbox.post(.action(action)) }
 
+    /// Runs an actor's or a task's job in a later turn. The actor keeps the loop alive (executors are unowned) and does
+    /// not outlive its running: a job after the stop has nowhere to run, which is a bug of ours.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let isTaken = mailbox.post(.executor(UnownedJob(job)))
+        precondition(isTaken, "an actor has outlived its event loop")
+    }
+
     package func atEndOfTurn(_ participant: any TurnParticipant) {
         checkThread()
         endings.append(.participant(participant))
@@ -137,7 +144,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
             if blocks.isFull { endTurn() }
         }
         while let action = timers.popDue(at: now) { action() }
-        for job in mailbox.takeAll() { run(job) }
+        for job in mailbox.takeAll() { job.run(on: self) }
         endTurn()
         isInTurn = false
     }
@@ -168,13 +175,6 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         guard deadline > now else { return 0 }
         let wait = deadline - now
         return CInt(clamping: wait / 1_000_000 + (wait % 1_000_000 == 0 ? 0 : 1))
-    }
-
-    private func run(_ job: Mailbox.Job) {
-        switch job {
-        case .action(let action): action()
-        case .executor(let job): job.runSynchronously(on: asUnownedSerialExecutor())
-        }
     }
 
     /// What is added while the turn ends still belongs to it; a second round that adds more waits for the next turn.

@@ -8,6 +8,14 @@ final class Mailbox: Sendable {
     enum Job: Sendable {
         case executor(UnownedJob)
         case action(@Sendable () -> Void)
+
+        /// Runs the job on the scheduler's thread, which is the caller's.
+        func run(on scheduler: some Scheduler) {
+            switch self {
+            case .action(let action): action()
+            case .executor(let job): job.runSynchronously(on: scheduler.asUnownedSerialExecutor())
+            }
+        }
     }
 
     private struct State {

@@ -1,5 +1,5 @@
 // A scheduler without a thread or a clock: time moves only when a test says so, and everything runs in one fixed order
-// (submitted actions, then due timers, then ends of turn), so that a test of timing never waits and never differs.
+// (submitted actions and jobs, then due timers, then ends of turn), so that a test of timing never waits and never differs.
 
 internal import Synchronization
 package import TandemBase
@@ -12,7 +12,7 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package private(set) var wallNow: WallTime
     private var timers = TimerQueue()
     private var endings: [TurnEnding] = []
-    private let submitted = Mutex<[@Sendable () -> Void]>([])
+    private let submitted = Mutex<[Mailbox.Job]>([])
     private let thread = Linux.currentThread
 
     package init(
@@ -35,7 +35,12 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
 
     package func cancel(_ token: TimerToken) { _ = timers.cancel(token) }
 
-    package func submit(_ action: @escaping @Sendable () -> Void) { submitted.withLock { $0.append(action) } }
+    package func submit(_ action: @escaping @Sendable () -> Void) { submitted.withLock { $0.append(.action(action)) } }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        submitted.withLock { $0.append(.executor(job)) }
+    }
 
     package func atEndOfTurn(_ participant: any TurnParticipant) { endings.append(.participant(participant)) }
 
@@ -77,8 +82,8 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
 
     private func runTurn() -> Bool {
         var hasRun = false
-        for action in submitted.withLock({ actions in exchange(&actions) }) {
-            action()
+        for job in submitted.withLock({ jobs in exchange(&jobs) }) {
+            job.run(on: self)
             hasRun = true
         }
         while let action = timers.popDue(at: now) {

@@ -1,6 +1,7 @@
 // What the synchronous rooms need of a loop: time, timers, the end of the turn, and a way in from other threads. The
-// event loop and the manual scheduler of the tests are the two that exist. Everything but `submit` belongs to the
-// scheduler's own thread; the actions run there too and may use what is confined to it.
+// event loop and the manual scheduler of the tests are the two that exist. Everything but `submit` and `enqueue`
+// belongs to the scheduler's own thread; the actions run there too and may use what is confined to it. As a serial
+// executor it also runs asynchronous code on that thread (`start`) and actors that name it as their executor.
 
 package import TandemBase
 
@@ -39,7 +40,7 @@ package protocol TurnParticipant: AnyObject {
 }
 
 /// Time, timers and turns of one thread.
-package protocol Scheduler: AnyObject, Sendable {
+package protocol Scheduler: SerialExecutor {
     /// The time since boot, sleep included; one reading per turn.
     var now: MonotonicTime { get }
 

@@ -30,6 +30,12 @@ final class ProcessScheduler: Scheduler, @unchecked Sendable {
         clock.submit { [self] in if isAlive { action() } }
     }
 
+    /// The job of a process that has been killed is never run, and its task never ends.
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        submit { [self] in job.runSynchronously(on: asUnownedSerialExecutor()) }
+    }
+
     func atEndOfTurn(_ participant: any TurnParticipant) {
         clock.atEndOfTurn { [self] in if isAlive { participant.turnDidEnd() } }
     }
