@@ -58,6 +58,54 @@ import Testing
         #expect(committed.state == [9])
     }
 
+    @Test func awaitedTransitionsReturnInOrderAndInForce() throws {
+        var seen: [[Int]] = []
+        for number in 1...3 {
+            loop.start { [committed] in
+                let length = try? await committed.perform { state in
+                    state.append(number)
+                    return ([Self.row(number)], state.count)
+                }
+                #expect(length == number && loop.isCurrent)
+                #expect(committed.state.starts(with: 1...number))
+                seen.append(committed.state)
+            }
+        }
+        #expect(seen.isEmpty && committed.state.isEmpty, "nothing is durable yet")
+        loop.run(until: { seen.count == 3 })
+        #expect(seen.last == [1, 2, 3])
+    }
+
+    @Test func anAwaitedTransitionThatCannotBeStoredThrows() {
+        store.close()
+        var failure: StoreError?
+        loop.start { [committed, store] in
+            do throws(StoreError) {
+                try await committed.perform { state in
+                    state.append(1)
+                    return ([Self.row(1)], ())
+                }
+            } catch { failure = error }
+            let loopStore = LoopStore(store, on: loop)
+            await #expect(throws: StoreError.closed(path: store.path)) { try await loopStore.commit([Self.row(1)]) }
+        }
+        loop.run(until: { failure != nil })
+        loop.runOnce()
+        #expect(failure == .closed(path: store.path))
+        #expect(committed.state == [])
+    }
+
+    @Test func anAwaitedReadSeesTheCommitsBeforeIt() {
+        var keys: [[UInt8]]?
+        let loopStore = LoopStore(store, on: loop)
+        loop.start {
+            try? await loopStore.commit([Self.row(4), Self.row(5)])
+            keys = try? await loopStore.fetch(RowRange(space: RowSpace(rawValue: 1))).map(\.key)
+        }
+        loop.run(until: { keys != nil })
+        #expect(keys == [[4], [5]])
+    }
+
     @Test func aCommitThatFailsLeavesTheStateAsItWasAndTheNextOneRuns() {
         append(1)
         loop.run(until: { committed.state == [1] })

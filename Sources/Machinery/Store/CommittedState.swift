@@ -33,6 +33,24 @@ package final class CommittedState<State> {
         runWaiting()
     }
 
+    /// Runs the transition after those before it, and returns what it returned beside its rows once these are durable and
+    /// the state is in force; at once if there are none. The caller goes on in a later turn: later transitions may have
+    /// run by then.
+    /// - Throws: why the changes could not be stored; the state is as before.
+    package func perform<Value: Sendable>(
+        _ transition: @escaping (inout State) -> (changes: [RowChange], value: Value)
+    ) async throws(StoreError) -> Value {
+        // Unsafe, because a scheduler that stops drops the commit's completion.
+        let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+            perform(
+                { state in
+                    let (changes, value) = transition(&state)
+                    return (changes, { continuation.resume(returning: .success(value)) })
+                }, failure: { continuation.resume(returning: .failure($0)) })
+        }
+        return try result.get()
+    }
+
     private func runWaiting() {
         guard !isRunning else { return }
         isRunning = true

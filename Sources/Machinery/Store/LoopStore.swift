@@ -1,5 +1,6 @@
-// The store as a loop's code sees it: commits whose completions come back on the loop, in the order of submission. It
-// adds no queue and no rule of its own; a completion may use everything that is confined to the loop.
+// The store as a loop's code sees it: commits that end on the loop, in the order of submission, as completions or for
+// code that awaits them. It adds no queue and no rule of its own; what follows a commit may use everything that is
+// confined to the loop. A loop that stops first drops whoever waits.
 
 package import TandemReactor
 
@@ -31,6 +32,23 @@ package final class LoopStore {
                 bound.value(result)
             }
         }
+    }
+
+    /// Makes the changes durable together; for code that runs on the scheduler's thread.
+    package func commit(_ changes: [RowChange]) async throws(StoreError) {
+        // Unsafe, because a scheduler that stops drops the completion, as documented.
+        let result = await withUnsafeContinuation { continuation in
+            commit(changes) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// Reads the rows after every commit submitted before; for code that runs on the scheduler's thread.
+    package func fetch(_ range: RowRange) async throws(StoreError) -> [Row] {
+        let result = await withUnsafeContinuation { continuation in
+            fetch(range) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
     }
 
     /// Reads the rows after every commit submitted before, then calls `completion` on the scheduler's thread.

@@ -37,7 +37,7 @@ extension ItemExchange {
             then: { result in
                 let answer = result.mapError { SubmitFailure.store($0) }
                 completion(
-                    answer.flatMap { isKnown ? .success(Acceptance()) : .failure(.store(.closed(path: ""))) })
+                    answer.flatMap { isKnown ? .success(Acceptance()) : .failure(.store(.withdrawn)) })
             })
     }
 

@@ -82,7 +82,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
         if let timer { scheduler.cancel(timer.token) }
         surroundings.usage.set(KeptAmount())
         effects.removeAll()
-        refusePending(.closed(path: ""))
+        refusePending(.withdrawn)
         // Each hears that it came too late.
         let events = delayed
         delayed = []
@@ -113,7 +113,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     func perform(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, then completion: Completion? = nil
     ) {
-        guard !isEnded else { return completion?(.failure(.closed(path: ""))) ?? () }
+        guard !isEnded else { return completion?(.failure(.withdrawn)) ?? () }
         guard !isReloading else { return delay(event, size, repeats, completion) }
         let answer = event(&machine)
         weigh()
@@ -134,7 +134,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     /// A disk that stays full for long: whoever submits hears it, and what a peer sends comes again.
     private func delay(_ event: @escaping Event, _ size: Int, _ repeats: Bool, _ completion: Completion?) {
         guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
-            let failure = lastFailure ?? .closed(path: "")
+            let failure = lastFailure ?? .withdrawn
             if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(failure)) } }
             return
         }
