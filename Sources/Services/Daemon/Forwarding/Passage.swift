@@ -1,6 +1,6 @@
-// What the relay needs to know of a frame that it may pass on. Made from the head of a plain frame or, for frames that
-// are valid in another shape, from the full envelope: from here on both go the same way. Only numbers, so that handing
-// it on counts no reference; the frame and its app go beside it.
+// Routing header of a frame that the relay may pass on. Made from the head of a plain frame or, for frames that are valid
+// in another shape, from the full envelope: from here on both go the same way. Only numbers, so that passing it on counts
+// no reference; the frame and its app go beside it.
 
 import TandemBase
 import TandemWire
@@ -42,4 +42,11 @@ struct Passage {
         bodyCount = envelope.body?.count ?? 0
         hasTopic = envelope.topic != nil
     }
+}
+
+/// A message by its app, pairing and identifier: what a failure names, without a frame or an envelope.
+struct Message {
+    let app: ApplicationIdentifier
+    let pairing: UniqueIdentifier
+    let id: UniqueIdentifier
 }

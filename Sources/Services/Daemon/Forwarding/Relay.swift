@@ -1,42 +1,39 @@
-// The forwarding path between host apps and device links: it checks who may send what to whom, and passes on the very
-// bytes that came. It stores nothing, opens no body and reads no file; what must be durable is not its business. One
+// Relay: the forwarding path between host apps and device links. It checks who may send what to whom, and passes on the
+// very bytes that came. It stores nothing, opens no body and reads no file; durable delivery is not its business. One
 // relay serves one loop, and everything here happens on it.
 
 package import TandemBase
 package import TandemReactor
 package import TandemSession
-import TandemWire
+package import TandemWire
 
-/// The relay of one device, or of the simulator's on one loop.
+/// The relay of one device, or of all devices of the simulator: their sides, pairings and connections. The parts forward
+/// messages, send broadcasts and publish states.
 package final class Relay {
+    /// Answers of the device around a relay that the relay cannot give, and its news.
+    package struct Outlets {
+        /// The target of configuration for the secondary's app in this pairing, as this device sees it.
+        package var target: (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier
+        /// The app's directory for a pairing, made if it is missing; nil if there is none.
+        package var directory: (ApplicationIdentifier, RelayedPairing) -> String?
+        /// The other device announced an app (SES-16). Reachability has been updated already.
+        package var announced: (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement) -> Void
+
+        package init(
+            target: @escaping (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier,
+            directory: @escaping (ApplicationIdentifier, RelayedPairing) -> String?,
+            announced: @escaping (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement) -> Void
+        ) {
+            self.target = target
+            self.directory = directory
+            self.announced = announced
+        }
+    }
+
     package let scheduler: any Scheduler
-    package weak var delegate: (any RelayDelegate)?
-    let sides: PerRole<Side>
-    let log: LogHandler
-    let counts: RelayCounts
-    // Unchecked, because nothing that these call comes back here: each frame touches them several times.
-    @exclusivity(unchecked) var ledger: RequestLedger
-    var broadcasts = BroadcastLedger(capacity: Limits.rememberedDeliveries)
-    /// Broadcasts of this turn that have not left yet. Unchecked, because it is taken out before it is sent.
-    @exclusivity(unchecked) var batch = BroadcastBatch()
-    /// Everyone that an answer may have to go to: by the party's number in the ledger for each frame, and by the
-    /// connection's for the rest.
-    ///
-    /// Unchecked, because nothing is called while it is touched.
-    @exclusivity(unchecked) private var parties: [RelayPort?] = []
-    private(set) var ports = ConnectionTable<RelayPort>()
-    /// Every app that was ever installed, by its number in the ledger.
-    private var apps: [ApplicationIdentifier] = []
-    private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
-    var changes = RelayChanges()
-    var isSweepScheduled = false
-    /// Stopping: nothing new is passed on, what is open may be answered (SES-18). Unchecked, because it is one byte.
-    @exclusivity(unchecked) package private(set) var isStopping = false
-    /// Set only while somebody traces messages: otherwise a frame costs one look at this. Unchecked, because it is one
-    /// word.
-    @exclusivity(unchecked) package var trace: TraceLog?
-    private var whenIdle: (() -> Void)?
-    private var stopTimer: TimerToken?
+    private let sides: PerRole<Side>
+    private let publisher: StatePublisher
+    private let forwarder: MessageForwarder
     private var lastNumber: UInt64 = 0
 
     /// - Parameter devices: this device's vendor identifier, twice; the simulator's primary's and first secondary's.
@@ -48,11 +45,13 @@ package final class Relay {
         sides = PerRole(
             primary: Side(role: .primary, device: devices.primary),
             secondary: Side(role: .secondary, device: devices.secondary))
-        counts = RelayCounts(counters)
-        self.log = log
-        var generator = SystemRandomNumberGenerator()
-        ledger = RequestLedger(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
+        publisher = StatePublisher(scheduler: scheduler, log: log)
+        forwarder = MessageForwarder(
+            scheduler: scheduler, publisher: publisher, counts: RelayCounts(counters), log: log)
     }
+
+    /// Connects the device around the relay. Without it, as in the simulator, announced identifiers are the targets.
+    package func connect(_ outlets: Outlets) { publisher.outlets = outlets }
 
     /// This device's side of a role.
     package func side(_ role: DeviceRole) -> Side { sides[role] }
@@ -66,73 +65,167 @@ package final class Relay {
         return ConnectionNumber(lastNumber)
     }
 
-    /// The port of a party; nil for one that has left.
-    func port(_ party: RequestParty) -> RelayPort? { parties[party.index] }
-
-    /// Keeps a port under both its numbers.
-    func keep(_ port: RelayPort) {
-        ports.insert(port)
-        if port.party.index == parties.count { parties.append(port) } else { parties[port.party.index] = port }
+    /// Set only while somebody traces messages.
+    package var trace: TraceLog? {
+        get { forwarder.trace }
+        set { forwarder.trace = newValue }
     }
 
-    /// Removes a port; what it should have answered is returned, oldest first.
-    func remove(_ port: RelayPort) -> [OpenRequest] {
-        ports.remove(port.number)
-        parties[port.party.index] = nil
-        return ledger.left(port.party)
+    // MARK: pairings
+
+    // The daemon decides that two devices trust each other; the relay only learns of the result.
+
+    /// Makes a pairing known, or changes its name or state.
+    package func setPairing(_ known: RelayedPairing) {
+        let side = sides[known.role]
+        if let end = side.pairings[known.pairing] {
+            end.update(known)
+            publisher.pairingChanged(end, of: side)
+            publisher.markState(of: side)
+        } else {
+            add(PairingEnd(known, way: .down(.noLink)), to: side)
+        }
     }
 
-    func app(_ number: ApplicationNumber) -> ApplicationIdentifier { apps[number.index] }
-
-    /// The number of an app, on whichever side it is.
-    func number(of app: ApplicationIdentifier) -> ApplicationNumber {
-        if let number = appNumbers[app] { return number }
-        let number = ApplicationNumber(apps.count)
-        apps.append(app)
-        appNumbers[app] = number
-        return number
+    /// Joins two sides of this relay by a pairing, for the simulator (SES-22). The first pairing of a side is its
+    /// active one.
+    package func setLoopback(_ pairing: UniqueIdentifier, between ends: PerRole<Side>, names: PerRole<String>) {
+        for role in DeviceRole.allCases {
+            let (side, other) = (ends[role], ends[role.counterpart])
+            let known = RelayedPairing(pairing: pairing, role: role, peer: other.device, name: names[other.role])
+            add(PairingEnd(known, way: .loopback(other)), to: side)
+            side.setActive(side.active ?? pairing)
+        }
     }
+
+    /// Forgets a pairing. The caller has closed its link.
+    package func removePairing(_ pairing: UniqueIdentifier, role: DeviceRole) {
+        let side = sides[role]
+        guard let end = side.removePairing(pairing) else { return }
+        end.link?.closed(.noLink)
+        publisher.markState(of: side)
+    }
+
+    /// Binds the default session of the host apps on this side to a pairing.
+    package func setActive(_ pairing: UniqueIdentifier?, role: DeviceRole) {
+        guard sides[role].active != pairing else { return }
+        sides[role].setActive(pairing)
+        publisher.markState(of: sides[role])
+    }
+
+    private func add(_ end: PairingEnd, to side: Side) {
+        side.add(end, now: scheduler.now)
+        publisher.markState(of: side)
+    }
+
+    // MARK: apps
+
+    /// Makes an app known as installed; again, changes what is known of it. What it once declared stays until it
+    /// declares something else.
+    package func install(
+        _ app: ApplicationIdentifier, on side: Side, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil,
+        features: ApplicationFeatures? = nil
+    ) {
+        let application = application(app, on: side)
+        let hasChanged = application.declare(identifier: identifier, isAnchored: isAnchored, features: features)
+        if hasChanged { publisher.localChanged(application) }
+    }
+
+    /// The same on this device's side of a role.
+    package func install(
+        _ app: ApplicationIdentifier, role: DeviceRole, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil
+    ) {
+        install(app, on: sides[role], identifier: identifier, isAnchored: isAnchored)
+    }
+
+    /// The app on a side, added if it is new.
+    private func application(_ app: ApplicationIdentifier, on side: Side) -> LocalApplication {
+        if let application = side.applications[app] { return application }
+        let application = LocalApplication(app: app, number: forwarder.number(of: app), side: side)
+        side.add(application)
+        for pairing in side.pairings.values { application.addRoute(through: pairing, now: scheduler.now) }
+        publisher.localChanged(application)
+        return application
+    }
+
+    /// Level, reason and since of an app's counterpart, on any side; nil if there is no such pairing or app.
+    package func reachability(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: Side
+    ) -> Reachability? {
+        side.applications[app]?.routes[pairing]?.reachability
+    }
+
+    /// The situation as an app of this side sees it now.
+    package func situation(of app: ApplicationIdentifier, on side: Side) -> Situation {
+        publisher.situation(of: app, on: side)
+    }
+
+    /// Publishes the situation to the app's connections again: its target has changed.
+    package func refresh(_ app: ApplicationIdentifier, role: DeviceRole) {
+        if let application = sides[role].applications[app] { publisher.markState(of: application) }
+    }
+
+    // MARK: connections
+
+    /// Attaches a host app's connection. The caller has authorised it and made sure that at most one receives.
+    package func attach(
+        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, on side: Side, receives: Bool,
+        capabilities: [Capability] = Capability.allCases
+    ) -> RelayPort {
+        let application = application(app, on: side)
+        let port = RelayPort(
+            endpoint: endpoint, side: side, source: .application(application), receives: receives,
+            capabilities: capabilities, party: forwarder.enter(), forwarder: forwarder)
+        forwarder.attach(port)
+        application.attach(port)
+        if receives { publisher.localChanged(application) }
+        return port
+    }
+
+    /// Attaches the link of a pairing after hello, announces the apps, and replaces an older link.
+    /// - Returns: nil if the pairing is not known here.
+    package func linkUp(
+        _ endpoint: any RelayEndpoint, pairing: UniqueIdentifier, role: DeviceRole,
+        capabilities: [Capability] = Capability.allCases
+    ) -> RelayPort? {
+        let side = sides[role]
+        guard let end = side.pairings[pairing] else { return nil }
+        end.link?.closed(.noLink)
+        let port = RelayPort(
+            endpoint: endpoint, side: side, source: .link(end), receives: true, capabilities: capabilities,
+            party: forwarder.enter(), forwarder: forwarder)
+        forwarder.attach(port)
+        end.linkUp(port)
+        scheduleEndOfIntroduction(of: end, over: port)
+        publisher.pairingChanged(end, of: side)
+        publisher.announceAll(of: side, to: port, of: end)
+        return port
+    }
+
+    /// Only after a while does silence about an app mean that the other device has none (SES-25).
+    private func scheduleEndOfIntroduction(of end: PairingEnd, over port: RelayPort) {
+        scheduler.schedule(after: Limits.introduction) { [publisher, weak end, weak port] in
+            guard let end, let port, end.link === port else { return }
+            end.endIntroduction()
+            publisher.pairingChanged(end, of: port.side)
+        }
+    }
+
+    /// A `bye` or a failed attempt gave the reason why there is no link; nothing if there is one.
+    package func setLinkDown(_ reason: ReachabilityReason, pairing: UniqueIdentifier, role: DeviceRole) {
+        guard let end = sides[role].pairings[pairing], end.link == nil else { return }
+        end.linkDown(reason)
+        publisher.pairingChanged(end, of: sides[role])
+    }
+
+    // MARK: stopping
 
     /// The requests that still wait for an answer.
-    package var openRequestCount: Int { ledger.waitingCount }
+    package var openRequestCount: Int { forwarder.openRequestCount }
 
     /// Passes nothing new on from here on (SES-18); calls back once: when no request is open any more, at once if none
     /// is, or when the time is over.
     package func stop(within time: Duration = .seconds(5), whenIdle: @escaping () -> Void) {
-        sendBroadcasts()
-        isStopping = true
-        self.whenIdle = whenIdle
-        stopTimer = scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }
-        checkIdle()
-    }
-
-    func checkIdle() {
-        if isStopping, ledger.waitingCount == 0 { becomeIdle() }
-    }
-
-    private func becomeIdle() {
-        guard let whenIdle else { return }
-        self.whenIdle = nil
-        if let stopTimer { scheduler.cancel(stopTimer) }
-        whenIdle()
-    }
-}
-
-/// The relay's counters, looked up once.
-struct RelayCounts {
-    let forwarded: Counter
-    let answered: Counter
-    let failed: Counter
-    let stray: Counter
-    let shed: Counter
-    let expired: Counter
-
-    init(_ counters: Counters) {
-        forwarded = counters.counter("relay.forwarded")
-        answered = counters.counter("relay.answered")
-        failed = counters.counter("relay.failed")
-        stray = counters.counter("relay.stray")
-        shed = counters.counter("relay.shed")
-        expired = counters.counter("relay.expired")
+        forwarder.stop(within: time, whenIdle: whenIdle)
     }
 }

@@ -1,11 +1,51 @@
-// A connection's own entry into the relay. It holds what was looked up when the connection was attached, so that a
-// frame is authorised and routed from here without asking who the connection was. Whoever owns the endpoint keeps its
-// port.
+// A connection at the relay: what the relay needs of its endpoint, its entry with everything looked up when it was
+// attached, and back-pressure between connections. A frame is authorised and routed from its port without asking whose
+// connection it was. The owner of the endpoint keeps its port.
 
 package import TandemBase
 import TandemReactor
 package import TandemSession
 package import TandemWire
+
+/// One end of the forwarding path: a host app's connection, a device link or a test double. Confined to the relay's loop.
+/// The relay never asks for the kind of stream below, and never writes bytes that are not a frame.
+package protocol RelayEndpoint: NumberedConnection {
+    /// The bytes accepted and not yet given to the system.
+    var queuedBytes: Int { get }
+
+    /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
+    var isCongested: Bool { get }
+
+    /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began. Only a link's count: what an
+    /// app has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
+    var acceptedBytes: UInt64 { get }
+
+    /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of
+    /// them: a caller that is told "not sent" may send again.
+    var departedBytes: UInt64 { get }
+
+    /// Queues the frame as the bytes it is; they leave with the others of this turn. Nothing after a close.
+    func send(_ frame: Frame)
+
+    /// Sends whole frames in memory that is only lent: they are given to the system, or copied behind what is queued,
+    /// before this returns. Otherwise as ``send(_:)``.
+    func write(_ frames: RawSpan)
+
+    /// A frame did not fit the quota (LIM-6) and was not sent. The end closes itself as `slow-consumer` if it should;
+    /// it does not call back into the relay before the end of the turn.
+    func overflowed()
+
+    /// Stops taking frames from this end's peer, because whom it sends to is congested. Nests not: a flag.
+    func pauseReading()
+
+    func resumeReading()
+}
+
+extension RelayEndpoint {
+    /// Whether a frame of this many bytes fits the quota (LIM-6).
+    @inline(__always)
+    package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
+}
 
 /// The relay's side of one attached connection.
 package final class RelayPort: NumberedConnection {
@@ -39,7 +79,7 @@ package final class RelayPort: NumberedConnection {
         return made
     }
     private var ownCongestion: Congestion?
-    private let relay: Relay
+    private let forwarder: MessageForwarder
     // What is smaller than a word comes last: an idle connection is to be small.
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
@@ -50,10 +90,12 @@ package final class RelayPort: NumberedConnection {
     /// Whether frames to it may name a topic.
     let takesTopics: Bool
     private(set) var isClosed = false
+    /// Broadcasts of this connection wait for the end of the turn.
+    private(set) var hasWaitingBroadcasts = false
 
     init(
         endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
-        party: RequestParty, relay: Relay
+        party: RequestParty, forwarder: MessageForwarder
     ) {
         self.endpoint = endpoint
         switch source {
@@ -65,7 +107,7 @@ package final class RelayPort: NumberedConnection {
         takesData = capabilities.contains(.messageData)
         takesTopics = capabilities.contains(.topic)
         self.party = party
-        self.relay = relay
+        self.forwarder = forwarder
     }
 
     package var number: ConnectionNumber { endpoint.number }
@@ -101,13 +143,13 @@ package final class RelayPort: NumberedConnection {
             guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
             return take(frame, passage, of: application)
         }
-        return takeFromLink(frame, passage, of: frame.withPayload { side.names.find($0.extracting(head.app)) })
+        return takeFromLink(frame, passage, of: frame.withPayload { side.application(named: $0.extracting(head.app)) })
     }
 
     /// The same for any valid frame, and from a link `application` too.
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
-        if envelope.kind == .application { return relay.announced(envelope, from: self) }
+        if envelope.kind == .application { return forwarder.publisher.announced(envelope, from: self) }
         guard let app = envelope.app, let passage = Passage(envelope) else { return .envelope }
         guard let application else { return takeFromLink(frame, passage, of: side.applications[app]) }
         return application.app == app ? take(frame, passage, of: application) : .notYours
@@ -116,10 +158,10 @@ package final class RelayPort: NumberedConnection {
     /// Takes a frame that names the connection's own app (FRM-13).
     private func take(_ frame: Frame, _ passage: Passage, of application: LocalApplication) -> RefusalName? {
         // Only another broadcast may join those that wait.
-        if relay.batch.origin === self, passage.pairing != .zero || passage.wantsReply { relay.sendBroadcasts() }
+        if hasWaitingBroadcasts, passage.pairing != .zero || passage.wantsReply { sendBroadcasts() }
         switch passage.kind {
-        case .message, .messageData: relay.forward(frame, passage, of: application, from: self)
-        case .reply, .failure: relay.answer(frame, passage, of: application, from: self)
+        case .message, .messageData: forwarder.forward(frame, passage, of: application, from: self)
+        case .reply, .failure: forwarder.answer(frame, passage, of: application, from: self)
         default: return .unexpected
         }
         return nil
@@ -131,8 +173,8 @@ package final class RelayPort: NumberedConnection {
     ) -> RefusalName? {
         guard link?.end.known.pairing == passage.pairing else { return .notYours }
         switch passage.kind {
-        case .message, .messageData: relay.forward(frame, passage, toLocal: application, from: self)
-        case .reply, .failure: relay.answer(frame, passage, of: application, from: self)
+        case .message, .messageData: forwarder.forward(frame, passage, toLocal: application, from: self)
+        case .reply, .failure: forwarder.answer(frame, passage, of: application, from: self)
         default: return .unexpected
         }
         return nil
@@ -141,11 +183,44 @@ package final class RelayPort: NumberedConnection {
     /// Broadcasts of this connection that wait for the end of the turn leave now, before what it sends next is
     /// answered.
     package func sendBroadcasts() {
-        if relay.batch.origin === self { relay.sendBroadcasts() }
+        if hasWaitingBroadcasts { forwarder.broadcaster.send() }
     }
 
+    func broadcastsWait(_ wait: Bool) { hasWaitingBroadcasts = wait }
+
+    // MARK: sending
+
+    /// Sends within the quota; a frame that does not fit is lost, and the end is told that it is too slow.
+    func deliver(_ frame: Frame) {
+        guard endpoint.isWritable(frame.count) else {
+            forwarder.counts.shed.add()
+            return endpoint.overflowed()
+        }
+        endpoint.send(frame)
+    }
+
+    /// Reports to the sender of a message that it goes no further.
+    func fail(_ message: Message, _ failure: RelayFailure) {
+        forwarder.counts.failed.add()
+        guard endpoint.isWritable(Self.usualFailure) else {
+            // Not even written: a caller that is full, or closed for that, gets no more of them.
+            forwarder.counts.shed.add()
+            return endpoint.overflowed()
+        }
+        do throws(WireError) {
+            deliver(try failure.error.failure(app: message.app, pairing: message.pairing, id: message.id).frame())
+        } catch {
+            forwarder.log(.frameNotWritten(.failure, error))
+        }
+    }
+
+    /// Bytes of a failure, about.
+    private static var usualFailure: Int { 512 }
+
+    // MARK: the endpoint's events
+
     /// The endpoint's queue has drained: who was held back may go on.
-    package func drained() { ownCongestion?.end(relay.scheduler) }
+    package func drained() { ownCongestion?.end(forwarder.scheduler) }
 
     /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.
     /// - Parameter reason: for a link, what host apps see as the reason.
@@ -154,7 +229,63 @@ package final class RelayPort: NumberedConnection {
         // What it has broadcast was accepted.
         sendBroadcasts()
         isClosed = true
-        ownCongestion?.end(relay.scheduler)
-        relay.detach(self, reason: reason)
+        ownCongestion?.end(forwarder.scheduler)
+        forwarder.detach(self, reason: reason)
+    }
+}
+
+/// Back-pressure inside one device: the senders that are not read while one receiver is congested, and how many receivers
+/// hold back this connection itself. A receiver that never reads must not silence apps that have others to send to. So
+/// after a moment they are read again, and what does not fit the receiver's quota (LIM-6) fails. Links are never held
+/// back: they carry other apps too. A class, because reading on may deliver frames that come back here at once.
+final class Congestion {
+    /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
+    static var patience: Duration { .seconds(1) }
+
+    private var held: [RelayPort] = []
+    private var timer: TimerToken?
+    private var isPatienceOver = false
+    private var holders = 0
+
+    /// `sender` has just sent to the receiver whose congestion this is.
+    func hold(_ sender: RelayPort, _ scheduler: any Scheduler) {
+        guard case .application = sender.source, !isPatienceOver, !sender.isClosed,
+            !held.contains(where: { $0 === sender })
+        else { return }
+        held.append(sender)
+        sender.congestion.holders += 1
+        if sender.congestion.holders == 1 { sender.endpoint.pauseReading() }
+        guard timer == nil else { return }
+        timer = scheduler.schedule(after: Self.patience) { [weak self] in self?.patienceEnded() }
+    }
+
+    /// The receiver has drained, or is gone.
+    func end(_ scheduler: any Scheduler) {
+        if let timer { scheduler.cancel(timer) }
+        timer = nil
+        isPatienceOver = false
+        release()
+    }
+
+    private func patienceEnded() {
+        timer = nil
+        isPatienceOver = true
+        release()
+    }
+
+    private func release() {
+        let released = held
+        held = []
+        for sender in released {
+            sender.congestion.holders -= 1
+            if sender.congestion.holders == 0, !sender.isClosed { sender.endpoint.resumeReading() }
+        }
+    }
+}
+
+extension LogEvent {
+    /// A frame of this device's own was not written: only more pairings than a frame can name lead here.
+    static func frameNotWritten(_ kind: FrameKind, _ error: WireError) -> LogEvent {
+        LogEvent(.error, "frame not written", .text("kind", kind.rawValue), .text("error", "\(error)"))
     }
 }

@@ -1,9 +1,125 @@
-// The way from one host app to its counterpart in one pairing, worked out beforehand: when a frame comes, all that is
-// left to do is to look at `port`. Whatever can change the way (link, announcement, registration) updates it at that
-// moment.
+// Routes: the way from one host app to its counterpart in each pairing, worked out beforehand, and the pairing ends that
+// they go through. When a frame comes, the relay only looks at `port`; any change of a link, an announcement or a
+// registration updates the route at that moment.
 
-import TandemBase
+package import TandemBase
 import TandemSession
+import TandemWire
+
+/// A pairing as the relay knows it: enough to route and to describe it to host apps, without keys, pins and epochs.
+package struct RelayedPairing: Sendable, Equatable {
+    package let pairing: UniqueIdentifier
+    /// This device's part.
+    package let role: DeviceRole
+    /// The other device's vendor identifier.
+    package let peer: UniqueIdentifier
+    /// The other device's name, for people.
+    package var name: String
+    /// Never greeted under its pin yet: carries nothing (PAR-10).
+    package var isPending: Bool
+
+    package init(
+        pairing: UniqueIdentifier, role: DeviceRole, peer: UniqueIdentifier, name: String, isPending: Bool = false
+    ) {
+        self.pairing = pairing
+        self.role = role
+        self.peer = peer
+        self.name = name
+        self.isPending = isPending
+    }
+}
+
+/// One end of a pairing.
+final class PairingEnd {
+    enum Way {
+        case link(RelayPort)
+        case down(ReachabilityReason)
+        /// The simulator's other side.
+        case loopback(Side)
+    }
+
+    private(set) var known: RelayedPairing
+    private(set) var way: Way
+    /// The other device's apps as it announced them (SES-16). They outlive the link, except that nobody is connected.
+    private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
+    /// The link is new, and the other device may not have announced its apps yet (SES-25).
+    private var isBeingIntroduced = false
+
+    init(_ known: RelayedPairing, way: Way) {
+        self.known = known
+        self.way = way
+    }
+
+    func update(_ known: RelayedPairing) { self.known = known }
+
+    var link: RelayPort? { if case .link(let port) = way { port } else { nil } }
+
+    /// Takes an announcement; false if the device announces more apps than it may have (LIM-11).
+    func announced(_ app: ApplicationIdentifier, _ announcement: ApplicationAnnouncement, limit: Int) -> Bool {
+        guard announcements[app] != nil || announcements.count < limit else { return false }
+        announcements[app] = announcement
+        return true
+    }
+
+    /// A link is ready; the other device announces its apps over it.
+    func linkUp(_ port: RelayPort) {
+        way = .link(port)
+        isBeingIntroduced = true
+    }
+
+    /// From now on silence about an app means that the other device has none.
+    func endIntroduction() { isBeingIntroduced = false }
+
+    /// The link is gone: who was connected there is not known any more.
+    func linkDown(_ reason: ReachabilityReason) {
+        way = .down(reason)
+        isBeingIntroduced = false
+        for app in announcements.keys {
+            announcements[app]?.isConnected = false
+            announcements[app]?.seen = nil
+        }
+    }
+
+    /// What is known of the other device's app.
+    func announcement(of app: ApplicationIdentifier) -> ApplicationAnnouncement? {
+        switch way {
+        case .loopback(let side): side.applications[app]?.announcement
+        case .link, .down: announcements[app]
+        }
+    }
+
+    /// How the other device sees this one's app, as it says; without a link nobody sees anybody.
+    func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {
+        switch way {
+        case .loopback(let side): side.applications[app]?.routes[known.pairing]?.reachability.level
+        case .link: announcements[app]?.seen
+        case .down: nil
+        }
+    }
+
+    func facts(of app: ApplicationIdentifier) -> Reachability.Facts {
+        let announcement = announcement(of: app)
+        return Reachability.Facts(
+            link: linkFact, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
+            isConnected: announcement?.isConnected ?? false)
+    }
+
+    private var linkFact: Reachability.Facts.Link {
+        switch way {
+        case .link, .loopback: .up
+        case .down(let reason): .down(reason)
+        }
+    }
+
+    /// Where frames for the other device's app go.
+    func destination(of app: ApplicationIdentifier) -> RelayPort? {
+        switch way {
+        case .link(let port): port
+        case .down: nil
+        case .loopback(let side): side.applications[app]?.receiver
+        }
+    }
+}
 
 /// The way from a local app to its counterpart at the other end of a pairing.
 final class Route {
@@ -42,5 +158,56 @@ final class Route {
     var failure: RelayFailure {
         reachability.reason == .notInstalled
             ? .notInstalled(on: pairing.known.role.counterpart) : .notReachable(reachability.reason)
+    }
+}
+
+/// The routes of one app in the order of their pairings. The keys lie side by side: finding one of a thousand touches a few
+/// cache lines, and finding the only one costs a comparison.
+struct Routes {
+    private struct Entry {
+        let pairing: UniqueIdentifier
+        let route: Route
+    }
+
+    private var entries: [Entry] = []
+
+    var count: Int { entries.count }
+
+    /// How many of them lead nowhere now.
+    var unreachableCount: Int { entries.count { $0.route.port == nil } }
+
+    /// All routes, in the order of their pairings.
+    var all: some Collection<Route> { entries.lazy.map(\.route) }
+
+    /// The route through a pairing.
+    subscript(pairing: UniqueIdentifier) -> Route? {
+        let place = place(of: pairing)
+        guard place < entries.count, entries[place].pairing == pairing else { return nil }
+        return entries[place].route
+    }
+
+    /// Where the frames of a pairing go; nil if it has no route, or frames cannot go there now.
+    func port(_ pairing: UniqueIdentifier) -> RelayPort? {
+        let place = place(of: pairing)
+        guard place < entries.count, entries[place].pairing == pairing else { return nil }
+        return entries[place].route.port
+    }
+
+    /// Adds the route through a pairing that has none yet.
+    mutating func add(_ route: Route) {
+        let pairing = route.pairing.known.pairing
+        entries.insert(Entry(pairing: pairing, route: route), at: place(of: pairing))
+    }
+
+    mutating func remove(_ pairing: UniqueIdentifier) { entries.removeAll { $0.pairing == pairing } }
+
+    /// Where the pairing is, or would be.
+    private func place(of pairing: UniqueIdentifier) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].pairing < pairing { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

@@ -22,7 +22,7 @@ extension Node {
         if device.store.statistics.beganCutOff {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
         }
-        relay.delegate = self
+        connectRelay()
         local.delegate = self
         local.controlResponder = self
         connectRouter()

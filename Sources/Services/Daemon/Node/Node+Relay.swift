@@ -1,22 +1,25 @@
 // What the relay asks of the daemon, and tells it of the other devices' apps.
 
-package import TandemBase
+import TandemBase
 import TandemPairing
-package import TandemSession
+import TandemSession
 import TandemStore
 
-extension Node: RelayDelegate {
-    package func relay(
-        _ relay: Relay, targetOf app: ApplicationIdentifier, in pairing: RelayedPairing
-    ) -> PairedIdentifier { target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer) }
+extension Node {
+    func connectRelay() {
+        relay.connect(
+            Relay.Outlets(
+                target: { [unowned self] app, pairing in
+                    target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer)
+                },
+                directory: { [unowned self] app, pairing in
+                    pairing.isPending ? nil : pairingDirectories.path(of: app, in: pairing.pairing)
+                },
+                announced: { [weak self] in self?.counterpartAnnounced($0, in: $1, $2) }))
+    }
 
-    package func relay(
-        _ relay: Relay, directoryOf app: ApplicationIdentifier, in pairing: RelayedPairing
-    ) -> String? { pairing.isPending ? nil : pairingDirectories.path(of: app, in: pairing.pairing) }
-
-    package func relay(
-        _ relay: Relay, counterpartOf app: ApplicationIdentifier, in pairing: RelayedPairing,
-        announced announcement: ApplicationAnnouncement
+    private func counterpartAnnounced(
+        _ app: ApplicationIdentifier, in pairing: RelayedPairing, _ announcement: ApplicationAnnouncement
     ) {
         guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
         registry.perform(

@@ -1,0 +1,354 @@
+// Message forwarder: the path of a message to its receiver and of the answer back to its caller (SES-8 to SES-11). It
+// authorises by the connection, finds the way, enters the request in the ledger and passes the frame on as it came. No
+// allocation, no lookup by a String and no look at a body when all is well.
+
+import TandemBase
+package import TandemOperations
+package import TandemReactor
+import TandemSession
+import TandemWire
+
+/// Forwards the messages and answers of one relay; confined to its loop.
+final class MessageForwarder {
+    let scheduler: any Scheduler
+    let counts: RelayCounts
+    let log: LogHandler
+    let publisher: StatePublisher
+    let broadcaster: Broadcaster
+    // Unchecked, because nothing that these call comes back here: each frame touches them several times.
+    @exclusivity(unchecked) private var ledger: RequestLedger
+    /// Every connection that an answer may have to go to, by its party's number in the ledger.
+    ///
+    /// Unchecked, because nothing is called while it is touched.
+    @exclusivity(unchecked) private var parties: [RelayPort?] = []
+    /// Every app that was ever installed, by its number in the ledger.
+    private var apps: [ApplicationIdentifier] = []
+    private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
+    private var isSweepScheduled = false
+    /// Stopping: nothing new is passed on, what is open may be answered (SES-18). Unchecked, because it is one byte.
+    @exclusivity(unchecked) private var isStopping = false
+    /// Set only while somebody traces messages: otherwise a frame costs one look at this. Unchecked, because it is one
+    /// word.
+    @exclusivity(unchecked) var trace: TraceLog?
+    private var whenIdle: (() -> Void)?
+    private var stopTimer: TimerToken?
+
+    init(scheduler: any Scheduler, publisher: StatePublisher, counts: RelayCounts, log: @escaping LogHandler) {
+        self.scheduler = scheduler
+        self.publisher = publisher
+        self.counts = counts
+        self.log = log
+        broadcaster = Broadcaster(scheduler: scheduler, counts: counts)
+        var generator = SystemRandomNumberGenerator()
+        ledger = RequestLedger(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
+    }
+
+    // MARK: connections and apps
+
+    /// A party for a new connection.
+    func enter() -> RequestParty { ledger.enter() }
+
+    func attach(_ port: RelayPort) {
+        broadcaster.attach(port)
+        if port.party.index == parties.count { parties.append(port) } else { parties[port.party.index] = port }
+    }
+
+    /// The connection is gone; what it should have answered fails.
+    func detach(_ port: RelayPort, reason: ReachabilityReason) {
+        broadcaster.detach(port)
+        parties[port.party.index] = nil
+        let owed = ledger.left(port.party)
+        publisher.detached(port, reason: reason)
+        broadcaster.failBroadcasts(to: port)
+        fail(owed, of: port)
+    }
+
+    /// The number of an app, on whichever side it is.
+    func number(of app: ApplicationIdentifier) -> ApplicationNumber {
+        if let number = appNumbers[app] { return number }
+        let number = ApplicationNumber(apps.count)
+        apps.append(app)
+        appNumbers[app] = number
+        return number
+    }
+
+    private func app(_ number: ApplicationNumber) -> ApplicationIdentifier { apps[number.index] }
+
+    /// The port of a party; nil for one that has left.
+    private func port(_ party: RequestParty) -> RelayPort? { parties[party.index] }
+
+    // MARK: messages
+
+    /// Passes on what an app's own connection sent, or answers with a failure.
+    func forward(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+    ) {
+        guard let destination = application.routes.port(passage.pairing) else {
+            return forwardElsewhere(frame, passage, of: application, from: origin)
+        }
+        pass(frame, passage, of: application, from: origin, to: destination)
+    }
+
+    /// There is no way, or all ways are meant. Here, so that the look costs other messages nothing.
+    @inline(never)
+    private func forwardElsewhere(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+    ) {
+        if let route = application.routes[passage.pairing] {
+            fail(frame, passage, of: application, route.failure, to: origin)
+        } else if passage.pairing == .zero, !passage.wantsReply {
+            broadcaster.broadcast(frame, passage, application, from: origin)
+        } else {
+            fail(frame, passage, of: application, .notPaired, to: origin)
+        }
+    }
+
+    /// Passes on to the app on this device what came from a link that may send it.
+    func forward(
+        _ frame: Frame, _ passage: Passage, toLocal application: LocalApplication?, from link: RelayPort
+    ) {
+        guard let application else {
+            return fail(frame, passage, of: nil, .notInstalled(on: link.side.role), to: link)
+        }
+        guard let destination = application.receiver else {
+            return fail(frame, passage, of: application, .notReachable(.counterpartAbsent), to: link)
+        }
+        pass(frame, passage, of: application, from: link, to: destination)
+    }
+
+    private func pass(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        to destination: RelayPort
+    ) {
+        if let failure = obstacle(passage, to: destination) {
+            return fail(frame, passage, of: application, failure, to: origin)
+        }
+        let endpoint = destination.endpoint
+        guard endpoint.isWritable(frame.count) else {
+            return shed(frame, passage, of: application, from: origin, to: destination)
+        }
+        let request = OpenRequest(
+            id: passage.id, app: application.number, pairing: passage.pairing, origin: origin.party,
+            destination: destination.party, wantsReply: passage.wantsReply,
+            deadline: scheduler.now.adding(milliseconds: passage.deadline),
+            endOffset: endpoint.acceptedBytes + UInt64(frame.count))
+        let opening = ledger.open(request)
+        guard case .opened = opening else {
+            return refuse(frame, passage, of: application, opening, to: origin)
+        }
+        if !isSweepScheduled { scheduleSweep() }
+        endpoint.send(frame)
+        counts.forwarded.add()
+        if trace != nil { traced(passage, application, to: destination) }
+        if endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
+    }
+
+    private func obstacle(_ passage: Passage, to destination: RelayPort) -> RelayFailure? {
+        if isStopping { return .notReachable(.stopping) }
+        guard destination.takes(passage) else { return .unsupportedKind }
+        let size = passage.bodyCount
+        return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
+    }
+
+    // Not inlined, here and above: what only failures need would be copied beforehand on the way of every frame.
+
+    @inline(never)
+    private func refuse(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, _ opening: RequestLedger.Opening,
+        to origin: RelayPort
+    ) {
+        let failure: RelayFailure = opening == .tooMany ? .tooManyRequests : .duplicateIdentifier
+        fail(frame, passage, of: application, failure, to: origin)
+    }
+
+    @inline(never)
+    private func shed(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        to destination: RelayPort
+    ) {
+        counts.shed.add()
+        fail(frame, passage, of: application, .slowConsumer, to: origin)
+        destination.endpoint.overflowed()
+    }
+
+    /// - Parameter application: nil if the app that the frame names is not known here.
+    @inline(never)
+    private func fail(
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication?, _ failure: RelayFailure,
+        to origin: RelayPort
+    ) {
+        guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
+        if trace != nil { traced(passage, failure, app, to: origin) }
+        origin.fail(Message(app: app, pairing: passage.pairing, id: passage.id), failure)
+    }
+
+    // MARK: answers
+
+    /// Passes an answer to its caller. Only the connection that was asked may answer, and only once (SES-9, SES-10);
+    /// everything else is counted and dropped.
+    /// - Parameter application: the app that the frame names; nil if it is none of this device's.
+    func answer(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
+        let answered = ledger.answered(passage.id, by: port.party, isReply: passage.isReply)
+        guard let request = answered else { return stray(frame, passage, of: application, from: port) }
+        if let failure = fault(of: passage, from: application, to: request) {
+            fail(request, failure)
+        } else if let caller = self.port(request.origin) {
+            caller.deliver(frame)
+            counts.answered.add()
+            if trace != nil { traced(passage, request, to: caller) }
+        }
+        checkIdle()
+    }
+
+    @inline(never)
+    private func stray(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
+        if !broadcaster.failed(frame, passage, of: application, by: port) { counts.stray.add() }
+    }
+
+    private func fault(
+        of answer: Passage, from application: LocalApplication?, to request: OpenRequest
+    ) -> RelayFailure? {
+        guard application?.number == request.app, answer.pairing == request.pairing else { return .mismatchedAnswer }
+        guard answer.bodyCount > Limits.messageBody, answer.isReply else { return nil }
+        return .replyTooLarge(actual: answer.bodyCount, limit: Limits.messageBody)
+    }
+
+    /// Requests whose answer will not come (SES-11).
+    private func fail(_ owed: [OpenRequest], of port: RelayPort) {
+        let departed = port.endpoint.departedBytes
+        for request in owed {
+            switch port.source {
+            case .application where request.wantsReply: fail(request, .counterpartGone)
+            case .link where request.endOffset > departed: fail(request, .notReachable(.noLink))
+            case .link where request.wantsReply: fail(request, .linkLost)
+            case .application, .link: break  // passed on, and nobody waits
+            }
+        }
+        checkIdle()
+    }
+
+    private func fail(_ request: OpenRequest, _ failure: RelayFailure) {
+        guard let caller = port(request.origin) else { return }
+        if trace != nil { traced(request, failure) }
+        caller.fail(Message(app: app(request.app), pairing: request.pairing, id: request.id), failure)
+    }
+
+    /// Forgets requests whose caller has stopped waiting: coarse, because the caller's own timer is the exact one.
+    private func scheduleSweep() {
+        isSweepScheduled = true
+        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sweep() }
+    }
+
+    private func sweep() {
+        isSweepScheduled = false
+        counts.expired.add(UInt64(ledger.expire(now: scheduler.now)))
+        checkIdle()
+        if ledger.count > 0 { scheduleSweep() }
+    }
+
+    // MARK: stopping
+
+    /// The requests that still wait for an answer.
+    var openRequestCount: Int { ledger.waitingCount }
+
+    /// Passes nothing new on from now on (SES-18); calls back once: when no request is open any more, at once if none
+    /// is, or when the time is over.
+    func stop(within time: Duration, whenIdle: @escaping () -> Void) {
+        broadcaster.stop()
+        isStopping = true
+        self.whenIdle = whenIdle
+        stopTimer = scheduler.schedule(after: time) { [weak self] in self?.becomeIdle() }
+        checkIdle()
+    }
+
+    private func checkIdle() {
+        if isStopping, ledger.waitingCount == 0 { becomeIdle() }
+    }
+
+    private func becomeIdle() {
+        guard let whenIdle else { return }
+        self.whenIdle = nil
+        if let stopTimer { scheduler.cancel(stopTimer) }
+        whenIdle()
+    }
+
+    // MARK: trace (CTL-20)
+
+    // Never inlined, so that untraced messages pay for a look at one word and nothing else.
+
+    /// A message was passed on.
+    @inline(never)
+    private func traced(_ passage: Passage, _ application: LocalApplication, to destination: RelayPort) {
+        let (sent, delivered) = (destination.isLink, !destination.isLink)
+        trace?.note(
+            TraceEvent(
+                delivered ? .delivered : .sent, id: passage.id, pairing: passage.pairing, app: application.app,
+                isOutbound: sent))
+    }
+
+    /// A message could not be passed on.
+    @inline(never)
+    private func traced(
+        _ passage: Passage, _ failure: RelayFailure, _ app: ApplicationIdentifier, to origin: RelayPort
+    ) {
+        trace?.note(
+            TraceEvent(
+                .failed, id: passage.id, pairing: passage.pairing, app: app, isOutbound: !origin.isLink,
+                detail: failure.error.name))
+    }
+
+    /// A reply or failure was passed back.
+    @inline(never)
+    private func traced(_ passage: Passage, _ request: OpenRequest, to caller: RelayPort) {
+        trace?.note(
+            TraceEvent(
+                passage.isReply ? .answered : .failed, id: passage.id, pairing: passage.pairing,
+                app: app(request.app), isOutbound: !caller.isLink))
+    }
+
+    /// An open request will have no answer.
+    @inline(never)
+    private func traced(_ request: OpenRequest, _ failure: RelayFailure) {
+        trace?.note(
+            TraceEvent(
+                .failed, id: request.id, pairing: request.pairing, app: app(request.app),
+                isOutbound: port(request.origin)?.isLink == false, detail: failure.error.name))
+    }
+}
+
+/// The relay's counters, looked up once.
+struct RelayCounts {
+    let forwarded: Counter
+    let answered: Counter
+    let failed: Counter
+    let stray: Counter
+    let shed: Counter
+    let expired: Counter
+
+    init(_ counters: Counters) {
+        forwarded = counters.counter("relay.forwarded")
+        answered = counters.counter("relay.answered")
+        failed = counters.counter("relay.failed")
+        stray = counters.counter("relay.stray")
+        shed = counters.counter("relay.shed")
+        expired = counters.counter("relay.expired")
+    }
+}
+
+/// Trace of the messages and durable items that this device saw (CTL-20), for an operator who asks; confined to its
+/// loop. Durable items are always noted: they are few, and each costs a commit anyway. Messages are noted only while
+/// somebody follows them.
+package final class TraceLog {
+    private let scheduler: any Scheduler
+    package private(set) var ring = TraceRing()
+    /// Told at each event: those who wait for one.
+    package var onEvent: (() -> Void)?
+
+    package init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Notes an event at this moment.
+    package func note(_ event: TraceEvent) {
+        ring.append(event, at: scheduler.now, wall: scheduler.wallNow)
+        onEvent?()
+    }
+}

@@ -1,0 +1,293 @@
+// State publisher: which apps are here and reachable, and the frames that say so: `state` to each connection of an app
+// (SES-7), `application` to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn, so
+// that a flap within one turn costs one frame and always ends with the truth.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// An app that is installed on a device, as its relay knows it: its connections, its routes and what is still to be
+/// published of it. It decides nothing: each change works out what depends on it at that moment, so that a frame only
+/// looks.
+final class LocalApplication {
+    let app: ApplicationIdentifier
+    /// The app in the ledger; the same for all sides of a relay.
+    let number: ApplicationNumber
+    private let name: ByteSlice
+    unowned let side: Side
+    /// The custom identifier that the app declares.
+    private(set) var identifier: CustomIdentifier?
+    /// An anchor for the app is known here.
+    private var isAnchored = false
+    /// What the app declares for its counterparts.
+    private var features = ApplicationFeatures()
+    /// The connection that takes the app's messages.
+    private(set) var receiver: RelayPort?
+    /// All connections of the app; each gets the state.
+    fileprivate private(set) var ports: [RelayPort] = []
+    /// The ways to its counterparts, one for each pairing.
+    ///
+    /// Unchecked, because no method of it calls out.
+    @exclusivity(unchecked) private(set) var routes = Routes()
+    /// What is to be published at the end of the turn, and whether that is noted already.
+    fileprivate var needsState = false
+    fileprivate var needsAnnouncement = false
+    /// Links whose devices see this one differently now.
+    fileprivate var routesToAnnounce: [Route] = []
+    fileprivate var isMarked = false
+    /// A long `state` was just sent: the next one waits (SES-29).
+    fileprivate var isResting = false
+
+    init(app: ApplicationIdentifier, number: ApplicationNumber, side: Side) {
+        self.app = app
+        self.number = number
+        name = ByteSlice(copying: Array(app.description.utf8))
+        self.side = side
+    }
+
+    /// Lends the bytes of the app's name.
+    func withName<Result>(_ body: (RawSpan) -> Result) -> Result {
+        name.withBytes(body)
+    }
+
+    /// Whether these are the bytes of the app's name.
+    func isNamed(_ bytes: RawSpan) -> Bool { withName { $0.isEqual(to: bytes) } }
+
+    var announcement: ApplicationAnnouncement {
+        ApplicationAnnouncement(
+            isInstalled: true, isConnected: receiver != nil, identifier: identifier, isAnchored: isAnchored,
+            features: features)
+    }
+
+    /// The app declares something; what it does not declare again remains.
+    /// - Returns: whether its announcement is another one now.
+    func declare(identifier: CustomIdentifier?, isAnchored: Bool?, features: ApplicationFeatures?) -> Bool {
+        let before = announcement
+        self.identifier = identifier ?? self.identifier
+        self.isAnchored = isAnchored ?? self.isAnchored
+        self.features = features ?? self.features
+        return announcement != before
+    }
+
+    func attach(_ port: RelayPort) {
+        ports.append(port)
+        guard port.receives else { return }
+        precondition(receiver == nil, "an app has one receiving connection")
+        receiver = port
+    }
+
+    /// - Returns: whether the app's receiving connection is gone.
+    fileprivate func detach(_ port: RelayPort) -> Bool {
+        ports.removeAll { $0 === port }
+        guard receiver === port else { return false }
+        receiver = nil
+        return true
+    }
+
+    func addRoute(through pairing: PairingEnd, now: MonotonicTime) {
+        routes.add(Route(app: app, pairing: pairing, now: now))
+    }
+
+    func removeRoute(through pairing: UniqueIdentifier) { routes.remove(pairing) }
+}
+
+/// Publishes the state of a relay's apps; confined to its loop.
+final class StatePublisher {
+    private let scheduler: any Scheduler
+    private let log: LogHandler
+    /// The device around the relay; without one the announced identifiers are the targets, and apps have no directories.
+    var outlets: Relay.Outlets?
+    private var isScheduled = false
+    /// The apps with something to be published.
+    private var marked: [LocalApplication] = []
+    /// Increases with each publication: every `state` has a higher revision than the one before.
+    private var revision: UInt64 = 1
+
+    init(scheduler: any Scheduler, log: @escaping LogHandler) {
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    // MARK: changes
+
+    func markState(of side: Side) { side.applications.values.forEach(markState) }
+
+    func markState(of application: LocalApplication) {
+        application.needsState = true
+        mark(application)
+    }
+
+    /// A local app came, went or declared something: the other devices get an announcement, and the simulator's other
+    /// sides see it.
+    func localChanged(_ application: LocalApplication) {
+        application.needsAnnouncement = true
+        mark(application)
+        for (pairing, end) in application.side.pairings {
+            guard case .loopback(let other) = end.way, let back = other.pairings[pairing] else { continue }
+            routeMayHaveChanged(other.applications[application.app], back)
+        }
+    }
+
+    /// The link or the state of a pairing changed: all apps' ways through it are worked out again.
+    func pairingChanged(_ end: PairingEnd, of side: Side) {
+        for application in side.applications.values { routeMayHaveChanged(application, end) }
+    }
+
+    /// A connection is gone.
+    func detached(_ port: RelayPort, reason: ReachabilityReason) {
+        switch port.source {
+        case .application(let application): if application.detach(port) { localChanged(application) }
+        case .link(let end):
+            if end.link === port { end.linkDown(reason) }
+            pairingChanged(end, of: port.side)
+        }
+    }
+
+    private func routeMayHaveChanged(_ application: LocalApplication?, _ end: PairingEnd) {
+        guard let application, let route = application.routes[end.known.pairing] else { return }
+        let level = route.reachability.level
+        if route.update(now: scheduler.now) { markState(of: application) }
+        guard route.reachability.level != level else { return }
+        announceLevel(application, route)
+    }
+
+    /// The other side learns how this one sees it (`seen`), by an announcement of its own, so that of many devices only
+    /// one gets it.
+    private func announceLevel(_ application: LocalApplication, _ route: Route) {
+        switch route.pairing.way {
+        case .link:
+            application.routesToAnnounce.append(route)
+            mark(application)
+        case .loopback(let other): if let other = other.applications[application.app] { markState(of: other) }
+        case .down: break
+        }
+    }
+
+    private func mark(_ application: LocalApplication) {
+        if !application.isMarked {
+            application.isMarked = true
+            marked.append(application)
+        }
+        guard !isScheduled else { return }
+        isScheduled = true
+        scheduler.atEndOfTurn(self)
+    }
+
+    // MARK: announcements
+
+    /// Announces all apps of a side over a new link.
+    func announceAll(of side: Side, to port: RelayPort, of end: PairingEnd) {
+        for application in side.applications.values.sorted(by: { $0.app < $1.app }) {
+            application.routesToAnnounce.removeAll { $0.pairing === end }
+            announce(application, to: port)
+        }
+    }
+
+    private func announce(_ application: LocalApplication, to port: RelayPort) {
+        var announcement = application.announcement
+        if port.side.role == .secondary { announcement.identifier = nil }
+        if case .link(let end) = port.source {
+            announcement.seen = application.routes[end.known.pairing]?.reachability.level
+        }
+        do throws(WireError) {
+            port.deliver(try Envelope(.application, app: application.app).with(body: announcement.body).frame())
+        } catch {
+            log(.frameNotWritten(.application, error))
+        }
+    }
+
+    /// Takes an announcement of the other device.
+    func announced(_ envelope: Envelope, from port: RelayPort) -> RefusalName? {
+        guard case .link(let end) = port.source else { return .unexpected }
+        guard let app = envelope.app else { return .envelope }
+        guard let body = try? envelope.dictionaryBody() else { return .malformed }
+        guard let announcement = try? ApplicationAnnouncement(body: body) else { return .envelope }
+        let before = end.announcement(of: app)
+        guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
+        let application = port.side.applications[app]
+        routeMayHaveChanged(application, end)
+        outlets?.announced(app, end.known, announcement)
+        if let application, (announcement.identifier, announcement.seen) != (before?.identifier, before?.seen) {
+            markState(of: application)
+        }
+        return nil
+    }
+
+    // MARK: the state
+
+    private func publish(_ application: LocalApplication) {
+        if application.needsAnnouncement {
+            application.needsAnnouncement = false
+            application.routesToAnnounce = []
+            for pairing in application.side.pairings.values {
+                if let port = pairing.link { announce(application, to: port) }
+            }
+        }
+        for route in application.routesToAnnounce {
+            if let port = route.pairing.link { announce(application, to: port) }
+        }
+        application.routesToAnnounce = []
+        guard application.needsState, !application.isResting else { return }
+        application.needsState = false
+        guard !application.ports.isEmpty else { return }
+        do {
+            let situation = situation(of: application.app, on: application.side)
+            let frame = try situation.fitted { situation throws(WireError) in
+                try Envelope(.state, app: application.app).with(body: situation.body(now: scheduler.now)).frame()
+            }
+            for port in application.ports { port.deliver(frame) }
+            rest(application)
+        } catch {
+            log(.frameNotWritten(.state, error))
+        }
+    }
+
+    /// A `state` is as long as the pairings are many, and of many devices one always has news: without a rest a
+    /// thousand that connect would cost a million entries (SES-29).
+    private func rest(_ application: LocalApplication) {
+        guard application.routes.count > Limits.pairingsToldAtOnce else { return }
+        application.isResting = true
+        scheduler.schedule(after: Limits.restPerPairing * application.routes.count) { [weak self, weak application] in
+            guard let self, let application else { return }
+            application.isResting = false
+            if application.needsState { mark(application) }
+        }
+    }
+
+    /// The situation as an app of this side sees it now.
+    func situation(of app: ApplicationIdentifier, on side: Side) -> Situation {
+        let pairings = (side.applications[app]?.routes ?? Routes()).all.map { route in
+            let known = route.pairing.known
+            return PairingSituation(
+                pairing: known.pairing, peer: known.peer, name: known.name, role: known.role,
+                target: outlets?.target(app, known) ?? declaredTarget(of: app, in: route.pairing, side),
+                isInstalled: route.isInstalled, level: route.reachability.level, reason: route.reachability.reason,
+                since: route.reachability.since, changes: route.reachability.changes, seen: route.seen,
+                features: route.features, directory: outlets?.directory(app, known))
+        }
+        return Situation(revision: revision, active: side.active, pairings: pairings)
+    }
+
+    /// The paired identifier by what the primary's app declares now.
+    func declaredTarget(of app: ApplicationIdentifier, in end: PairingEnd, _ side: Side) -> PairedIdentifier {
+        let declared =
+            side.role == .primary ? side.applications[app]?.identifier : end.announcement(of: app)?.identifier
+        let primary = side.role == .primary ? side.device : end.known.peer
+        return declared.map { .custom($0) } ?? .vendor(primary)
+    }
+}
+
+extension StatePublisher: TurnParticipant {
+    func turnDidEnd() {
+        isScheduled = false
+        revision += 1
+        let changed = marked
+        marked = []
+        for application in changed {
+            application.isMarked = false
+            publish(application)
+        }
+    }
+}
