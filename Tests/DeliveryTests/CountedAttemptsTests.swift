@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemWire
 import Testing
 
 @Suite struct CountedAttemptsTests {

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemDelivery
 import TandemTestSupport
+import TandemWire
 import Testing
 
 @Suite struct DeliveryPropertyTests {

@@ -2,6 +2,7 @@
 // through the stored form, so that every test also tests reading back.
 
 import TandemDelivery
+import TandemWire
 import Testing
 
 /// Rows and pending commits of one device.

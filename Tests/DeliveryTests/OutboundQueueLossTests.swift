@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemWire
 import Testing
 
 @Suite struct OutboundQueueLossTests {

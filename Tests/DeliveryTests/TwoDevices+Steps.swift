@@ -3,6 +3,7 @@
 import TandemBase
 import TandemDelivery
 import TandemTestSupport
+import TandemWire
 import Testing
 
 extension TwoDevices {

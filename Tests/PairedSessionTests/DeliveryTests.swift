@@ -50,7 +50,7 @@ struct DeliveryTests {
         fixture.daemon.send(
             try error.failure(
                 app: try #require(question.app), pairing: try #require(question.pairing),
-                id: try #require(question.id)))
+                id: try #require(question.id), channel: question.channel))
     }
 
     private func accept(_ item: Envelope) {

@@ -37,7 +37,7 @@ struct ErrorCodeTests {
         fixture.daemon.send(
             try error.failure(
                 app: try #require(question.app), pairing: try #require(question.pairing),
-                id: try #require(question.id)))
+                id: try #require(question.id), channel: question.channel))
         fixture.scheduler.run()
     }
 

@@ -78,7 +78,7 @@ struct ReceiptTests {
         let items = submitted
         let error = SessionError(.genericError, name: "queue-full", reason: "full")
         let (refused, id) = (try #require(items[0].pairing), try #require(items[0].id))
-        fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: refused, id: id))
+        fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: refused, id: id, channel: .userInfo))
         say(.accepted, items[1])
         say(.finished, items[1], "expired")
         say(.accepted, items[2])

@@ -165,7 +165,7 @@ struct TransferTests {
         let (id, results) = submit()
         let error = SessionError(
             .genericError, name: "queue-full", reason: "full", actual: 10_000, limit: 10_000, isRetryable: true)
-        fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: pairing, id: id))
+        fixture.daemon.send(try error.failure(app: fixture.daemon.app, pairing: pairing, id: id, channel: .userInfo))
         fixture.scheduler.run()
         let told = try #require(results.all.first?.error)
         #expect(told.code == .genericError && told.name == "queue-full" && told.actual == 10_000 && told.isRetryable)

@@ -34,6 +34,11 @@ import Testing
         }
     }
 
+    @Test func theKeysAreInTheOrderOfTheirWords() {
+        let words = EnvelopeKey.allCases.map(\.rawValue)
+        #expect(words == words.sorted())
+    }
+
     @Test func aMessageComesOutAsItWentIn() throws {
         var envelope = Envelope(
             .message, app: Self.app, pairing: Self.uuid, id: Self.uuid, reply: true, deadline: .seconds(30),

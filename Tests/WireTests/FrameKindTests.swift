@@ -13,7 +13,7 @@ import Testing
         .bye: ("", "name"), .register: ("app body", ""), .registered: ("app body", ""), .state: ("app body", ""),
         .message: ("app pairing id body", "reply deadline topic"),
         .messageData: ("app pairing id body", "reply deadline topic"),
-        .reply: ("app pairing id body", ""), .failure: ("app pairing id code", "name body"),
+        .reply: ("app pairing id body", ""), .failure: ("app pairing id code", "channel name body"),
         .configuration: ("app pairing id reply body", "deadline"), .control: ("id command", "body code name"),
         .result: ("id command", "body code name"), .application: ("app body", ""),
         .item: ("app pairing id channel sequence body", "nonce age attempt remaining topic revision"),

@@ -34,7 +34,7 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         case .message, .messageData:
             ["app", "body", "deadline", "id", "kind", "pairing", "reply"] + (one(in: 3) ? ["topic"] : [])
         case .reply: ["app", "body", "id", "kind", "pairing", "sealing"]
-        case .failure: ["app", "body", "code", "id", "kind", "name", "pairing"]
+        case .failure: ["app", "body"] + (one(in: 3) ? ["channel"] : []) + ["code", "id", "kind", "name", "pairing"]
         case .item:
             [
                 "age", "app", "attempt", "body", "channel", "id", "kind", "nonce", "pairing", "remaining", "sealing",

@@ -1,6 +1,8 @@
 // What a transition wants made durable, as typed values: the shell turns them into rows of the store and commits them
 // together before any effect of the transition runs.
 
+package import TandemWire
+
 /// The kinds of rows that queues keep; the raw value is stable, it is stored.
 package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case outboundHeader = 1

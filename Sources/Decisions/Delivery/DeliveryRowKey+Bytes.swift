@@ -2,7 +2,7 @@
 // order of acceptance are then ranges of keys. The texts hold no NUL, so a NUL ends them.
 
 package import TandemBase
-import TandemWire
+package import TandemWire
 
 extension QueueKey {
     /// What the keys of all rows of this queue start with, in each table.

@@ -1,7 +1,7 @@
 // What comes from the link: items, gaps, and the sender's word that it has written an outcome down.
 
 import TandemBase
-import TandemWire
+package import TandemWire
 
 extension InboundLedger {
     /// An `item` frame has come.

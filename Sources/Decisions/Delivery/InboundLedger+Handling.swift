@@ -3,6 +3,7 @@
 // durable by then: if that is lost, both are given again, in order and marked.
 
 package import TandemBase
+import TandemWire
 
 extension InboundLedger {
     /// A handler is there and takes one item at a time.

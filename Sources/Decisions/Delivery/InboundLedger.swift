@@ -4,6 +4,7 @@
 // with the handler, in order; a failing one blocks for a few attempts and then becomes a dead letter.
 
 import TandemBase
+package import TandemWire
 
 /// A receiver's ledger for one (pairing, application, channel).
 package struct InboundLedger: Sendable {

@@ -2,6 +2,7 @@
 // has written down how it ended.
 
 package import TandemBase
+package import TandemWire
 
 /// Where a received item stands.
 package enum InboundPhase: Sendable, Equatable {

@@ -3,6 +3,7 @@
 // pass the commit that it rests on.
 
 package import TandemBase
+package import TandemWire
 
 /// An item as it came from the link.
 package struct ArrivedItem: Sendable, Equatable {

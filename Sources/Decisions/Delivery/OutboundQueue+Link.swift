@@ -2,6 +2,7 @@
 // loss everything behind the peer's last word is sent again.
 
 import TandemBase
+package import TandemWire
 
 extension OutboundQueue {
     /// No window is ever this large: a wider distance is damage, and telling the peer of each number would be endless.

@@ -3,6 +3,7 @@
 // in whatever words, makes no pause longer and writes nothing.
 
 package import TandemBase
+import TandemWire
 
 extension OutboundQueue {
     /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.

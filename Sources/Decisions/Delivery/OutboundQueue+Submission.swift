@@ -1,6 +1,7 @@
 // What submitters do: give an item, take it back, hear how it ended.
 
 package import TandemBase
+package import TandemWire
 
 /// An item as its submitter gives it.
 package struct OutboundItem: Sendable, Equatable {

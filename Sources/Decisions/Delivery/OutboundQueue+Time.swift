@@ -2,6 +2,7 @@
 // anew when two stores contradict each other.
 
 package import TandemBase
+import TandemWire
 
 extension OutboundQueue {
     /// Time has passed; call it at ``nextDeadline`` or at any other time.

@@ -4,6 +4,7 @@
 // all records, except those that have to tell something about each.
 
 import TandemBase
+package import TandemWire
 
 /// A sender's queue for one (pairing, application, channel).
 package struct OutboundQueue: Sendable {

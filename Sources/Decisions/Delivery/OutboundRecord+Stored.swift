@@ -1,6 +1,7 @@
 // The stored form of a sender's header and records: absent fields for what is not there.
 
 import TandemBase
+import TandemWire
 
 extension OutboundHeader {
     /// The header's stored form.

@@ -1,6 +1,7 @@
 // What a sender keeps of each item, apart from its body: enough to go on after a restart at any point.
 
 package import TandemBase
+package import TandemWire
 
 /// Which items go first. Key sets and revocations pass configurations, and each other never.
 package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {

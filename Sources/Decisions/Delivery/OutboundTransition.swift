@@ -2,6 +2,7 @@
 // their order. A transition without changes waits for the commits before it all the same.
 
 package import TandemBase
+package import TandemWire
 
 /// An item to be sent now.
 package struct OutboundDispatch: Sendable, Equatable {

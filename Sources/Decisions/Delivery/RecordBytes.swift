@@ -1,6 +1,7 @@
 // Writes a record's fields. Whoever writes keeps the order of the fields, so that equal records have equal bytes.
 
 import TandemBase
+import TandemWire
 
 /// A stored record in the making.
 struct RecordBytes {

@@ -3,6 +3,7 @@
 // are no record are an error.
 
 import TandemBase
+import TandemWire
 
 /// The fields of one stored record that have not been taken.
 struct RecordFields {

@@ -142,7 +142,8 @@ extension SessionCore {
     private func answerArrived(_ envelope: Envelope) throws(WireError) {
         defer { leaveWithDaemon() }
         guard let pairing = envelope.pairing, let id = envelope.id else { return }
-        if envelope.kind == .failure, transfers[id]?.phase == .submitted {
+        if envelope.kind == .failure, envelope.channel != nil {
+            guard transfers[id]?.phase == .submitted else { return }
             return submissionFailed(id, (try? SessionError(failure: envelope)) ?? .malformedMessage)
         }
         if envelope.kind == .failure, let broadcast = broadcasts[id] != nil ? id : broadcastParts[id] {

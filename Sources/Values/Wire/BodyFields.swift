@@ -52,11 +52,11 @@ package struct BodyFields: Sendable {
     package func data(_ key: String) throws(WireError) -> [UInt8] { try required(key, "data", \.dataValue) }
 
     package func identifier(_ key: String) throws(WireError) -> UniqueIdentifier {
-        try required(key, "data of 16 bytes", Self.identifier)
+        try required(key, "data of 16 bytes", \.identifierValue)
     }
 
     package func optionalIdentifier(_ key: String) throws(WireError) -> UniqueIdentifier? {
-        try optional(key, "data of 16 bytes", Self.identifier)
+        try optional(key, "data of 16 bytes", \.identifierValue)
     }
 
     package func application(_ key: String) throws(WireError) -> ApplicationIdentifier {
@@ -82,8 +82,50 @@ package struct BodyFields: Sendable {
     package func dictionaries(_ key: String) throws(WireError) -> [BodyFields] {
         try array(key, "an array of dictionaries", \.dictionaryValue).map(BodyFields.init)
     }
+}
 
-    private static func identifier(_ value: PropertyListValue) -> UniqueIdentifier? {
-        value.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+// MARK: values of other rooms, and bodies that are closed
+
+extension BodyFields {
+    /// Refuses every key that is not in the list.
+    package func refuseKeys(otherThan known: [String]) throws(WireError) {
+        for key in keys where !known.contains(key) { throw .unknownKey(key) }
     }
+
+    package func boolean(_ key: String) throws(WireError) -> Bool { try required(key, "a boolean", \.booleanValue) }
+
+    package func integer(_ key: String) throws(WireError) -> Int64 { try required(key, "an integer", \.integerValue) }
+
+    /// One of the words of an enum.
+    package func choice<Choice: RawRepresentable<String>>(
+        _ key: String, _ expected: StaticText
+    ) throws(WireError) -> Choice {
+        try required(key, expected) { value in value.stringValue.flatMap { Choice(rawValue: $0) } }
+    }
+
+    package func role(_ key: String) throws(WireError) -> DeviceRole { try choice(key, "primary or secondary") }
+
+    /// UTF-8 text that is kept as data.
+    package func optionalText(_ key: String) throws(WireError) -> String? {
+        try optional(key, "data of UTF-8") { value in
+            value.dataValue.flatMap { String(validating: $0, as: UTF8.self) }
+        }
+    }
+
+    package func pairedIdentifier(_ key: String) throws(WireError) -> PairedIdentifier {
+        try required(key, "a paired identifier") { value in
+            value.stringValue.flatMap { try? PairedIdentifier(text: $0) }
+        }
+    }
+
+    package func optionalCustomIdentifier(_ key: String) throws(WireError) -> CustomIdentifier? {
+        try optional(key, "1-256 bytes of UTF-8 without NUL") { value in
+            value.stringValue.flatMap { try? CustomIdentifier($0) }
+        }
+    }
+}
+
+extension PropertyListValue {
+    /// The identifier that data of 16 bytes is.
+    package var identifierValue: UniqueIdentifier? { dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
 }

@@ -1,4 +1,6 @@
-// The durable channels (FRM-8): each is a queue of its own for an application of a pairing.
+// The durable channels (FRM-8), the queues that they make, and how the items in them end (DEL-5).
+
+package import TandemBase
 
 /// A durable channel; its raw value is the word on the wire.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
@@ -18,6 +20,80 @@ extension Capability {
         case .urgent: .urgent
         case .file: .file
         case .message, .messageData, .configuration, .topic: nil
+        }
+    }
+}
+
+/// One direction of one durable channel of an application in a pairing: the items in it are in order, and in nothing
+/// larger. The epoch is no part of it, because it changes while the queue stays.
+package struct QueueKey: Sendable, Hashable {
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier
+    package let channel: Channel
+
+    package init(pairing: UniqueIdentifier, app: ApplicationIdentifier, channel: Channel) {
+        self.pairing = pairing
+        self.app = app
+        self.channel = channel
+    }
+}
+
+/// Why an item will not be delivered; the raw value is the word on the wire.
+package enum GapReason: String, EnvelopeWord {
+    /// Its submitter took it back.
+    case cancelled
+    /// Its time to live ran out.
+    case expired
+    /// A newer item took its place.
+    case superseded
+    /// It failed too often.
+    case dead
+    /// Its bytes are gone: a store was restored from a backup, or a new epoch began.
+    case lost
+}
+
+/// How an item ended: each ends exactly once. Until it was first sent its sender decides, from then on its receiver
+/// does, so that the two can never disagree (DEL-5).
+package enum Outcome: Sendable, Hashable {
+    /// The receiver's handler took it.
+    case handled
+    /// The receiver's handler refused it for good.
+    case rejected(code: Int64)
+    /// It never reached a handler that returned.
+    case withdrawn(GapReason)
+
+    private static let handledWord = "handled"
+    static let rejectedWord = "rejected"
+
+    /// The word on the wire; a rejection travels with its code.
+    package var name: String {
+        switch self {
+        case .handled: Self.handledWord
+        case .rejected: Self.rejectedWord
+        case .withdrawn(let reason): reason.rawValue
+        }
+    }
+
+    /// Whether it says that the receiver had the item: a handler has seen it.
+    package var wasStored: Bool {
+        switch self {
+        case .handled, .rejected: true
+        case .withdrawn: false
+        }
+    }
+
+    /// The number of a rejection.
+    package var code: Int64? { if case .rejected(let code) = self { code } else { nil } }
+
+    /// Reads the two parts; nil if they are no outcome.
+    package init?(name: String, code: Int64?) {
+        switch (name, code) {
+        case (Self.handledWord, nil): self = .handled
+        case (Self.rejectedWord, let code?): self = .rejected(code: code)
+        case (_, nil):
+            guard let reason = GapReason(rawValue: name) else { return nil }
+            self = .withdrawn(reason)
+        default: return nil
         }
     }
 }

@@ -1,96 +1,79 @@
-// The words of the envelope (FRM-8), and sets of them. Which of them a frame must and may have is for its kind to say
-// (FRM-10): that table is in FrameKind+Keys.swift, and reading, writing and the tests use the same one.
+// The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
+// Reading, writing and checking go by this table, so a new key is a case with its row here, and a field of the typed
+// frames that carry it. Which keys a frame must and may have is a column of ``FrameKind``'s table.
 
-/// A key of the envelope; its raw value is the word on the wire.
+import TandemPropertyList
+
+/// A key of the envelope; its raw value is the word on the wire. The cases stand in the order of their words, in which
+/// a frame has them.
 package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
-    case after
-    case age
-    case app
-    case attempt
-    case body
-    case channel
-    case code
-    case command
-    case deadline
-    case id
-    case key
-    case kind
-    case name
-    case nonce
-    case offset
-    case pairing
-    case remaining
-    case reply
-    case revision
-    case sealing
-    case sequence
-    case topic
+    case after, age, app, attempt, body, channel, code, command, deadline, id, key, kind, name, nonce, offset, pairing
+    case remaining, reply, revision, sealing, sequence, topic
+
+    /// The type and the range of the key's value.
+    @inline(__always)
+    var type: EnvelopeValue.Kind {
+        switch self {
+        case .after: .identifier
+        case .age: .integer(0...Int64.max, "an integer from 0")
+        case .app: .application
+        case .attempt: .integer(1...Int64.max, "an integer from 1")
+        case .body: .data
+        case .channel: .channel
+        case .code: .integer(Int64.min...Int64.max, "an integer")
+        case .command: .text
+        case .deadline: .integer(1...Limits.deadlineMilliseconds, "an integer from 1 to 600000")
+        case .id: .identifier
+        case .key: .shortText
+        case .kind: .kind
+        case .name: .text
+        case .nonce: .identifier
+        case .offset: .integer(0...Int64.max, "an integer from 0")
+        case .pairing: .identifier
+        case .remaining: .integer(0...Int64.max, "an integer from 0")
+        case .reply: .boolean
+        case .revision: .integer(1...Int64.max, "an integer from 1")
+        case .sealing: .zero
+        case .sequence: .integer(1...Int64.max, "an integer from 1")
+        case .topic: .shortText
+        }
+    }
+
+    /// The key's place in the order of the words.
+    @inline(__always)
+    var place: UInt8 {
+        // An enum of up to 256 cases without payloads is a byte that counts them; EnvelopeTests proves it.
+        unsafe unsafeBitCast(self, to: UInt8.self)
+    }
 }
 
 /// A set of envelope keys.
-struct EnvelopeKeys: OptionSet, Sendable {
-    let rawValue: UInt32
+struct EnvelopeKeys: Sendable, Equatable, ExpressibleByArrayLiteral {
+    private var bits: UInt32 = 0
 
-    init(rawValue: UInt32) { self.rawValue = rawValue }
+    init() {}
 
-    func contains(_ key: EnvelopeKey) -> Bool { !isDisjoint(with: Self.only(key)) }
+    init(arrayLiteral keys: EnvelopeKey...) { for key in keys { insert(key) } }
 
-    mutating func insert(_ key: EnvelopeKey) { formUnion(Self.only(key)) }
+    @inline(__always)
+    private static func bit(_ key: EnvelopeKey) -> UInt32 { 1 &<< UInt32(key.place) }
+
+    @inline(__always)
+    var count: Int { bits.nonzeroBitCount }
+
+    @inline(__always)
+    func contains(_ key: EnvelopeKey) -> Bool { bits & Self.bit(key) != 0 }
+
+    @inline(__always)
+    func isSuperset(of other: EnvelopeKeys) -> Bool { bits & other.bits == other.bits }
+
+    @inline(__always)
+    mutating func insert(_ key: EnvelopeKey) { bits |= Self.bit(key) }
+
+    mutating func formUnion(_ other: EnvelopeKeys) { bits |= other.bits }
 
     /// The first key of `keys` that is not in this set.
     func firstMissing(of keys: EnvelopeKeys) -> EnvelopeKey? {
         EnvelopeKey.allCases.first { keys.contains($0) && !contains($0) }
     }
-
-    private static func only(_ key: EnvelopeKey) -> Self {
-        switch key {
-        case .after: .after
-        case .age: .age
-        case .app: .app
-        case .attempt: .attempt
-        case .body: .body
-        case .channel: .channel
-        case .code: .code
-        case .command: .command
-        case .deadline: .deadline
-        case .id: .id
-        case .key: .key
-        case .kind: .kind
-        case .name: .name
-        case .nonce: .nonce
-        case .offset: .offset
-        case .pairing: .pairing
-        case .remaining: .remaining
-        case .reply: .reply
-        case .revision: .revision
-        case .sealing: .sealing
-        case .sequence: .sequence
-        case .topic: .topic
-        }
-    }
-}
-
-extension EnvelopeKeys {
-    static let age = Self(rawValue: 1 << 0)
-    static let app = Self(rawValue: 1 << 1)
-    static let attempt = Self(rawValue: 1 << 2)
-    static let body = Self(rawValue: 1 << 3)
-    static let channel = Self(rawValue: 1 << 4)
-    static let code = Self(rawValue: 1 << 5)
-    static let command = Self(rawValue: 1 << 6)
-    static let deadline = Self(rawValue: 1 << 7)
-    static let id = Self(rawValue: 1 << 8)
-    static let kind = Self(rawValue: 1 << 9)
-    static let name = Self(rawValue: 1 << 10)
-    static let nonce = Self(rawValue: 1 << 11)
-    static let pairing = Self(rawValue: 1 << 12)
-    static let remaining = Self(rawValue: 1 << 13)
-    static let reply = Self(rawValue: 1 << 14)
-    static let sealing = Self(rawValue: 1 << 15)
-    static let sequence = Self(rawValue: 1 << 16)
-    static let after = Self(rawValue: 1 << 17)
-    static let key = Self(rawValue: 1 << 18)
-    static let offset = Self(rawValue: 1 << 19)
-    static let revision = Self(rawValue: 1 << 20)
-    static let topic = Self(rawValue: 1 << 21)
 }

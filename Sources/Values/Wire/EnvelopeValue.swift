@@ -1,70 +1,112 @@
-// One value of an envelope and the key it stands under, with the types and ranges of FRM-8.
+// The values of an envelope (FRM-8): what each type of the table of keys is as a Swift value, from the wire and to it.
 
-import TandemBase
+package import TandemBase
 import TandemPropertyList
 
-struct EnvelopeValue {
-    let key: EnvelopeKey
-    let value: FlatDictionary.Value
+/// The value of one key.
+package enum EnvelopeValue: Sendable, Equatable {
+    case boolean(Bool)
+    case integer(Int64)
+    case identifier(UniqueIdentifier)
+    case application(ApplicationIdentifier)
+    case channel(Channel)
+    case text(String)
+    /// Never opened by who only forwards; a slice of the frame's payload when it was read.
+    case data(ArraySlice<UInt8>)
 
-    func boolean() throws(WireError) -> Bool {
-        guard case .boolean(let value) = value else { throw fault("a boolean") }
-        return value
+    /// The type of a key's value with its range.
+    enum Kind {
+        /// The kind of the frame, which ``Envelope/kind`` has.
+        case kind
+        case application
+        case channel
+        case identifier
+        case boolean
+        case integer(ClosedRange<Int64>, StaticText)
+        case text
+        /// 1 to 128 bytes without NUL.
+        case shortText
+        case data
+        /// `sealing`: the integer 0, which says the same as no value.
+        case zero
+    }
+}
+
+extension EnvelopeValue {
+    /// Reads the value of a key in any of the forms that FRM-6 allows; nil for a `sealing` of 0.
+    /// - Throws: ``WireError`` naming the key.
+    init?(_ value: FlatDictionary.Value, of key: EnvelopeKey) throws(WireError) {
+        switch (key.type, value) {
+        case (.boolean, .boolean(let value)): self = .boolean(value)
+        case (.integer(let range, _), .integer(let value)) where range.contains(value): self = .integer(value)
+        case (.zero, .integer(let value)):
+            guard value == 0 else { throw .unknownSealing(value) }
+            return nil
+        case (.text, .string(let value)): self = .text(value)
+        case (.shortText, .string(let value)) where value.isShortText: self = .text(value)
+        case (.data, .data(let value)): self = .data(value)
+        case (let type, let value):
+            guard let named = Self.named(type, value) else {
+                throw .invalidValue(key: key.rawValue, expected: type.expected(value))
+            }
+            self = named
+        }
     }
 
-    func string() throws(WireError) -> String {
-        guard case .string(let value) = value else { throw fault("a string") }
-        return value
+    /// The values that name something.
+    private static func named(_ type: Kind, _ value: FlatDictionary.Value) -> EnvelopeValue? {
+        switch (type, value) {
+        case (.identifier, .data(let bytes)): UniqueIdentifier(bytes: bytes).map { .identifier($0) }
+        case (.application, .string(let text)): (try? ApplicationIdentifier(text)).map { .application($0) }
+        case (.channel, .string(let word)): Channel(rawValue: word).map { .channel($0) }
+        default: nil
+        }
     }
 
-    func shortText() throws(WireError) -> String {
-        let text = try string()
-        guard text.isShortText else { throw fault("1 to 128 bytes without NUL") }
-        return text
+    /// Whether the other end takes this as the value of the key.
+    func isAllowed(for key: EnvelopeKey) -> Bool {
+        switch (key.type, self) {
+        case (.integer(let range, _), .integer(let value)): range.contains(value)
+        case (.shortText, .text(let text)): text.isShortText
+        case (.boolean, .boolean), (.identifier, .identifier), (.application, .application), (.channel, .channel),
+            (.text, .text), (.data, .data):
+            true
+        default: false
+        }
     }
 
-    func integer(in range: ClosedRange<Int64>, _ expected: StaticText) throws(WireError) -> Int64 {
-        guard case .integer(let value) = value, range.contains(value) else { throw fault(expected) }
-        return value
+    /// Adds the value to a dictionary that is written. The body stays where it is until all is copied.
+    func write(to writer: inout FlatDictionaryWriter, isBody: Bool) throws(PropertyListError.Reason) {
+        switch self {
+        case .boolean(let value): try writer.add(value)
+        case .integer(let value): try writer.add(value)
+        case .identifier(let value): try writer.add(value.high, value.low)
+        case .application(let value): try writer.add(value.description)
+        case .channel(let value): try writer.add(value.rawValue)
+        case .text(let value): try writer.add(value)
+        case .data(let value) where isBody: try writer.add(detached: value)
+        case .data(let value): try writer.add(value)
+        }
     }
+}
 
-    func data() throws(WireError) -> ArraySlice<UInt8> {
-        guard case .data(let value) = value else { throw fault("data") }
-        return value
+extension EnvelopeValue.Kind {
+    /// What a value of the type is, for the words of a refusal.
+    fileprivate func expected(_ value: FlatDictionary.Value) -> StaticText {
+        switch self {
+        case .boolean: return "a boolean"
+        case .integer(_, let expected): return expected
+        case .zero: return "an integer"
+        case .data: return "data"
+        case .identifier: return "data of 16 bytes"
+        case .kind, .text: return "a string"
+        case .application, .channel, .shortText:
+            guard case .string = value else { return "a string" }
+            if case .application = self { return "an application identifier" }
+            if case .channel = self { return "a channel" }
+            return "1 to 128 bytes without NUL"
+        }
     }
-
-    func data(count: Int) throws(WireError) -> ArraySlice<UInt8> {
-        guard case .data(let value) = value, value.count == count else { throw fault("data of 16 bytes") }
-        return value
-    }
-
-    func identifier() throws(WireError) -> UniqueIdentifier {
-        guard let identifier = UniqueIdentifier(bytes: try data(count: 16)) else { throw fault("data of 16 bytes") }
-        return identifier
-    }
-
-    func application() throws(WireError) -> ApplicationIdentifier {
-        let text = try string()
-        do { return try ApplicationIdentifier(text) } catch { throw fault("an application identifier") }
-    }
-
-    func channel() throws(WireError) -> Channel {
-        guard let channel = Channel(rawValue: try string()) else { throw fault("a channel") }
-        return channel
-    }
-
-    func deadline() throws(WireError) -> Duration {
-        let deadline = Duration.milliseconds(try integer(in: 1...Int64.max, "an integer from 1 to 600000"))
-        guard Limits.deadline.contains(deadline) else { throw fault("an integer from 1 to 600000") }
-        return deadline
-    }
-
-    func checkUnsealed() throws(WireError) {
-        let number = try integer(in: Int64.min...Int64.max, "an integer")
-        guard number == 0 else { throw .unknownSealing(number) }
-    }
-
-    private func fault(_ expected: StaticText) -> WireError { .invalidValue(key: key.rawValue, expected: expected) }
 }
 
 extension FlatDictionary.Value {
@@ -84,4 +126,94 @@ extension FlatDictionary.Value {
 extension String {
     /// 1 to 128 bytes without NUL: a topic or a key (FRM-8, LIM-37).
     package var isShortText: Bool { (1...Limits.shortText).contains(utf8.count) && !utf8.contains(0) }
+}
+
+// MARK: fields of Swift types
+
+/// A Swift type that the value of a key can be given and taken as.
+package protocol EnvelopeField {
+    /// nil if the value is of another type, or is no word of a closed list.
+    init?(_ value: EnvelopeValue)
+    var envelopeValue: EnvelopeValue { get }
+}
+
+extension Bool: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .boolean(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .boolean(self) }
+}
+
+extension EnvelopeField where Self: FixedWidthInteger {
+    package init?(_ value: EnvelopeValue) {
+        guard case .integer(let value) = value else { return nil }
+        self.init(exactly: value)
+    }
+    /// A number that Int64 does not have is in no key's range, and neither is what it becomes.
+    package var envelopeValue: EnvelopeValue { .integer(Int64(truncatingIfNeeded: self)) }
+}
+
+extension Int: EnvelopeField {}
+extension Int64: EnvelopeField {}
+extension UInt64: EnvelopeField {}
+
+/// Whole milliseconds on the wire.
+extension Duration: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .integer(let value) = value else { return nil }
+        self = .milliseconds(value)
+    }
+    package var envelopeValue: EnvelopeValue { .integer(saturatingMilliseconds) }
+}
+
+extension UniqueIdentifier: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .identifier(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .identifier(self) }
+}
+
+extension ApplicationIdentifier: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .application(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .application(self) }
+}
+
+extension Channel: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .channel(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .channel(self) }
+}
+
+extension String: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .text(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .text(self) }
+}
+
+extension ArraySlice<UInt8>: EnvelopeField {
+    package init?(_ value: EnvelopeValue) {
+        guard case .data(let value) = value else { return nil }
+        self = value
+    }
+    package var envelopeValue: EnvelopeValue { .data(self) }
+}
+
+/// A closed list of words that the value of `name` or `command` is one of.
+package protocol EnvelopeWord: EnvelopeField, RawRepresentable<String>, Sendable, Hashable, CaseIterable {}
+
+extension EnvelopeWord {
+    package init?(_ value: EnvelopeValue) {
+        guard case .text(let word) = value else { return nil }
+        self.init(rawValue: word)
+    }
+    package var envelopeValue: EnvelopeValue { .text(rawValue) }
 }

@@ -1,7 +1,9 @@
-// The skeleton of a plain payload: trailer, offset table and the root's references (FRM-6 a, b). Plain is what the
-// canonical writing of most frames looks like (FRM-7): a root of five to fourteen pairs as the first object,
-// then its keys, then its values, each its own object, with references of one byte. Anything else is left to who reads
-// every shape, so a difference here means "not plain", never "wrong".
+// One pass over a plain payload: its skeleton (trailer, offset table and the root's references, FRM-6 a, b), and then
+// along the keys and the values at the same time, each object where the one before ended and where the offset table
+// says. That proves the rules of FRM-6 for this shape: contiguous, every object referenced, no container but the root.
+// Plain is what the canonical writing of most frames looks like (FRM-7): a root of five to fourteen pairs as the first
+// object, then its keys, then its values, each its own object, with references of one byte. Anything else is left to
+// `Envelope(payload:)`, which reads every shape, so a difference here means "not plain", never "wrong".
 
 /// The places of a plain payload's parts.
 struct PlainFrame {
@@ -65,5 +67,97 @@ struct PlainFrame {
     @inline(__always)
     func offset(at entry: Int, in payload: RawSpan) -> Int {
         Int(truncatingIfNeeded: payload.innerWord(at: entry) &>> offsetShift)
+    }
+}
+
+// MARK: The walk
+
+/// What takes the pairs of a plain payload: the routing head of a frame that is forwarded, or a whole envelope.
+protocol PlainConsumer {
+    /// Takes the pair whose key and value begin at these offsets. Below `limit`, where the objects end, what is read of
+    /// a word, a number or an identifier cannot run past the payload.
+    /// - Returns: nil if the key or the value is not plain or not right.
+    mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair?
+}
+
+/// A pair that was taken: its key, and the offsets behind its two objects.
+typealias PlainPair = (key: EnvelopeKey, keyEnd: Int, valueEnd: Int)
+
+extension PlainFrame {
+    /// Lends the consumer all pairs.
+    /// - Returns: their keys; nil if something is not plain or not right.
+    @inline(__always)
+    func walk(_ payload: RawSpan, with consumer: inout some PlainConsumer) -> EnvelopeKeys? {
+        var keys = EnvelopeKeys()
+        var (keyEntry, valueEntry) = (entry(of: 1), entry(of: 1 + pairs))
+        // Where the table says that the values begin; the walk proves that the keys end there.
+        let firstValue = offset(at: valueEntry, in: payload)
+        var (key, value) = (firstKey, firstValue)
+        for _ in 0..<pairs {
+            guard key < value, value < tableStart, offset(at: keyEntry, in: payload) == key,
+                offset(at: valueEntry, in: payload) == value
+            else { return nil }
+            guard let taken = consumer.take(key, value, before: tableStart, payload) else { return nil }
+            keys.insert(taken.key)
+            (key, value) = (taken.keyEnd, taken.valueEnd)
+            (keyEntry, valueEntry) = (keyEntry &+ offsetSize, valueEntry &+ offsetSize)
+        }
+        // A key that is there twice is one in the set.
+        return key == firstValue && value == tableStart && keys.count == pairs ? keys : nil
+    }
+}
+
+// MARK: Words
+
+// The words of the protocol as they lie in a payload: short ASCII strings, compared as numbers with constants that the
+// compiler makes of literals. No String is made for what a peer sent. As the marker, which tells the length, is part of
+// the number, a longer word or one with a NUL behind it is another number.
+
+extension RawSpan {
+    /// Where the string ends that is at `offset`; nil if it is not this one of 1 to 14 ASCII characters.
+    @inline(__always)
+    func plainWord(_ text: StaticString, at offset: Int) -> Int? {
+        let count = text.utf8CodeUnitCount
+        var (bits, mask) = (0x50 | UInt64(count), 0xFF as UInt64)
+        for index in 0..<7 {
+            // A literal of this module: the pointer is good for the count of bytes that it says.
+            bits = bits << 8 | UInt64(index < count ? unsafe text.utf8Start[index] : 0)
+            mask = mask << 8 | (index < count ? 0xFF : 0)
+        }
+        guard innerWord(at: offset) & mask == bits else { return nil }
+        for index in min(7, count)..<count {
+            guard unsafe innerByte(at: offset + 1 + index) == text.utf8Start[index] else { return nil }
+        }
+        return offset &+ 1 &+ count
+    }
+}
+
+extension EnvelopeKey {
+    /// The marker of each word and its first seven characters, which no two words share.
+    private static let plainWords: [UInt64] = allCases.map { key in
+        let bytes = [0x50 | UInt8(key.rawValue.utf8.count)] + key.rawValue.utf8.prefix(7)
+        return bytes.indices.reduce(0) { $0 | UInt64(bytes[$1]) << UInt64(56 - 8 * $1) }
+    }
+
+    /// The key whose word is the string at an offset, and where the string ends.
+    /// - Parameter next: the place to begin the search at, because writers sort the keys.
+    @inline(__always)
+    static func plain(_ payload: RawSpan, at offset: Int, from next: UInt8) -> Plain<EnvelopeKey>? {
+        let word = payload.innerWord(at: offset)
+        let count = Int(truncatingIfNeeded: word >> 56) - 0x50
+        guard 1...14 ~= count else { return nil }
+        let head = count < 7 ? word & ~(UInt64.max &>> UInt64(8 + 8 * count)) : word
+        let words = plainWords
+        guard let place = words[Int(next)...].firstIndex(of: head) ?? words[..<Int(next)].firstIndex(of: head) else {
+            return nil
+        }
+        let key = allCases[place]
+        if count > 7 {
+            for (index, byte) in key.rawValue.utf8.dropFirst(7).enumerated()
+            where payload.innerByte(at: offset &+ 8 &+ index) != byte {
+                return nil
+            }
+        }
+        return (key, offset &+ 1 &+ count)
     }
 }

@@ -7,18 +7,18 @@ package import TandemPropertyList
 extension SessionError {
     /// The body of the `failure` that carries this error; peer and message are known from the envelope.
     package var failureBody: PropertyListDictionary {
-        var body: PropertyListDictionary = ["text": .string(reason), "retry": .boolean(isRetryable)]
-        body["actual"] = actual.map { PropertyListValue($0) }
-        body["limit"] = limit.map { PropertyListValue($0) }
-        body["path"] = keyPath.map { .string($0) }
+        var body: PropertyListDictionary = [BodyKey.text: .string(reason), BodyKey.retry: .boolean(isRetryable)]
+        body[BodyKey.actual] = actual.map { PropertyListValue($0) }
+        body[BodyKey.limit] = limit.map { PropertyListValue($0) }
+        body[BodyKey.path] = keyPath.map { .string($0) }
         return body
     }
 
-    /// The `failure` frame's envelope that answers a message.
+    /// The `failure` frame's envelope that answers a message, or with a channel an item (``FailureFrame``).
     package func failure(
-        app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier
+        app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier, channel: Channel? = nil
     ) throws(WireError) -> Envelope {
-        try Envelope(.failure, app: app, pairing: pairing, id: id, code: code.rawValue, name: name)
+        try Envelope(.failure, app: app, pairing: pairing, id: id, channel: channel, code: code.rawValue, name: name)
             .with(body: failureBody)
     }
 
@@ -28,13 +28,13 @@ extension SessionError {
         guard let number = envelope.code else { throw .missingKey(.code, envelope.kind) }
         let fields = BodyFields(try envelope.dictionaryBody())
         let known = Code(rawValue: number)
-        let text = try fields.optionalString("text") ?? "the other side gave no text"
+        let text = try fields.optionalString(BodyKey.text) ?? "the other side gave no text"
         self.init(
             known ?? .genericError, name: envelope.name,
             reason: known == nil ? "unknown error \(number): \(text)" : text,
-            actual: try fields.optionalInteger("actual").map { Int($0) },
-            limit: try fields.optionalInteger("limit").map { Int($0) },
-            keyPath: try fields.optionalString("path"), messageID: envelope.id,
-            isRetryable: try fields.optional("retry", "a boolean", \.booleanValue))
+            actual: try fields.optionalInteger(BodyKey.actual).map { Int($0) },
+            limit: try fields.optionalInteger(BodyKey.limit).map { Int($0) },
+            keyPath: try fields.optionalString(BodyKey.path), messageID: envelope.id,
+            isRetryable: try fields.optional(BodyKey.retry, "a boolean", \.booleanValue))
     }
 }

@@ -135,7 +135,7 @@ import Testing
         #expect(sender.refusals[item.id] == "digest-mismatch")
     }
 
-    @Test("DEL-12, SES-51: a refusal concerns the item that is under way, of the app that it names")
+    @Test("DEL-12, SES-51: a refusal concerns the item of the app and the channel that it names")
     func refusedByName() throws {
         receiver.exchange.removePairing(receiver.pairing)
         receiver.exchange.setPairing(receiver.pairing, epoch: 1)

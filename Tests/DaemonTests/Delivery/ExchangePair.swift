@@ -109,11 +109,13 @@ final class MemoryDevice: ItemExchangeDelegate {
     /// The peer's `failure` for an item.
     /// - Returns: whether it is one of this device's.
     func hearsRefusal(
-        of id: UniqueIdentifier, code: Int, _ name: String? = nil, app: ApplicationIdentifier? = nil
+        of id: UniqueIdentifier, on channel: Channel = .file, code: Int, _ name: String? = nil,
+        app: ApplicationIdentifier? = nil
     ) -> Bool {
-        let failure = Envelope(
-            .failure, app: app ?? key(.file).app, pairing: pairing, id: id, code: code, name: name)
-        return exchange.takeFailure(failure, from: pairing)
+        let envelope = Envelope(
+            .failure, app: app ?? key(channel).app, pairing: pairing, id: id, channel: channel, code: code, name: name)
+        guard let failure = try? FailureFrame(envelope) else { return false }
+        return exchange.takeFailure(failure)
     }
 
     /// Submits an item and waits for its answer.

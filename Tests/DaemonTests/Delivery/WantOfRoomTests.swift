@@ -22,9 +22,10 @@ struct WantOfRoomTests {
 
     private func refuse(_ code: Int, _ name: String, retry: Bool, pause: Int) throws {
         let failure = try Envelope(
-            .failure, app: device.queue.app, pairing: device.queue.pairing, id: id, code: code, name: name
+            .failure, app: device.queue.app, pairing: device.queue.pairing, id: id, channel: device.queue.channel,
+            code: code, name: name
         ).with(body: ["retry": .boolean(retry)])
-        #expect(device.exchange.takeFailure(failure, from: device.queue.pairing))
+        #expect(device.exchange.takeFailure(try FailureFrame(failure)))
         device.run()
         device.simulation.scheduler.advance(by: .seconds(pause))
     }

@@ -47,10 +47,20 @@ import Testing
         let frames = try envelopes(mine).map { try $0.frame() }
         for frame in frames { peer.send(frame.bytes.copied()) }
         network.scheduler.run()
-        #expect(forwarder.frames == Array(frames.dropLast()))
-        #expect(forwarder.kinds == [.message, .messageData, .reply])
-        // A failure may be about an item: it is read first.
-        #expect(primary.received.map(\.kind) == [.failure])
+        #expect(forwarder.frames == frames)
+        #expect(forwarder.kinds == [.message, .messageData, .reply, .failure])
+        #expect(primary.received.isEmpty)
+    }
+
+    @Test("FRM-10: a failure that names a channel answers an item, and is passed on to nobody")
+    func aFailureOfAnItem() throws {
+        let (primary, peer) = try link()
+        var failure = try envelopes(mine)[3]
+        failure.channel = .file
+        try peer.send(failure)
+        network.scheduler.run()
+        #expect(forwarder.frames.isEmpty)
+        #expect(primary.received == [failure])
     }
 
     @Test func aFrameOfAnothersPairingIsRefusedAndNotPassedOn() throws {

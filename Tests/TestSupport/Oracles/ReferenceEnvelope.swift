@@ -13,7 +13,7 @@ package enum ReferenceEnvelope {
         "message": (["app", "pairing", "id", "body"], ["reply", "deadline", "topic"]),
         "messageData": (["app", "pairing", "id", "body"], ["reply", "deadline", "topic"]),
         "reply": (["app", "pairing", "id", "body"], []),
-        "failure": (["app", "pairing", "id", "code"], ["name", "body"]),
+        "failure": (["app", "pairing", "id", "code"], ["channel", "name", "body"]),
         "configuration": (["app", "pairing", "id", "reply", "body"], ["deadline"]),
         "control": (["id", "command"], ["body", "code", "name"]),
         "result": (["id", "command"], ["body", "code", "name"]), "application": (["app", "body"], []),

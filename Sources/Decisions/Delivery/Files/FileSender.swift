@@ -2,6 +2,8 @@
 // again. Files take turns, one chunk each, and share a window of the link's own, so that ten files queue no more ahead of
 // a message than one does. Nothing is remembered of a link that is gone: the receiver knows where to go on.
 
+import TandemWire
+
 /// The files that the peer pulls over one link.
 package struct FileSender: Sendable {
     /// Bytes to read and send now. Answer with ``FileSender/read(_:)`` when they were read.

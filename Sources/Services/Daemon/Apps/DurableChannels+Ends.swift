@@ -5,7 +5,7 @@ package import TandemBase
 package import TandemDelivery
 import TandemPropertyList
 import TandemReactor
-import TandemWire
+package import TandemWire
 
 extension DurableChannels {
     /// An item of an app is durable on the other device.

@@ -49,13 +49,9 @@ extension DurableChannels {
         // Another connection may hand the same file over by now.
         let name = Submitted(id, in: queue)
         if submitters[name] == number { submitters[name] = nil }
-        guard let connection = endpoint.connection(number),
-            let failure = try? Envelope(
-                .failure, app: queue.app, pairing: queue.pairing, id: id, code: refusal.code.rawValue,
-                name: refusal.name
-            ).with(body: refusal.body)
-        else { return }
-        connection.send(failure)
+        guard let connection = endpoint.connection(number) else { return }
+        let failure = FailureFrame(of: ItemKey(queue, id), code: refusal.code, name: refusal.name, body: refusal.body)
+        connection.send(try failure.envelope)
     }
 
     /// A part of a file.

@@ -58,8 +58,7 @@ extension DurableChannels {
     func refuse(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ error: SessionError, _ connection: HostAppConnection
     ) {
-        guard let failure = try? error.failure(app: queue.app, pairing: queue.pairing, id: id) else { return }
-        connection.send(failure)
+        connection.send(try FailureFrame(of: ItemKey(queue, id), error).envelope)
     }
 
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.

@@ -1,12 +1,13 @@
 // The carrier's way in: what the daemon around it tells it.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 import TandemPairing
 import TandemReactor
 package import TandemSession
 import TandemSignedConfiguration
 import TandemStore
+package import TandemWire
 
 extension Carrier {
     /// How often lifetimes are counted and what waits for the clock is tried again.

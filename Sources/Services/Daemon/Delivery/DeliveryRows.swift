@@ -4,6 +4,7 @@
 import TandemBase
 import TandemDelivery
 package import TandemStore
+import TandemWire
 
 extension DeliveryTable {
     /// The table's key space.

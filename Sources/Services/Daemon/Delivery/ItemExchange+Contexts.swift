@@ -1,10 +1,10 @@
 // The latest contexts, as applications are told of them: what they last set, and what last came.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 import TandemReactor
 import TandemStore
-import TandemWire
+package import TandemWire
 
 /// A context as it stands.
 package struct ContextStanding: Sendable, Equatable {

@@ -2,7 +2,7 @@
 // breach, answered with a refusal by the caller.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 import TandemPropertyList
 package import TandemWire
 
@@ -44,27 +44,19 @@ extension ItemExchange {
         }
     }
 
-    /// The peer cannot take an item now (DEL-12): a `failure` with the item's identifier.
+    /// The peer cannot take an item now (DEL-12): a `failure` that names its channel.
     /// - Returns: false if this device has sent no such item.
-    package func takeFailure(_ failure: Envelope, from pairing: UniqueIdentifier) -> Bool {
-        guard let id = failure.id, let lane = lane(of: id, failure.app, pairing) else { return false }
+    package func takeFailure(_ failure: FailureFrame) -> Bool {
+        guard let item = failure.item, let lane = outbound[item.queue], lane.machine.record(of: item.id) != nil else {
+            return false
+        }
         let (refusal, reading) = (ItemRefusal(failure), reading)
         if failure.tellsWantOfRoom {
-            lane.perform { $0.foundNoRoom(id, refusal, at: reading).answer }
+            lane.perform { $0.foundNoRoom(item.id, refusal, at: reading).answer }
         } else {
-            lane.perform { $0.refused(id, refusal, at: reading).answer }
+            lane.perform { $0.refused(item.id, refusal, at: reading).answer }
         }
         return true
-    }
-
-    /// The queue that has an item; of several items with one identifier (SES-51) the one that is under way.
-    private func lane(
-        of id: UniqueIdentifier, _ app: ApplicationIdentifier?, _ pairing: UniqueIdentifier
-    ) -> OutboundLane? {
-        let keys = outbound.filter { key, lane in
-            key.pairing == pairing && key.app == app ?? key.app && lane.machine.record(of: id) != nil
-        }.keys
-        return (keys.first { isUnderWay(id, in: $0) } ?? keys.first).flatMap { outbound[$0] }
     }
 
     /// Takes `item`, `gap`, `stored`, `outcome` or `settled` from a link.
@@ -114,18 +106,19 @@ extension ItemExchange {
     }
 }
 
-extension Envelope {
-    /// Whether a `failure` says that there is no room now, and that there may be later.
+extension FailureFrame {
+    /// Whether it says that there is no room now, and that there may be later.
     fileprivate var tellsWantOfRoom: Bool {
-        guard code == SessionError.Code.insufficientSpace.rawValue || name == "queue-full" else { return false }
-        return (try? dictionaryBody())?["retry"]?.booleanValue == true
+        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
+            return false
+        }
+        return body[BodyKey.retry]?.booleanValue == true
     }
 }
 
 extension ItemRefusal {
-    /// Reads a `failure`; nil for one without a code. A name that is none is not kept.
-    package init?(_ failure: Envelope) {
-        guard let code = failure.code else { return nil }
-        self.init(code: Int64(code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
+    /// What a `failure` says. A name that is none is not kept.
+    fileprivate init(_ failure: FailureFrame) {
+        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
     }
 }

@@ -2,7 +2,7 @@
 // answered with what its handler made of it.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 package import TandemWire
 
 extension ItemExchange {

@@ -3,6 +3,7 @@
 
 import TandemDelivery
 import TandemStore
+import TandemWire
 
 extension ItemExchange {
     func reloadQueue(_ key: QueueKey, _ done: @escaping (Result<OutboundQueue, StoreError>) -> Void) {

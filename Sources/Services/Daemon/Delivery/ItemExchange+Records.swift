@@ -4,7 +4,7 @@
 package import TandemBase
 package import TandemDelivery
 import TandemStore
-import TandemWire
+package import TandemWire
 
 /// Where an item failed.
 package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {

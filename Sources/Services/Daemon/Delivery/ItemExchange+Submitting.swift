@@ -6,7 +6,7 @@ import TandemCrypto
 package import TandemDelivery
 import TandemReactor
 import TandemStore
-import TandemWire
+package import TandemWire
 
 extension ItemExchange {
     package typealias SubmitCompletion = (Result<Acceptance, SubmitFailure>) -> Void

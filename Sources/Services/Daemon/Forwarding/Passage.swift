@@ -30,8 +30,9 @@ struct Passage {
         hasTopic = head.hasTopic
     }
 
+    /// nil for what is never forwarded: a failure that answers an item, too (FRM-10).
     init?(_ envelope: Envelope) {
-        guard let pairing = envelope.pairing, let id = envelope.id else { return nil }
+        guard let pairing = envelope.pairing, let id = envelope.id, envelope.channel == nil else { return nil }
         kind = envelope.kind
         self.pairing = pairing
         self.id = id

@@ -7,17 +7,17 @@ package import TandemWire
 
 /// Takes what a ready link passes on without a look at the rest of the envelope; on the loop's thread.
 package protocol LinkForwarder: AnyObject {
-    /// Takes a `message`, `messageData` or `reply` of the link's own pairing.
+    /// Takes a `message` of the link's own pairing, or an answer to one.
     /// - Returns: the refusal that the peer has earned, which ends the link; nil if all is well.
     func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName?
 }
 
 extension Link {
-    /// Whether the frame goes to the forwarder. A failure may be about an item, so it is read. Another pairing's does
-    /// not: the full reading refuses it (FRM-13).
+    /// Whether the frame goes to the forwarder. A failure about an item has no head. Another pairing's frame does not:
+    /// the full reading refuses it (FRM-13).
     func isForwarded(_ head: EnvelopeHead) -> Bool {
         switch head.kind {
-        case .message, .messageData, .reply: head.pairing == pairing
+        case .message, .messageData, .reply, .failure: head.pairing == pairing
         default: false
         }
     }

@@ -99,8 +99,9 @@ final class DeviceRouter {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .settled, .chunk, .want:
             return receiveDurable(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
-        case .failure where exchange.takeFailure(envelope, from: pairing):
-            files?.refused(envelope)
+        case .failure where envelope.channel != nil:
+            guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
+            if exchange.takeFailure(failure) { files?.refused(failure) }
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else {

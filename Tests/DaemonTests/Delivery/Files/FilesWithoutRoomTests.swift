@@ -83,10 +83,8 @@ import Testing
         devices.settle()
         #expect(chunks(1) > 0)
         let (first, second) = (chunks(1), chunks(2))
-        let failure = Envelope(
-            .failure, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(1).id, code: 7015,
-            name: "insufficient-space")
-        devices.sender.files.refused(failure)
+        devices.sender.files.refused(
+            FailureFrame(of: devices.key(1), code: .insufficientSpace, name: "insufficient-space"))
         devices.settle()
         #expect(chunks(1) == first && chunks(2) == first + second, "the whole window is the other's")
     }

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemWire
 
 /// Who hands files over: a user of this device, or an app whose user is not known.
 enum SpoolOwner: Hashable {

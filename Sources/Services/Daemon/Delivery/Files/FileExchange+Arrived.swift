@@ -46,10 +46,8 @@ extension FileExchange {
     }
 
     func refuse(_ key: FileKey, _ refusal: FileRefusal) {
-        let failure = Envelope(
-            .failure, app: key.queue.app, pairing: key.queue.pairing, id: key.id, code: refusal.code.rawValue,
-            name: refusal.name)
-        if let failure = try? failure.with(body: refusal.body) { send(failure, over: key.queue.pairing) }
+        let failure = FailureFrame(of: key, code: refusal.code, name: refusal.name, body: refusal.body)
+        if let envelope = try? failure.envelope { send(envelope, over: key.queue.pairing) }
     }
 
     func end(_ arrival: FileArrival) {

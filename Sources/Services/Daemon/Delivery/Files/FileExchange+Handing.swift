@@ -1,9 +1,9 @@
 // Complete files and their apps (FIL-11, FIL-15): into the app's directory before the delivery, away after the verdict.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 package import TandemFiles
-import TandemWire
+package import TandemWire
 
 /// Why a stored file cannot be handed to its app.
 package enum FileHandFailure: Error, Sendable, Equatable {

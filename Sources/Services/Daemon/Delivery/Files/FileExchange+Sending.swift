@@ -1,7 +1,7 @@
 // Files that a peer pulls (FIL-6, FIL-7): its wants open the window, parts are read on the worker and leave as chunks.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 import TandemFiles
 import TandemReactor
 package import TandemWire
@@ -122,10 +122,8 @@ extension FileExchange {
 
     /// The peer cannot take a file now (DEL-12). What was sent of it ahead is no part of the link's window any more, which
     /// others need meanwhile; the peer asks anew when the item has come again.
-    package func refused(_ failure: Envelope) {
-        guard let app = failure.app, let pairing = failure.pairing, let id = failure.id else { return }
-        let key = FileKey(QueueKey(pairing: pairing, app: app, channel: .file), id)
-        if sendings[key] != nil { stopSending(key) }
+    package func refused(_ failure: FailureFrame) {
+        if let key = failure.item, sendings[key] != nil { stopSending(key) }
     }
 
     /// A submitted item has ended; the bytes of a dead letter stay.

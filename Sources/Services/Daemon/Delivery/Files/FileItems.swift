@@ -1,7 +1,7 @@
 // What files need of the durable channels, and no more: the exchange of items keeps them, and a test can stand in.
 
 package import TandemBase
-package import TandemDelivery
+import TandemDelivery
 package import TandemWire
 
 /// The items of the channel `file`, whose bytes a ``FileExchange`` moves; on its loop.

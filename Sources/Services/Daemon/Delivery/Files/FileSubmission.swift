@@ -2,6 +2,7 @@
 
 import TandemDelivery
 import TandemFiles
+import TandemWire
 
 /// A file that an app hands over; confined to its loop.
 package final class FileSubmission {

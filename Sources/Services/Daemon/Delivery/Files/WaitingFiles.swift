@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemWire
 
 /// Submissions in the order in which they came.
 struct WaitingFiles {

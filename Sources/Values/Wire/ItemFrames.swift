@@ -1,0 +1,213 @@
+// The frames of durable items between two daemons (Delivery, Files) as values.
+
+import TandemBase
+
+/// An `item`: one durable item on its way (DEL-2).
+package struct ItemFrame: TypedFrame {
+    package let item: ItemKey
+    package let sequence: UInt64
+    package let age: Duration?
+    package let remaining: Duration?
+    package let attempt: Int?
+    package let topic: String?
+    /// A context has one (DEL-19).
+    package let revision: UInt64?
+    package let body: ArraySlice<UInt8>
+
+    package init(
+        _ item: ItemKey, sequence: UInt64, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil,
+        topic: String? = nil, revision: UInt64? = nil, body: ArraySlice<UInt8>
+    ) {
+        self.item = item
+        self.sequence = sequence
+        self.age = age
+        self.remaining = remaining
+        self.attempt = attempt
+        self.topic = topic
+        self.revision = revision
+        self.body = body
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        item = try envelope.item()
+        sequence = try envelope.required(.sequence)
+        age = try envelope.optional(.age)
+        remaining = try envelope.optional(.remaining)
+        attempt = try envelope.optional(.attempt)
+        topic = try envelope.optional(.topic)
+        revision = try envelope.optional(.revision)
+        body = try envelope.required(.body)
+        if item.queue.channel == .context, revision == nil { throw .missingKey(.revision, .item) }
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.item, item)
+        envelope[.sequence] = sequence
+        envelope[.age] = age
+        envelope[.remaining] = remaining
+        envelope[.attempt] = attempt
+        envelope[.topic] = topic
+        envelope[.revision] = revision
+        envelope[.body] = body
+        return envelope
+    }
+}
+
+/// A `gap`: an item that will not come (DEL-6).
+package struct GapFrame: TypedFrame {
+    package let queue: QueueKey
+    package let sequence: UInt64
+    package let reason: GapReason
+
+    package init(_ queue: QueueKey, sequence: UInt64, _ reason: GapReason) {
+        self.queue = queue
+        self.sequence = sequence
+        self.reason = reason
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        queue = try envelope.queue()
+        sequence = try envelope.required(.sequence)
+        reason = try envelope.required(.name)
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.gap, queue)
+        envelope[.sequence] = sequence
+        envelope[.name] = reason
+        return envelope
+    }
+}
+
+/// A `stored`: the receiver's watermark (DEL-4).
+package struct StoredFrame: TypedFrame {
+    package let queue: QueueKey
+    package let sequence: UInt64
+
+    package init(_ queue: QueueKey, sequence: UInt64) {
+        self.queue = queue
+        self.sequence = sequence
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        queue = try envelope.queue()
+        sequence = try envelope.required(.sequence)
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.stored, queue)
+        envelope[.sequence] = sequence
+        return envelope
+    }
+}
+
+/// An `outcome`: how an item ended at its receiver (DEL-5).
+package struct OutcomeFrame: TypedFrame {
+    package let queue: QueueKey
+    package let sequence: UInt64
+    package let outcome: Outcome
+
+    package init(_ queue: QueueKey, sequence: UInt64, _ outcome: Outcome) {
+        self.queue = queue
+        self.sequence = sequence
+        self.outcome = outcome
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        queue = try envelope.queue()
+        sequence = try envelope.required(.sequence)
+        guard let outcome = Outcome(name: try envelope.required(.name), code: try envelope.optional(.code)) else {
+            throw .invalidValue(key: EnvelopeKey.name.rawValue, expected: "an outcome")
+        }
+        self.outcome = outcome
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.outcome, queue)
+        envelope[.sequence] = sequence
+        envelope[.name] = outcome.name
+        envelope[.code] = outcome.code
+        return envelope
+    }
+}
+
+/// The sender's acknowledgement of an `outcome` (DEL-7).
+package struct OutcomeAckFrame: TypedFrame {
+    package let queue: QueueKey
+    package let sequence: UInt64
+
+    package init(_ queue: QueueKey, sequence: UInt64) {
+        self.queue = queue
+        self.sequence = sequence
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        queue = try envelope.queue()
+        sequence = try envelope.required(.sequence)
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.settled, queue)
+        envelope[.sequence] = sequence
+        return envelope
+    }
+}
+
+/// A `chunk`: a part of a file, from an app to its daemon or over a link (FIL-3, FIL-7).
+package struct ChunkFrame: TypedFrame {
+    package let item: ItemKey
+    /// The first byte; it fits Int64, as every integer on the wire.
+    package let offset: Int64
+    package let body: ArraySlice<UInt8>
+
+    package init(of item: ItemKey, at offset: Int64, _ body: ArraySlice<UInt8>) {
+        self.item = item
+        self.offset = offset
+        self.body = body
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        item = try envelope.item()
+        offset = try envelope.required(.offset)
+        body = try envelope.required(.body)
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.chunk, item)
+        envelope[.offset] = offset
+        envelope[.body] = body
+        return envelope
+    }
+}
+
+/// The receiver of a file asks for its bytes from an offset on (FIL-6).
+package struct FetchFrame: TypedFrame {
+    package enum Word: String, EnvelopeWord {
+        /// The bytes before the offset count as not sent.
+        case restart
+    }
+
+    package let item: ItemKey
+    package let offset: Int64
+    package let isRestart: Bool
+
+    package init(of item: ItemKey, from offset: Int64, isRestart: Bool = false) {
+        self.item = item
+        self.offset = offset
+        self.isRestart = isRestart
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        item = try envelope.item()
+        offset = try envelope.required(.offset)
+        let word: Word? = try envelope.optional(.name)
+        isRestart = word == .restart
+    }
+
+    package var envelope: Envelope {
+        var envelope = Envelope(.want, item)
+        envelope[.offset] = offset
+        envelope[.name] = isRestart ? Word.restart : nil
+        return envelope
+    }
+}

@@ -1,0 +1,297 @@
+// What an app asks its daemon about its own items, and the answers (SES-54, SES-56), as values.
+
+package import TandemBase
+package import TandemPropertyList
+
+/// A `query`.
+package struct QueryFrame: TypedFrame {
+    /// What is asked; its word is the `command`.
+    package enum Question: Sendable, Equatable {
+        /// The items that have not ended, from the one behind this place on.
+        case outstanding(after: UInt64)
+        case cancel(UniqueIdentifier)
+        /// To be told from now on how these items go on.
+        case subscribe([UniqueIdentifier])
+        case budget
+    }
+
+    /// The `command` of a question.
+    package enum Command: String, EnvelopeWord {
+        case outstanding, cancel
+        case subscribe = "follow"
+        case budget
+    }
+
+    package let app: ApplicationIdentifier
+    package let id: UniqueIdentifier
+    package let pairing: UniqueIdentifier?
+    package let channel: Channel?
+    /// The word as it came; a newer app's may be unknown.
+    package let command: String
+    private let body: PropertyListDictionary
+
+    package init(
+        _ question: Question, id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier,
+        channel: Channel?
+    ) {
+        self.app = app
+        self.id = id
+        self.pairing = pairing
+        self.channel = channel
+        command = question.command.rawValue
+        body = question.body
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        app = try envelope.required(.app)
+        id = try envelope.required(.id)
+        pairing = try envelope.optional(.pairing)
+        channel = try envelope.optional(.channel)
+        command = try envelope.required(.command)
+        // A body that does not read asks for nothing, and is answered so.
+        body = (try? envelope.dictionaryBody()) ?? [:]
+    }
+
+    package var envelope: Envelope {
+        get throws(WireError) {
+            try Envelope(.query, app: app, pairing: pairing, id: id, channel: channel, command: command)
+                .with(body: body)
+        }
+    }
+
+    /// The question.
+    /// - Throws: the name of the `answer` that refuses it.
+    package func question() throws(AnswerName) -> Question {
+        switch Command(rawValue: command) {
+        case .outstanding: return .outstanding(after: body[BodyKey.after]?.unsignedValue ?? 0)
+        case .cancel:
+            guard let item = body[BodyKey.item]?.identifierValue else { throw .item }
+            return .cancel(item)
+        case .subscribe:
+            guard let values = body[BodyKey.items]?.arrayValue, values.count <= Limits.pageItems else { throw .items }
+            let items = values.compactMap(\.identifierValue)
+            guard items.count == values.count else { throw .items }
+            return .subscribe(items)
+        case .budget: return .budget
+        case nil: throw .unknownCommand
+        }
+    }
+}
+
+extension QueryFrame.Question {
+    package var command: QueryFrame.Command {
+        switch self {
+        case .outstanding: .outstanding
+        case .cancel: .cancel
+        case .subscribe: .subscribe
+        case .budget: .budget
+        }
+    }
+
+    fileprivate var body: PropertyListDictionary {
+        switch self {
+        case .outstanding(let after): [BodyKey.after: PropertyListValue(after)]
+        case .cancel(let item): [BodyKey.item: .data(item.bytes)]
+        case .subscribe(let items): [BodyKey.items: .array(items.map { .data($0.bytes) })]
+        case .budget: [:]
+        }
+    }
+}
+
+/// The `name` of an `answer`: how an item was taken back, or why there is no answer.
+package enum AnswerName: String, EnvelopeWord, Error {
+    /// No handler will have the item.
+    case cancelled
+    /// The counterpart's device decides; `finished` tells.
+    case asked
+    case tooLate = "too-late"
+    case unknown
+
+    case notPaired = "not-paired"
+    case channel
+    case unknownCommand = "unknown-command"
+    case tooManyRequests = "too-many-requests"
+    case items
+    case item
+    case store
+}
+
+/// An `answer`.
+package struct AnswerFrame: TypedFrame {
+    package let app: ApplicationIdentifier
+    package let id: UniqueIdentifier
+    package let command: String
+    /// 0: the question was answered.
+    package let code: Int
+    package let name: String?
+    package let body: PropertyListDictionary
+
+    /// nil: there is none, or it is a newer daemon's word.
+    package var word: AnswerName? { name.flatMap { AnswerName(rawValue: $0) } }
+
+    /// - Parameter code: why there is no answer; nil if there is one.
+    package init(
+        to query: (id: UniqueIdentifier, app: ApplicationIdentifier, command: String), code: SessionError.Code? = nil,
+        name: AnswerName? = nil, body: PropertyListDictionary = [:]
+    ) {
+        (id, app, command) = query
+        self.code = code?.rawValue ?? 0
+        self.name = name?.rawValue
+        self.body = body
+    }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        app = try envelope.required(.app)
+        id = try envelope.required(.id)
+        command = try envelope.required(.command)
+        code = try envelope.optional(.code) ?? 0
+        name = try envelope.optional(.name)
+        body = try envelope.dictionaryBody()
+    }
+
+    package var envelope: Envelope {
+        get throws(WireError) {
+            let envelope = Envelope(.answer, app: app, id: id, code: code, name: name, command: command)
+            return body.isEmpty ? envelope : try envelope.with(body: body)
+        }
+    }
+}
+
+// MARK: bodies of answers
+
+/// A page of items that have not ended: the body of the answer to `outstanding`.
+package struct OutstandingPage: Sendable, Equatable {
+    package struct Item: Sendable, Equatable {
+        package var id: UniqueIdentifier
+        package var isStored = false
+        package var size = 0
+        package var topic: String?
+        package var kind: String?
+        package var isCurrent = false
+        /// The counterpart's last refusal.
+        package var code: Int64?
+        package var refusal: String?
+        /// Absent once the peer has it.
+        package var body: [UInt8]?
+
+        package init(id: UniqueIdentifier) { self.id = id }
+    }
+
+    package var items: [Item]
+    /// Where the next page begins; nil: there is none.
+    package var more: UInt64?
+
+    package init(items: [Item], more: UInt64?) {
+        self.items = items
+        self.more = more
+    }
+
+    /// What reads of a page; a newer daemon's may have more.
+    package init(_ body: PropertyListDictionary) {
+        items = (body[BodyKey.items]?.arrayValue ?? []).compactMap(\.dictionaryValue).compactMap { Item($0) }
+        more = body[BodyKey.more]?.unsignedValue
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [BodyKey.items: .array(items.map { .dictionary($0.fields) })]
+        body[BodyKey.more] = more.map { PropertyListValue($0) }
+        return body
+    }
+}
+
+extension OutstandingPage.Item {
+    private static let stored = "stored"
+    private static let accepted = "accepted"
+
+    fileprivate init?(_ fields: PropertyListDictionary) {
+        guard let id = fields[BodyKey.id]?.identifierValue else { return nil }
+        self.id = id
+        isStored = fields[BodyKey.state]?.stringValue == Self.stored
+        size = fields[BodyKey.size]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
+        topic = fields[BodyKey.topic]?.stringValue
+        kind = fields[BodyKey.kind]?.stringValue
+        isCurrent = fields[BodyKey.current]?.booleanValue ?? false
+        code = fields[BodyKey.code]?.integerValue
+        refusal = fields[BodyKey.refusal]?.stringValue
+        body = fields[BodyKey.body]?.dataValue
+    }
+
+    fileprivate var fields: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            BodyKey.id: .data(id.bytes), BodyKey.size: .integer(Int64(size)),
+            BodyKey.state: .string(isStored ? Self.stored : Self.accepted),
+        ]
+        fields[BodyKey.topic] = topic.map { .string($0) }
+        fields[BodyKey.kind] = kind.map { .string($0) }
+        if isCurrent { fields[BodyKey.current] = true }
+        fields[BodyKey.code] = code.map { .integer($0) }
+        fields[BodyKey.refusal] = refusal.map { .string($0) }
+        fields[BodyKey.body] = body.map { .data($0) }
+        return fields
+    }
+}
+
+/// How an item ended that was to be taken back too late: the body of that answer to `cancel`.
+package struct LateOutcome: Sendable, Equatable {
+    package let name: String
+    package let code: Int?
+
+    package init(_ outcome: Outcome) {
+        name = outcome.name
+        code = outcome.code.flatMap { Int(exactly: $0) }
+    }
+
+    /// nil if the body says none.
+    package init?(_ body: PropertyListDictionary) {
+        guard let name = body[BodyKey.outcome]?.stringValue else { return nil }
+        self.name = name
+        code = body[BodyKey.code]?.integerValue.flatMap { Int(exactly: $0) }
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [BodyKey.outcome: .string(name)]
+        body[BodyKey.code] = code.map { .integer(Int64($0)) }
+        return body
+    }
+}
+
+/// The items that a daemon knows nothing of: the body of the answer to a subscription.
+package struct UnknownItems: Sendable, Equatable {
+    package let items: [UniqueIdentifier]
+
+    package init(_ items: [UniqueIdentifier]) { self.items = items }
+
+    package init(_ body: PropertyListDictionary) {
+        items = (body[BodyKey.unknown]?.arrayValue ?? []).compactMap(\.identifierValue)
+    }
+
+    package var body: PropertyListDictionary { [BodyKey.unknown: .array(items.map { .data($0.bytes) })] }
+}
+
+/// What is left of the day's urgent items: the body of the answer to `budget`.
+package struct BudgetAnswer: Sendable, Equatable {
+    package let remaining: Int
+    package let limit: Int
+    /// Until the budget is whole.
+    package let resets: Duration
+
+    package init(remaining: Int, limit: Int, resets: Duration) {
+        self.remaining = remaining
+        self.limit = limit
+        self.resets = resets
+    }
+
+    package init(_ body: PropertyListDictionary) {
+        func number(_ key: String) -> Int64 { body[key]?.integerValue ?? 0 }
+        remaining = Int(number(BodyKey.remaining))
+        limit = Int(number(BodyKey.limit))
+        resets = .milliseconds(number(BodyKey.resets))
+    }
+
+    package var body: PropertyListDictionary {
+        [
+            BodyKey.remaining: .integer(Int64(remaining)), BodyKey.limit: .integer(Int64(limit)),
+            BodyKey.resets: .integer(resets.saturatingMilliseconds),
+        ]
+    }
+}
