@@ -57,6 +57,27 @@ import Testing
         }
     }
 
+    @Test("CFG-60: a link, alone or in the output of sign, is the configuration")
+    func aLinkIsTheConfiguration() async throws {
+        try await tandem("keys", "new", "--out", "k", in: workspace)
+        let call = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
+        let signed = try await tandem(
+            call + ["--version", "1", "--set", "volume=60", "--out", "one", "--link"], in: workspace)
+        #expect(signed.status == 0)
+        let link = try #require(
+            signed.output.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("tandem:apply/1?e=") })
+        let fromFile = try await verify("one", key: "k.pub")
+        for text in [String(link), signed.output] {
+            let fromText = try await verify("-", key: "k.pub", input: text)
+            #expect(fromText.status == 0 && fromText.output == fromFile.output)
+        }
+        let damaged = try await tandem(
+            "apply", "--app", "org.example.lamp", "-", in: workspace, input: link + "=")
+        #expect(damaged.status != 0 && damaged.errors.contains("base64url"))
+        let twice = try await verify("-", key: "k.pub", input: "\(link) \(link)")
+        #expect(twice.status != 0 && twice.errors.contains("2 apply links"))
+    }
+
     private func sign(_ out: String, _ options: String...) async throws {
         let fixed = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
         let program = try Program("tandem", fixed + options + ["--out", out], named: "sign-\(out)", in: workspace)
@@ -64,9 +85,10 @@ import Testing
         #expect(ending.status == 0, "\(ending)")
     }
 
-    private func verify(_ file: String, key: String) async throws -> Program.Ending {
+    private func verify(_ file: String, key: String, input: String = "") async throws -> Program.Ending {
         try await tandem(
-            "verify", "--key", key, "--app", "org.example.lamp", "--target", "custom:t", file, in: workspace)
+            "verify", "--key", key, "--app", "org.example.lamp", "--target", "custom:t", file, in: workspace,
+            input: input)
     }
 
     private func openssl(_ arguments: String...) throws -> String {

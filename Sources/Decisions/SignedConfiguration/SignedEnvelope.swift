@@ -110,7 +110,8 @@ extension EnvelopeSignature {
     }
 }
 
-/// `tandem:apply/1?e=` and the envelope in base64url (CFG-60).
+/// A signed configuration as text, for a message, a web page or a QR code: `tandem:apply/1?e=` and the envelope in
+/// base64url (CFG-60). It is a copy of the envelope and carries no other authority.
 package enum ApplyLink {
     private static let prefix = "tandem:apply/1?e="
 

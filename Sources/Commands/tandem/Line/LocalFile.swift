@@ -13,6 +13,19 @@ struct LocalFile {
     /// The file's bytes.
     func read() throws(FileError) -> [UInt8] { try FileReading.read(path: path, limit: Self.largest) }
 
+    /// Standard input to its end; at most one byte more than the largest file.
+    static func standardInput() -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count <= largest {
+            let count = Glibc.read(STDIN_FILENO, &chunk, min(chunk.count, largest + 1 - bytes.count))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += chunk[..<count]
+        }
+        return bytes
+    }
+
     /// The bytes of a file that only its owner may read; another mode or owner is refused.
     func readPrivate() throws(FileError) -> [UInt8] {
         try FileReading.read(path: path, limit: Self.largest, trust: .ownAndPrivate)

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemSignedConfiguration
 
 extension Subcommand {
     static let apply = Subcommand(
@@ -13,12 +14,16 @@ extension Subcommand {
             .json,
         ],
         notes: """
-            Exit code 0: every secondary reported 'applied'. What has not been reported in time stays queued and is
+            FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
+            standard input. Exit code 0: every secondary reported 'applied'. What has not been reported in time stays queued and is
             delivered later; see 'tandem status'.
             """,
-        examples: ["apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config"]
+        examples: [
+            "apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config",
+            "apply --app org.example.lamp - < link.txt",
+        ]
     ) { arguments, console in
-        let envelope = try LocalFile(path: arguments.operands[0]).read()
+        let envelope = try EnvelopeInput.read(arguments.operands[0])
         let wait = try arguments.duration("wait") ?? .seconds(30)
         let body: PropertyListDictionary = [
             "envelope": .data(envelope), "app": .string(try arguments.application().description),
@@ -31,6 +36,22 @@ extension Subcommand {
             ApplyReport.lines(of: Fact.list(results)).forEach { console.print($0) }
         }
         try ApplyReport.check(Fact.list(results))
+    }
+}
+
+/// A signed configuration from a file or, for `-`, from standard input: the envelope itself, or a text with one apply
+/// link (CFG-60). Any other bytes are passed on, so that the verifier names what is wrong with them.
+enum EnvelopeInput {
+    static func read(_ path: String) throws -> [UInt8] {
+        let bytes = path == "-" ? LocalFile.standardInput() : try LocalFile(path: path).read()
+        if bytes.starts(with: "bplist".utf8) { return bytes }
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        let links = words.filter { $0.hasPrefix("tandem:apply/") }
+        guard let link = links.first else { return bytes }
+        guard links.count == 1 else { throw CommandFailure.refused("\(path) holds \(links.count) apply links") }
+        do { return try ApplyLink.envelope(in: String(link)) } catch {
+            throw CommandFailure.refused("\(path): \(error)")
+        }
     }
 }
 

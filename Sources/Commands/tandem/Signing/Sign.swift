@@ -23,6 +23,7 @@ extension Subcommand {
             .valued("expires", "TIME", "from now; refuse to apply it later (at most 400d)"),
             .valued("lifetime", "TIME", "revert the values when they have been applied that long"),
             .valued("floor", "N", "once applied, refuse every version below N"),
+            .flag("link", "also print it as a link, and as a QR code if one can hold it"),
         ],
         notes: "A key that is not among the values has no override: the values are the complete set, not a change.",
         examples: [
@@ -42,6 +43,12 @@ extension Subcommand {
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
         console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
+        guard arguments.has("link") else { return }
+        let link = ApplyLink.text(of: bytes)
+        console.print("\n\(link)")
+        if ApplyLink.fitsQRCode(bytes) {
+            console.write("\n" + (try QRCode(link).terminalText(inColour: console.isColoured)))
+        }
     }
 }
 

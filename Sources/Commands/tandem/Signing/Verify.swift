@@ -18,12 +18,12 @@ extension Subcommand {
             .valued("device", "UUID", "check that it is for this secondary"), .json,
         ],
         notes: """
-            Exit code 0: valid. Otherwise the rejection is printed by name, as a device would report it. The device's
+            FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the rejection is printed by name, as a device would report it. The device's
             version mark (rollback) and the app's schema are not known here and not checked.
             """,
         examples: ["verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config"]
     ) { arguments, console in
-        let bytes = try LocalFile(path: arguments.operands[0]).read()
+        let bytes = try EnvelopeInput.read(arguments.operands[0])
         let context = try VerifyRequest(arguments).context(now: Linux.wallTime)
         let verdict = Result { () throws(VerificationFailure) in
             try ApplicableConfiguration(verifying: bytes, in: context)
