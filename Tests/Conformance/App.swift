@@ -9,7 +9,9 @@ import TandemSession
 package import TandemWire
 
 /// What comes later.
-package final class Later<Value> {
+///
+/// `@unchecked`: used on the world's thread only.
+package final class Later<Value>: @unchecked Sendable {
     package private(set) var values: [Value] = []
 
     package var value: Value? { values.first }
@@ -34,7 +36,6 @@ package final class App: @unchecked Sendable {
     package let session: PairedSession
     let scheduler: any Scheduler
     private let draws: Draws
-    private weak var core: SessionCore?
     /// What happened, in order, each with the world's time: the same in each run of one seed.
     package private(set) var log: [String] = []
     package private(set) var messages: [Receipt] = []
@@ -50,7 +51,9 @@ package final class App: @unchecked Sendable {
     init(_ name: String, at place: Place, scheduler: any Scheduler, dialer: any Dialer, draws: Draws) throws {
         (self.name, self.place, self.scheduler, self.draws) = (name, place, scheduler, draws)
         let settings = try SessionSettings(PairedSessionOptions(application: name), environment: { _ in nil })
-        session = PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: dialer))
+        // Used on the world's thread only, as the session is.
+        nonisolated(unsafe) let own = dialer
+        session = PairedSession(settings, on: scheduler, dialer: own)
     }
 
     package var isReachable: Bool { session.reachability.level == .immediate }
@@ -58,25 +61,23 @@ package final class App: @unchecked Sendable {
     func note(_ text: String) { log.append("\(scheduler.now.nanoseconds / 1_000_000) \(text)") }
 
     /// Runs the action with the session's core, on its thread.
-    func run(_ action: @escaping (SessionCore) -> Void) {
+    func run(_ action: @escaping (isolated SessionActor) -> Void) {
         let bound = LoopBound(action, to: scheduler)
-        session.handle.run { bound.value($0) }
+        session.core.run { bound.value($0) }
     }
 
     @discardableResult
     package func activate() -> Later<Result<Void, SessionError>> {
         let later = Later<Result<Void, SessionError>>()
-        run { [draws, self] core in
-            self.core = core
-            core.random = { draws.next() }
-            core.observeTransfers { [unowned self] in observed($0) }
-            core.activate(waiter: draws.next()) { later.add($0) }
-        }
+        let draws = draws
+        run { core in core.draw { draws.next() } }
+        run { core in core.observeTransfers { [weak self] in self?.observed($0) } }
+        run { core in core.activate(waiter: draws.next()) { later.add($0) } }
         return later
     }
 
     /// Returns when the app's files have been read as far as they are asked for.
-    func waitForFiles() { core?.waitForFiles() }
+    func waitForFiles() { session.core.assumeIsolated { $0.waitForFiles() } }
 
     // MARK: messages
 
@@ -93,11 +94,10 @@ package final class App: @unchecked Sendable {
     ) -> Later<Result<[UInt8], SessionError>> {
         let later = Later<Result<[UInt8], SessionError>>()
         run { core in
-            core.send(
-                OutgoingMessage(to: pairing, content, timeout: timeout) { [unowned self] result in
-                    note("answer \(result.summary)")
-                    later.add(result)
-                })
+            core.request(content, to: pairing, timeout: timeout) { [weak self] result in
+                self?.note("answer \(result.summary)")
+                later.add(result)
+            }
         }
         return later
     }
@@ -108,7 +108,7 @@ package final class App: @unchecked Sendable {
     ) -> Later<Result<[UInt8], SessionError>> {
         let later = Later<Result<[UInt8], SessionError>>()
         run { core in
-            core.send(OutgoingMessage(noteTo: pairing, OutgoingContent(message), given: { later.add($0) }))
+            core.note(OutgoingContent(message), to: pairing, given: { later.add($0) })
         }
         return later
     }
@@ -121,13 +121,14 @@ package final class App: @unchecked Sendable {
 
     /// Receives messages from now on; the rule answers them, or keeps them open by returning true.
     package func receive(_ rule: @escaping (ReceivedMessage) -> Bool = { _ in false }) {
-        run { [unowned self] core in
-            core.receive { [unowned self] message in
+        let rule = LoopBound(rule, to: scheduler)
+        run { core in
+            core.receive { [weak self] message in
                 // The daemon's own word, not the counterpart's (CFG-42).
-                guard !message.isConfiguration else { return }
+                guard let self, !message.isConfiguration else { return }
                 note("message \(message.number ?? -1)")
                 messages.append(message.withoutToken)
-                if rule(message) { kept.append(message) }
+                if rule.value(message) { kept.append(message) }
             }
         }
     }
@@ -151,10 +152,10 @@ package final class App: @unchecked Sendable {
         submission.options = options
         submission.name = kind
         let item = Item(submission.id)
-        let (ready, handle) = (submission, session.handle)
-        run { [unowned self] core in
-            core.transfer(ready, of: handle) { [unowned self] result in
-                note("accepted \(content["n"]?.integerValue ?? -1): \(result.summary)")
+        let ready = submission
+        run { core in
+            core.transfer(ready) { [weak self] result in
+                self?.note("accepted \(content["n"]?.integerValue ?? -1): \(result.summary)")
                 item.accepted(result)
             }
         }
@@ -187,11 +188,13 @@ package final class App: @unchecked Sendable {
         _ channels: Set<Channel> = [.userInfo, .urgent], topic: String? = nil,
         _ rule: @escaping (DeliveredItem, HandlingToken) -> HandlingVerdict? = { _, _ in .handled }
     ) {
-        run { [unowned self] core in
-            _ = core.handleItems(channels, topic: topic) { [unowned self] item, token in
+        let rule = LoopBound(rule, to: scheduler)
+        run { core in
+            core.handleItems(channels, topic: topic) { [weak self] item, token in
+                guard let self else { return }
                 note("item \(item.number) attempt \(item.facts.attempt)")
                 items.append(item)
-                switch rule(item, token) {
+                switch rule.value(item, token) {
                 case .handled?: token.returned()
                 case let verdict?: token.threw(verdict)
                 case nil: break
@@ -212,7 +215,9 @@ package final class App: @unchecked Sendable {
 }
 
 /// An item that a case has submitted.
-package final class Item {
+///
+/// `@unchecked`: used on the world's thread only.
+package final class Item: @unchecked Sendable {
     package let id: UniqueIdentifier
     package private(set) var acceptance: Result<Transfer, SessionError>?
 

@@ -29,7 +29,7 @@ struct BroadcastTests {
         var laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)?
         if let later { laterFailure = { pairing, _ in later.add(pairing) } }
         let told = laterFailure
-        fixture.handle.run { core in
+        fixture.core.run { core in
             core.broadcast(content, laterFailure: told) { outcomes.add($0) }
         }
         fixture.scheduler.run()
@@ -58,7 +58,7 @@ struct BroadcastTests {
         fixture.daemon.tellSituation()
         fixture.scheduler.run()
         let (outcomes, later) = (Outcomes(), Collector<UniqueIdentifier>())
-        fixture.handle.run { core in
+        fixture.core.run { core in
             core.broadcast(OutgoingContent(["on": 1], topic: "light"), to: .providing("lamp")) { pairing, _ in
                 later.add(pairing)
             } completion: {
@@ -152,7 +152,7 @@ struct BroadcastTests {
         let fixture = try SessionFixture()
         fixture.activate()
         let outcomes = Outcomes()
-        fixture.handle.run { core in core.broadcast(OutgoingContent(["a": 1])) { outcomes.add($0) } }
+        fixture.core.run { core in core.broadcast(OutgoingContent(["a": 1])) { outcomes.add($0) } }
         fixture.scheduler.run()
         #expect(outcomes.all.first?.error?.code == .deviceNotPaired)
     }

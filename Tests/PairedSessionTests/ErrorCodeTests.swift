@@ -44,7 +44,7 @@ struct ErrorCodeTests {
     /// The error of a submission that the daemon refuses.
     private func refused(_ code: SessionError.Code, _ name: String) throws -> SessionError? {
         let errors = Collector<SessionError?>()
-        fixture.handle.run { core in
+        fixture.core.run { core in
             core.submit(Submission(.userInfo, to: nil, OutgoingContent(["a": 1]))) { errors.add($0.error) }
         }
         fixture.scheduler.run()
@@ -68,8 +68,8 @@ struct ErrorCodeTests {
         case .genericError:
             let id = UniqueIdentifier.random()
             let results = Collector<SessionError?>()
-            fixture.handle.run { core in
-                core.send(OutgoingMessage(id: id, to: nil, OutgoingContent(["a": 1])) { results.add($0.error) })
+            fixture.core.run { core in
+                core.request(OutgoingContent(["a": 1]), id: id) { results.add($0.error) }
                 core.abandon(id)
             }
             fixture.scheduler.run()
@@ -168,7 +168,7 @@ struct ErrorCodeTests {
                 kind == .messageData
                 ? OutgoingContent(data: [UInt8](repeating: 0, count: size))
                 : OutgoingContent(["d": .data([UInt8](repeating: 0, count: size - overhead))])
-            fixture.handle.run { $0.send(OutgoingMessage(to: nil, content) { errors.add($0.error) }) }
+            fixture.core.run { $0.request(content) { errors.add($0.error) } }
             fixture.scheduler.run()
             guard size > 65_536 else {
                 #expect(errors.all.isEmpty && fixture.daemon.received.last?.body?.count == size)

@@ -37,7 +37,7 @@ struct HandlingTests {
         _ channels: Set<Channel> = [.userInfo, .urgent], pairing: UniqueIdentifier? = nil, topic: String? = nil
     ) -> Collector<(DeliveredItem, HandlingToken)> {
         let given = Collector<(DeliveredItem, HandlingToken)>()
-        fixture.handle.run { core in
+        fixture.core.run { core in
             _ = core.handleItems(channels, pairing: pairing, topic: topic) { given.add(($0, $1)) }
         }
         fixture.scheduler.run()
@@ -102,7 +102,7 @@ struct HandlingTests {
 
     @Test("SES-51: a handler that lets its item go has failed")
     func dropped() throws {
-        fixture.handle.run { core in
+        fixture.core.run { core in
             _ = core.handleItems([.userInfo]) { _, _ in }
         }
         fixture.scheduler.run()

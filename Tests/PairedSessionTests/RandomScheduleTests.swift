@@ -32,11 +32,10 @@ struct RandomScheduleTests {
         for number in 0..<10_000 {
             let timeout = Duration.milliseconds(Int(random.next() % 400) + 1)
             calls.add(Call(deadline: scheduler.now + timeout))
-            fixture.handle.run { core in
-                core.send(
-                    OutgoingMessage(to: nil, OutgoingContent(["n": .integer(Int64(number))]), timeout: timeout) { _ in
-                        calls.complete(number, now: scheduler.now)
-                    })
+            fixture.core.run { core in
+                core.request(OutgoingContent(["n": .integer(Int64(number))]), timeout: timeout) { _ in
+                    calls.complete(number, now: scheduler.now)
+                }
             }
             if random.next() % 3 == 0 { scheduler.advance(by: .milliseconds(Int(random.next() % 20))) }
             disturb(daemon, &random)

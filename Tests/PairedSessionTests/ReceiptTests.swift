@@ -21,10 +21,10 @@ struct ReceiptTests {
     private func broadcast(_ level: AcknowledgementLevel, _ content: PropertyListDictionary = ["n": 1]) -> Collector<
         Receipts
     > {
-        let (receipts, handle) = (Collector<Receipts>(), fixture.handle)
+        let receipts = Collector<Receipts>()
         let submission = Submission(.userInfo, to: nil, OutgoingContent(content))
-        handle.run { core in
-            core.broadcast(submission, of: handle, to: .all, until: level, within: .seconds(10)) { receipts.add($0) }
+        fixture.core.run { core in
+            core.broadcast(submission, to: .all, until: level, within: .seconds(10)) { receipts.add($0) }
         }
         fixture.scheduler.run()
         return receipts

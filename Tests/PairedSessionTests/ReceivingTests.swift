@@ -66,12 +66,12 @@ struct ReceivingTests {
     @Test("SES-12, SES-28: letting a message go that nobody took is unhandled, one that was read is reply-dropped")
     func letGo() throws {
         let (fixture, pairing) = try activated()
-        fixture.handle.run { core in core.receive { _ in } }
+        fixture.core.run { core in core.receive { _ in } }
         try deliver(fixture, pairing)
         #expect(fixture.daemon.received.last?.name == "unhandled")
         #expect(fixture.daemon.received.last?.code == SessionError.Code.deliveryFailed.rawValue)
         let (other, otherPairing) = try activated()
-        other.handle.run { core in core.receive { $0.claim() } }
+        other.core.run { core in core.receive { $0.claim() } }
         try deliver(other, otherPairing)
         #expect(other.daemon.received.last?.name == "reply-dropped")
         #expect(other.daemon.received.last?.code == SessionError.Code.messageReplyFailed.rawValue)
@@ -80,7 +80,7 @@ struct ReceivingTests {
     @Test("SES-12, SES-28: a handler that fails is handler-failed, with its text")
     func handlerFails() throws {
         let (fixture, pairing) = try activated()
-        fixture.handle.run { core in core.receive { $0.fail("no such room") } }
+        fixture.core.run { core in core.receive { $0.fail("no such room") } }
         try deliver(fixture, pairing)
         let failure = try SessionError(failure: try #require(fixture.daemon.received.last))
         #expect(failure.name == "handler-failed" && failure.reason == "no such room")

@@ -154,11 +154,8 @@ struct RequestTests {
     func withoutReply() throws {
         let fixture = try activated()
         let (given, failures) = (Collector<Result<[UInt8], SessionError>>(), Collector<SessionError>())
-        fixture.handle.run { core in
-            core.send(
-                OutgoingMessage(
-                    noteTo: nil, OutgoingContent(["a": 1]), given: { given.add($0) }, laterFailure: { failures.add($0) }
-                ))
+        fixture.core.run { core in
+            core.note(OutgoingContent(["a": 1]), given: { given.add($0) }, laterFailure: { failures.add($0) })
         }
         fixture.scheduler.run()
         #expect(given.all.count == 1 && given.all.first?.error == nil)
@@ -174,8 +171,8 @@ struct RequestTests {
     func abandoned() throws {
         let fixture = try activated()
         let (id, results) = (UniqueIdentifier.random(), Collector<Result<[UInt8], SessionError>>())
-        fixture.handle.run { core in
-            core.send(OutgoingMessage(id: id, to: nil, OutgoingContent(["a": 1])) { results.add($0) })
+        fixture.core.run { core in
+            core.request(OutgoingContent(["a": 1]), id: id) { results.add($0) }
             core.abandon(id)
         }
         fixture.scheduler.run()

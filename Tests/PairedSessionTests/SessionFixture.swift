@@ -22,12 +22,14 @@ struct SessionFixture {
     let daemon: ScriptedDaemon
     let session: PairedSession
 
-    var handle: SessionHandle { session.handle }
+    var core: SessionActor { session.core }
 
     init(_ options: PairedSessionOptions = PairedSessionOptions(application: "com.example.app")) throws {
         daemon = try ScriptedDaemon(scheduler)
         let settings = try SessionSettings(options, environment: { _ in nil })
-        session = PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: daemon))
+        // Used on the manual scheduler's thread only, as the session is.
+        nonisolated(unsafe) let dialer: any Dialer = daemon
+        session = PairedSession(settings, on: scheduler, dialer: dialer)
     }
 
     /// Activates and returns what the caller of `activate` learns.
@@ -35,7 +37,7 @@ struct SessionFixture {
     func activate() -> Collector<Result<Void, SessionError>> {
         let results = Collector<Result<Void, SessionError>>()
         let number = UInt64.random(in: .min ... .max)
-        handle.run { core in core.activate(waiter: number) { results.add($0) } }
+        core.run { core in core.activate(waiter: number) { results.add($0) } }
         scheduler.run()
         return results
     }
@@ -48,8 +50,8 @@ struct SessionFixture {
     ) -> Collector<Result<[UInt8], SessionError>> {
         let results = Collector<Result<[UInt8], SessionError>>()
         let content = OutgoingContent(message)
-        handle.run { core in
-            core.send(OutgoingMessage(to: pairing, content, timeout: timeout) { results.add($0) })
+        core.run { core in
+            core.request(content, to: pairing, timeout: timeout) { results.add($0) }
         }
         scheduler.run()
         return results
@@ -61,7 +63,7 @@ struct SessionFixture {
         pairing: UniqueIdentifier? = nil, topic: String? = nil, claims: Bool = false
     ) -> Collector<ReceivedMessage> {
         let messages = Collector<ReceivedMessage>()
-        handle.run { core in
+        core.run { core in
             core.receive(pairing: pairing, topic: topic) { message in
                 if claims { message.claim() }
                 messages.add(message)

@@ -53,12 +53,14 @@ final class SimulatedApps {
         let scheduler = scheduler
         var dialers: [SimulatorDialer] = []
         func session(_ endpoint: LocalEndpoint, _ device: Int) throws -> PairedSession {
-            let dialer = SimulatorDialer(endpoint, scheduler)
-            dialers.append(dialer)
+            // Used on the manual scheduler's thread only, as the session is.
+            let simulated = SimulatorDialer(endpoint, scheduler)
+            dialers.append(simulated)
+            nonisolated(unsafe) let dialer: any Dialer = simulated
             var options = PairedSessionOptions(application: "com.example.app")
             configure(&options, device)
             let settings = try SessionSettings(options, environment: { _ in nil })
-            return PairedSession(SessionHandle(settings: settings, scheduler: scheduler, dialer: dialer))
+            return PairedSession(settings, on: scheduler, dialer: dialer)
         }
         primary = try session(simulator.primary, 0)
         var sessions: [PairedSession] = []
@@ -75,7 +77,7 @@ final class SimulatedApps {
     var pairings: [UniqueIdentifier] { simulator.pairings }
 
     func activateAll() {
-        for session in [primary] + secondaries { session.handle.run { $0.activate(waiter: 1) { _ in } } }
+        for session in [primary] + secondaries { session.core.run { $0.activate(waiter: 1) { _ in } } }
         scheduler.run()
     }
 }

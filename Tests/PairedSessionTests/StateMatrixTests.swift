@@ -112,19 +112,19 @@ private final class Situated {
         let told: @Sendable (SessionError?) -> Void = { if let error = $0 { codes.add(error.code.rawValue) } }
         switch call {
         case "activate":
-            fixture.handle.run { core in
+            fixture.core.run { core in
                 core.activate(waiter: 7) { result in
                     told(result.error)
                     done.add(true)
                 }
             }
         case "sendMessage", "bound sendMessage":
-            fixture.handle.run { $0.send(OutgoingMessage(to: bound, message) { told($0.error) }) }
+            fixture.core.run { $0.request(message, to: bound) { told($0.error) } }
         case "sendMessageWithoutReply":
-            fixture.handle.run { $0.send(OutgoingMessage(noteTo: nil, message, given: { told($0.error) })) }
-        case "broadcast": fixture.handle.run { $0.broadcast(message) { told($0.error) } }
+            fixture.core.run { $0.note(message, given: { told($0.error) }) }
+        case "broadcast": fixture.core.run { $0.broadcast(message) { told($0.error) } }
         case "transferUserInfo", "bound transferUserInfo":
-            fixture.handle.run { $0.submit(Submission(.userInfo, to: bound, message)) { told($0.error) } }
+            fixture.core.run { $0.submit(Submission(.userInfo, to: bound, message)) { told($0.error) } }
         case "WCSession.sendMessage": session.sendMessage(["a": 1], replyHandler: { _ in }, errorHandler: fail)
         case "WCSession.updateApplicationContext":
             do { try session.updateApplicationContext(["a": 1]) } catch { fail(error) }

@@ -26,7 +26,7 @@ struct SwitchingTests {
     /// The daemon tells of the switch; the library has not finished it.
     private func beginSwitch(to pairing: UniqueIdentifier? = nil) {
         let gate = Gate()
-        fixture.handle.run { core in core.deliverArrivals = { gate.done = $0 } }
+        fixture.core.run { core in core.beforeSwitching { gate.done = $0 } }
         fixture.scheduler.run()
         fixture.daemon.situation.active = pairing ?? new
         fixture.daemon.tellSituation()
@@ -103,7 +103,7 @@ struct SwitchingTests {
         var random = SeededGenerator(seed: seed)
         let (arrived, ended, pairings) = (Tally(), Tally(), apps.pairings)
         for (index, session) in apps.secondaries.enumerated() {
-            session.handle.run { core in
+            session.core.run { core in
                 core.receive { message in
                     let meant = message.dictionary?["for"]?.integerValue
                     arrived.add(meant == Int64(index) && message.pairing == pairings[index] ? "right" : "wrong")
@@ -111,7 +111,7 @@ struct SwitchingTests {
                 }
             }
         }
-        apps.primary.handle.run { core in
+        apps.primary.core.run { core in
             core.receive { message in
                 let sender = message.dictionary?["from"]?.integerValue.flatMap { Int(exactly: $0) } ?? -1
                 arrived.add(pairings[sender] == message.pairing ? "labelled" : "mislabelled")
@@ -124,7 +124,7 @@ struct SwitchingTests {
             if random.next() % 4 == 0 { Self.send(round, to: apps.pairings[Int(random.next() % 3)], apps, ended) }
             let sender = Int(random.next() % 3)
             let content = OutgoingContent(["from": .integer(Int64(sender))])
-            apps.secondaries[sender].handle.run { $0.send(OutgoingMessage(noteTo: nil, content, given: { _ in })) }
+            apps.secondaries[sender].core.run { $0.note(content, given: { _ in }) }
             if random.next() % 3 == 0 { apps.scheduler.run() }
         }
         apps.scheduler.advance(by: .seconds(31))
@@ -138,23 +138,22 @@ struct SwitchingTests {
     /// A request that names the device which is active when it is sent, as the loop sees it.
     private static func send(_ round: Int, to pairing: UniqueIdentifier?, _ apps: SimulatedApps, _ ended: Tally) {
         let pairings = apps.pairings
-        apps.primary.handle.run { core in
+        apps.primary.core.run { core in
             ended.add("asked")
             let target = pairing ?? core.activePairing
             let number = target.flatMap { pairings.firstIndex(of: $0) } ?? -1
             let content = OutgoingContent(["for": .integer(Int64(number))])
             let once = Once()
-            core.send(
-                OutgoingMessage(to: pairing, content) { result in
-                    ended.add(once.isFirst() ? "once" : "twice")
-                    switch result {
-                    case .success(let body):
-                        let reply = try? PropertyListReader.readDictionary(body)
-                        if reply?["from"]?.integerValue != Int64(number) { ended.add("misanswered") }
-                    case .failure(let error):
-                        ended.add(error.code == .sessionInactive && pairing == nil ? "switched" : "other")
-                    }
-                })
+            core.request(content, to: pairing) { result in
+                ended.add(once.isFirst() ? "once" : "twice")
+                switch result {
+                case .success(let body):
+                    let reply = try? PropertyListReader.readDictionary(body)
+                    if reply?["from"]?.integerValue != Int64(number) { ended.add("misanswered") }
+                case .failure(let error):
+                    ended.add(error.code == .sessionInactive && pairing == nil ? "switched" : "other")
+                }
+            }
         }
     }
 }

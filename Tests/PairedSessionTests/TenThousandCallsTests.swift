@@ -48,12 +48,9 @@ struct TenThousandCallsTests {
         for number in 0..<10_000 {
             let timeout = Duration.milliseconds(Int(random.next() % 400) + 1)
             calls.begin(scheduler.now + timeout)
-            apps.primary.handle.run { core in
+            apps.primary.core.run { core in
                 let content = OutgoingContent(["n": .integer(Int64(number))])
-                core.send(
-                    OutgoingMessage(to: nil, content, timeout: timeout) {
-                        calls.complete(number, $0.error, scheduler.now)
-                    })
+                core.request(content, timeout: timeout) { calls.complete(number, $0.error, scheduler.now) }
             }
             scheduler.run()
             if random.next() % 3 == 0 { scheduler.advance(by: .milliseconds(Int(random.next() % 20))) }
@@ -73,7 +70,7 @@ struct TenThousandCallsTests {
 
     private func answer(_ apps: SimulatedApps, _ calls: Calls, _ seed: UInt64) {
         let scheduler = apps.scheduler
-        apps.secondaries[0].handle.run { core in
+        apps.secondaries[0].core.run { core in
             var random = SeededGenerator(seed: seed &+ 1)
             core.receive { message in
                 message.claim()

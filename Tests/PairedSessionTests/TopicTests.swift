@@ -141,8 +141,8 @@ struct TopicTests {
     func topicLength(count: Int) throws {
         let topic = String(repeating: "t", count: count)
         let results = Collector<SessionError?>()
-        fixture.handle.run { core in
-            core.send(OutgoingMessage(to: nil, OutgoingContent(["a": 1], topic: topic)) { results.add($0.error) })
+        fixture.core.run { core in
+            core.request(OutgoingContent(["a": 1], topic: topic)) { results.add($0.error) }
         }
         fixture.scheduler.run()
         let sent = fixture.daemon.received.filter { $0.kind == .message }.map(\.topic)
@@ -161,9 +161,9 @@ struct TopicTests {
         fixture.daemon.pair()
         fixture.activate()
         let results = Collector<SessionError?>()
-        fixture.handle.run { core in
+        fixture.core.run { core in
             for topic in ["t", nil] {
-                core.send(OutgoingMessage(to: nil, OutgoingContent(["a": 1], topic: topic)) { results.add($0.error) })
+                core.request(OutgoingContent(["a": 1], topic: topic)) { results.add($0.error) }
             }
         }
         fixture.scheduler.run()

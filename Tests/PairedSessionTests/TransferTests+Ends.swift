@@ -125,7 +125,7 @@ extension TransferTests {
         let (id, results) = submit()
         say(.accepted, id)
         let transfer = try #require(try results.all.first?.get())
-        fixture.handle.run { core in core.end() }
+        fixture.core.run { core in core.end() }
         fixture.scheduler.run()
         #expect(transfer.state == .accepted)
         await #expect(throws: SessionError.self) { try await transfer.outcome() }

@@ -26,8 +26,7 @@ struct TransferTests {
         change(&submission)
         let ready = submission
         let results = Collector<Result<Transfer, SessionError>>()
-        let handle = fixture.handle
-        handle.run { core in core.transfer(ready, of: handle) { results.add($0) } }
+        fixture.core.run { core in core.transfer(ready) { results.add($0) } }
         fixture.scheduler.run()
         return (ready.id, results)
     }
@@ -76,7 +75,7 @@ struct TransferTests {
     func endToldAgain() throws {
         let (id, _) = submit()
         let told = Collector<UniqueIdentifier>()
-        fixture.handle.run { core in
+        fixture.core.run { core in
             core.observeTransfers { event in if case .finished = event.step { told.add(event.id) } }
         }
         say(.accepted, id)
@@ -208,7 +207,7 @@ struct TransferTests {
     @Test("SES-23: what was not accepted fails when the session ends")
     func ended() {
         let (_, results) = submit()
-        fixture.handle.run { core in core.end() }
+        fixture.core.run { core in core.end() }
         fixture.scheduler.run()
         #expect(results.all.first?.error?.code == .sessionNotActivated)
     }
@@ -218,7 +217,7 @@ struct TransferTests {
         let answers = Collector<Result<String?, SessionError>>()
         let (id, pairing) = (UniqueIdentifier.random(), pairing)
         func ask() {
-            fixture.handle.run { core in
+            fixture.core.run { core in
                 core.ask("cancel", pairing: pairing, channel: .userInfo, ["item": .data(id.bytes)]) {
                     answers.add($0.map(\.name))
                 }

@@ -57,7 +57,7 @@ struct WCSessionFileTests {
     private func settle() {
         for _ in 0..<3 {
             fixture.scheduler.run()
-            fixture.handle.run { $0.waitForFiles() }
+            fixture.core.run { $0.waitForFiles() }
             fixture.scheduler.run()
             session.callbacks.sync {}
         }

@@ -6,14 +6,16 @@ package import TandemBase
 
 /// A scheduler whose time a test moves by hand.
 ///
-/// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler.
+/// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler, or to the
+/// one that runs it after that.
 package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package private(set) var now: MonotonicTime
     package private(set) var wallNow: WallTime
     private var timers = TimerQueue()
     private var endings: [TurnEnding] = []
     private let submitted = Mutex<[Mailbox.Job]>([])
-    private let thread = Linux.currentThread
+    /// The thread that made the scheduler, or has run it last: a test's task may continue on another one.
+    private let thread = Atomic(Linux.currentThread)
 
     package init(
         now: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000),
@@ -23,7 +25,7 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
         self.wallNow = wallNow
     }
 
-    package var isCurrent: Bool { Linux.currentThread == thread }
+    package var isCurrent: Bool { Linux.currentThread == thread.load(ordering: .relaxed) }
 
     /// The number of timers that are set.
     package var timerCount: Int { timers.count }
@@ -48,6 +50,7 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
 
     /// Runs all that is due now, and what that makes due, until nothing is left.
     package func run() {
+        thread.store(Linux.currentThread, ordering: .relaxed)
         while runTurn() {}
     }
 

@@ -1,19 +1,27 @@
-// The paired session for host apps: what WCSession is between a phone and its watch, between any two paired devices. An
-// app opens one, activates it, and sends and receives property lists. All work is done on one thread of the library's
-// own; every member may be used from any thread or task.
+// Paired session of a host app: what WCSession is between a phone and its watch, between any two paired devices. An app
+// opens one, activates it, and sends and receives property lists. Every member may be used from any thread or task.
+//
+// The session is a face: several of them, one for each pairing, share one SessionActor, and they are read without await.
+// The actor does all work, on the one thread of the library.
 
-public import TandemBase
-import TandemReactor
-public import TandemSession
-public import TandemWire
+// What a host app sees of the rooms below comes with this import: their public symbols only (values, identifiers, errors,
+// states), also with MemberImportVisibility on.
+import Synchronization
+@_exported public import TandemBase
+@_exported public import TandemPropertyList
+package import TandemReactor
+@_exported public import TandemSession
+@_exported public import TandemWire
 
 /// A host app's session with its counterpart: the same application on the paired device.
 ///
 /// The default session follows the device's active pairing; ``session(for:)`` gives one that is bound to a pairing. The
 /// connection ends when the last of an app's sessions is released, or by ``end()``.
 public final class PairedSession: Sendable {
-    package let handle: SessionHandle
+    package let core: SessionActor
     let pairing: UniqueIdentifier?
+    /// Keeps the session that was opened, whose release ends the actor; nil for that one itself.
+    private let opened: PairedSession?
 
     /// Finds the daemon's socket and the application identifier; connects only in ``activate(timeout:)``.
     /// - Throws: 7008 without an application identifier, or for one, a custom identifier or a socket path (over 107
@@ -21,18 +29,27 @@ public final class PairedSession: Sendable {
     public convenience init(_ options: PairedSessionOptions = PairedSessionOptions()) throws(SessionError) {
         let settings = try SessionSettings(options)
         let loop = try SessionLoop.shared()
-        // The dialer only keeps the loop here; it is used on the loop's thread.
-        let dialer = SocketDialer(addresses: settings.addresses, loop: loop)
-        self.init(SessionHandle(settings: settings, scheduler: loop, dialer: dialer))
+        self.init(settings, on: loop, dialer: SocketDialer(addresses: settings.addresses, loop: loop))
     }
 
-    package init(_ handle: SessionHandle, pairing: UniqueIdentifier? = nil) {
-        self.handle = handle
+    package init(_ settings: SessionSettings, on scheduler: any Scheduler, dialer: sending any Dialer) {
+        core = SessionActor(settings: settings, scheduler: scheduler, dialer: dialer)
+        pairing = nil
+        opened = nil
+    }
+
+    private init(_ session: PairedSession, pairing: UniqueIdentifier) {
+        core = session.core
         self.pairing = pairing
+        opened = session.opened ?? session
+    }
+
+    deinit {
+        if opened == nil { core.run { $0.end() } }
     }
 
     /// The session with one paired device, whichever is active. It shares the connection of this one.
-    public func session(for pairing: UniqueIdentifier) -> PairedSession { PairedSession(handle, pairing: pairing) }
+    public func session(for pairing: UniqueIdentifier) -> PairedSession { PairedSession(self, pairing: pairing) }
 
     /// Connects and registers; returns when the session is activated, at once if it is. May be called at any time and
     /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
@@ -42,20 +59,10 @@ public final class PairedSession: Sendable {
     ///   7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
-        let (handle, mark) = (handle, CancellationMark())
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, SessionError>, Never>) in
-                handle.run { core in
-                    if mark.isSet { return continuation.resume(returning: .failure(SessionError.cancelled(nil))) }
-                    core.activate(waiter: number) { continuation.resume(returning: $0) }
-                    if let timeout { core.stopWaiting(number, after: timeout) }
-                }
-            }
-        } onCancel: {
-            mark.set()
-            handle.run { core in core.stopWaiting(number, .cancelled(nil)) }
+        try await core.result(cancel: { $0.stopWaiting(number, .cancelled(nil)) }) { core, completion in
+            core.activate(waiter: number, completion)
+            if let timeout { core.stopWaiting(number, after: timeout) }
         }
-        try result.get()
     }
 
     /// Ends the session for all who share it: what waits completes with 7004 `ended`, and nothing is received any more.
@@ -65,61 +72,83 @@ public final class PairedSession: Sendable {
     }
 
     /// The same for callers that have a thread of their own.
-    package func end(then completion: @escaping @Sendable () -> Void) {
-        handle.run { core in core.end(then: completion) }
-    }
+    package func end(then completion: @escaping @Sendable () -> Void) { core.run { $0.end(then: completion) } }
 
     /// False once a daemon has refused all versions of the protocol that this app speaks: 7002.
-    public var isSupported: Bool { handle.board.snapshot.isSupported }
+    public var isSupported: Bool { core.states.snapshot.isSupported }
 
     /// Where the session stands now. On a primary a switch to another secondary takes the default session through
     /// `inactive` and `notActivated`; one for a pairing stays activated, and so does a secondary's.
-    public var activationState: ActivationState { handle.board.snapshot.activation(of: pairing) }
+    public var activationState: ActivationState { core.states.snapshot.activation(of: pairing) }
 
     /// ``activationState`` and its changes.
     public var activationUpdates: StateUpdates<ActivationState> {
-        StateUpdates(handle.board) { [pairing] in $0.activation(of: pairing) }
+        StateUpdates(core.states) { [pairing] in $0.activation(of: pairing) }
     }
 
     /// Whether the counterpart can be reached now, why not, and since when.
-    public var reachability: ReachabilityStatus { handle.board.snapshot.reachability(of: pairing) }
+    public var reachability: ReachabilityStatus { core.states.snapshot.reachability(of: pairing) }
 
     /// ``reachability`` and its changes.
     public var reachabilityUpdates: StateUpdates<ReachabilityStatus> {
-        StateUpdates(handle.board) { [pairing] in $0.reachability(of: pairing) }
+        StateUpdates(core.states) { [pairing] in $0.reachability(of: pairing) }
+    }
+
+    /// Calls back with the reachability now and after each change, one call after the other, on a task of its own. A
+    /// slow handler misses what is over, never how it ended; ``ReachabilityStatus/revision`` counts what it missed.
+    /// - Returns: ends the calls when cancelled; they go on while it is not kept, until the session ends.
+    @discardableResult
+    public func onReachabilityChange(
+        _ handler: @escaping @Sendable (ReachabilityStatus) -> Void
+    ) -> StateObservation {
+        let updates = reachabilityUpdates
+        return StateObservation(Task { for await status in updates { handler(status) } })
     }
 
     /// All pairings of this device; empty while there is no daemon.
-    public var pairedDevices: [PairedDevice] { handle.board.snapshot.pairings }
+    public var pairedDevices: [PairedDevice] { core.states.snapshot.pairings }
 
     /// ``pairedDevices`` and its changes.
-    public var pairedDevicesUpdates: StateUpdates<[PairedDevice]> { StateUpdates(handle.board) { $0.pairings } }
+    public var pairedDevicesUpdates: StateUpdates<[PairedDevice]> { StateUpdates(core.states) { $0.pairings } }
 
     /// The pairing that this session talks through now; nil without one.
     public var pairedDevice: PairedDevice? {
-        handle.board.snapshot.pairings.first { pairing == nil ? $0.isActive : $0.pairing == pairing }
+        core.states.snapshot.pairings.first { pairing == nil ? $0.isActive : $0.pairing == pairing }
     }
 
     /// A durable item has come and waits for its first handler.
-    public var hasContentPending: Bool { handle.board.snapshot.hasContentPending }
+    public var hasContentPending: Bool { core.states.snapshot.hasContentPending }
 
     /// This device's part; nil before the first activation.
-    public var role: DeviceRole? { handle.board.snapshot.role }
+    public var role: DeviceRole? { core.states.snapshot.role }
 
     /// This device's vendor identifier; nil before the first activation.
-    public var deviceIdentifier: UniqueIdentifier? { handle.board.snapshot.device }
+    public var deviceIdentifier: UniqueIdentifier? { core.states.snapshot.device }
 
     /// The application's own directory on this device; nil before the first activation, or if it has none.
-    public var directory: String? { handle.board.snapshot.directory }
+    public var directory: String? { core.states.snapshot.directory }
+
+    /// The counts at this moment; the same for all sessions that share a connection.
+    public var statistics: SessionStatistics { core.statistics }
 }
 
-extension SessionCore {
-    /// Lets one caller of `activate` wait no longer than this.
-    fileprivate func stopWaiting(_ number: UInt64, after timeout: Duration) {
-        scheduler.schedule(after: timeout) { [weak self] in
-            let error = SessionError(
-                .sessionNotActivated, name: "no-daemon", reason: "no daemon answered in time; is it running?")
-            self?.stopWaiting(number, error)
+/// The one thread that all sessions of a process share. It starts with the first session and lives as long as the
+/// process: sessions come and go, and an epoll thread that waits costs nothing.
+private enum SessionLoop {
+    private static let running = Mutex<EventLoop?>(nil)
+
+    static func shared() throws(SessionError) -> EventLoop {
+        let result = running.withLock { loop -> Result<EventLoop, SystemError> in
+            if let loop { return .success(loop) }
+            return Result { () throws(SystemError) in
+                let started = try EventLoop()
+                try started.startThread()
+                loop = started
+                return started
+            }
+        }
+        do { return try result.get() } catch {
+            throw SessionError(.genericError, name: "event-loop", reason: "cannot start the session's thread: \(error)")
         }
     }
 }

@@ -5,7 +5,8 @@
 // session activates again by itself and tells the delegate so.
 
 public import Foundation
-import PairedSession
+// With this one import come the session underneath and the error codes, which are the same type.
+@_exported public import PairedSession
 import Synchronization
 import TandemBase
 import TandemWire
@@ -27,8 +28,8 @@ public final class WCSession: NSObject, Sendable {
 
     private let state: Mutex<State>
     /// The transfers that this process knows.
-    let userInfos = TransferBook<WCSessionUserInfoTransfer>()
-    let files = TransferBook<WCSessionFileTransfer>()
+    let userInfos = OutstandingTransfers<WCSessionUserInfoTransfer>()
+    let files = OutstandingTransfers<WCSessionFileTransfer>()
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
     let labels = ArrivalLabels()
@@ -106,8 +107,8 @@ public final class WCSession: NSObject, Sendable {
     public func activate() {
         do {
             let session = try openedSession()
-            session.handle.run { core in
-                core.activate(waiter: .random(in: .min ... .max)) { [weak core] in core?.onEvent?(.asked($0)) }
+            session.core.run { core in
+                core.activate { [weak core] result in core?.assumeIsolated { $0.report(.asked(result)) } }
             }
         } catch {
             tell { session, delegate in

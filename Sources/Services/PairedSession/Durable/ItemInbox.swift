@@ -1,12 +1,14 @@
-// Who gets a durable item. A handler may come late: until the first one for a channel is there the item stays here, and
-// the daemon gives no further one of that queue, so what waits is bounded by the number of queues. A handler that names
-// a topic gets the items of that topic; what no topic's handler takes is for those that name none.
+// Handlers of durable items, and the verdicts (SES-51): each item goes to its handlers once in this process's life. A
+// handler may come late: until the first one for a channel is there the item waits here. The daemon sends no further item
+// of that queue, so the number of queues bounds what waits. A handler that names a topic gets the items of that topic;
+// items that no topic's handler takes are for those that name none.
 
 import TandemBase
+import TandemSession
 import TandemWire
 
 /// The handlers of one host app and the items that wait for them; confined to the session's scheduler.
-struct ItemInbox {
+final class ItemInbox {
     /// Which items a handler takes.
     struct Interest: Sendable {
         let channels: Set<Channel>
@@ -22,6 +24,9 @@ struct ItemInbox {
         let take: Take
     }
 
+    private let app: ApplicationIdentifier
+    private var memory = HandlingMemory<HandlingVerdict>()
+    private var fileObservers: [(IncomingFileProgress) -> Void] = []
     private var handlers: [Handler] = []
     private var waiting: [(item: DeliveredItem, give: @Sendable (HandlingVerdict) -> Void)] = []
     private var nextNumber: UInt64 = 0
@@ -29,8 +34,51 @@ struct ItemInbox {
     /// Something waits for its first handler: `hasContentPending` of WCSession.
     var hasWaiting: Bool { !waiting.isEmpty }
 
-    /// Hands the item to its handlers, keeps it for a later one, or rejects what the app's handlers do not want.
-    mutating func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
+    init(app: ApplicationIdentifier) { self.app = app }
+
+    /// A `delivery` arrived.
+    /// - Parameter give: called once with the verdict of the handlers.
+    /// - Returns: the verdict that is known at once.
+    func delivered(
+        _ envelope: Envelope, give: @escaping @Sendable (HandlingVerdict, ItemName) -> Void
+    ) -> (HandlingVerdict, ItemName)? {
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return nil }
+        let name = ItemName(pairing: pairing, channel: channel, id: id)
+        switch memory.arrived(name) {
+        case .inHand: return nil
+        case .done(let verdict): return (verdict, name)
+        case .new: break
+        }
+        guard let item = try? DeliveredItem(envelope), channel == .file || !item.content.hasReservedKey else {
+            memory.ended(name, .rejected(.malformedItem))
+            return (.rejected(.malformedItem), name)
+        }
+        arrived(item) { give($0, name) }
+        return nil
+    }
+
+    /// The verdict of an item is known.
+    func ended(_ item: ItemName, _ verdict: HandlingVerdict) {
+        if case .failed = verdict { memory.failed(item) } else { memory.ended(item, verdict) }
+    }
+
+    /// The frame that carries a verdict.
+    func envelope(_ verdict: HandlingVerdict, of item: ItemName) -> Envelope {
+        var envelope = Envelope(.verdict, app: app, pairing: item.pairing, id: item.id, channel: item.channel)
+        let text: String
+        switch verdict {
+        case .handled:
+            envelope.name = "handled"
+            return envelope
+        case .failed(let reason): (envelope.name, text) = ("failed", reason)
+        case .rejected(let error):
+            (envelope.name, envelope.code, text) = ("rejected", error.code.rawValue, error.reason)
+        }
+        return (try? envelope.with(body: ["text": .string(text)])) ?? envelope
+    }
+
+    /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.
+    private func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
         guard handlers.contains(where: { $0.interest.channels.contains(item.channel) }) else {
             waiting.removeAll { $0.item.name == item.name }
             return waiting.append((item, give))
@@ -41,8 +89,8 @@ struct ItemInbox {
         for handler in takers { handler.take(item, token) }
     }
 
-    /// Adds a handler and hands it what waited; returns its number.
-    mutating func add(_ interest: Interest, take: @escaping Take) -> UInt64 {
+    /// Adds a handler and passes it what waited; returns its number.
+    func add(_ interest: Interest, take: @escaping Take) -> UInt64 {
         nextNumber += 1
         handlers.append(Handler(number: nextNumber, interest: interest, take: take))
         let items = waiting
@@ -51,11 +99,24 @@ struct ItemInbox {
         return nextNumber
     }
 
-    mutating func remove(_ number: UInt64) { handlers.removeAll { $0.number == number } }
+    func remove(_ number: UInt64) { handlers.removeAll { $0.number == number } }
 
-    mutating func removeAll() {
+    func removeAll() {
         handlers = []
         waiting = []
+    }
+
+    // MARK: incoming files
+
+    func observeFiles(_ observer: @escaping (IncomingFileProgress) -> Void) { fileObservers.append(observer) }
+
+    /// This device has so many bytes of a file that comes for this app.
+    func fileProgressed(_ envelope: Envelope, _ id: UniqueIdentifier, _ offset: Int64) {
+        guard !fileObservers.isEmpty, let body = try? envelope.dictionaryBody(), let pairing = envelope.pairing,
+            let name = body["name"]?.stringValue, let size = body["size"]?.integerValue
+        else { return }
+        let progress = IncomingFileProgress(id: id, pairing: pairing, name: name, size: size, received: offset)
+        for observer in fileObservers { observer(progress) }
     }
 
     private func takers(of item: DeliveredItem) -> [Handler] {

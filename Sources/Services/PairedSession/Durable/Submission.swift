@@ -1,10 +1,32 @@
-// A durable item on its way to the daemon. Its content is encoded on the caller's thread; what the daemon needs to know
-// besides is in the envelope, so that the body never changes.
+// Durable item on its way to the daemon. Its content is encoded on the caller's thread; everything else that the daemon
+// needs to know is in the envelope, so that the body never changes.
 
-import TandemBase
+public import TandemBase
 import TandemPropertyList
 import TandemSession
 import TandemWire
+
+/// How a user info is to be delivered.
+public struct TransferOptions: Sendable {
+    /// Which handler is meant: 1 to 128 bytes without NUL; nil: those that name no topic.
+    public var topic: String?
+    /// A newer item with the same key takes the place of one that no handler has seen: 1 to 128 bytes without NUL.
+    public var supersedeKey: String?
+    /// How long the item may wait until a handler has it; nil: 30 days. What has expired never reaches a handler.
+    public var timeToLive: Duration?
+    /// An item of this app for the same device, on any channel, that must have ended before this one is sent.
+    public var after: UniqueIdentifier?
+
+    /// Options; each has the default that its property names.
+    public init(
+        topic: String? = nil, supersedeKey: String? = nil, timeToLive: Duration? = nil, after: UniqueIdentifier? = nil
+    ) {
+        self.topic = topic
+        self.supersedeKey = supersedeKey
+        self.timeToLive = timeToLive
+        self.after = after
+    }
+}
 
 /// What the daemon said when it took an item.
 package struct Acceptance: Sendable {
@@ -15,7 +37,7 @@ package struct Acceptance: Sendable {
 }
 
 /// One item to submit.
-package struct Submission {
+package struct Submission: Sendable {
     package var id = UniqueIdentifier.random()
     /// nil: the active pairing at the moment of submitting.
     package var pairing: UniqueIdentifier?
@@ -51,23 +73,34 @@ package struct Submission {
 }
 
 extension Submission {
+    /// The submission of a file: its body describes the file.
+    init(
+        of file: FileTransfer, size: Int64, _ metadata: PropertyListDictionary?, _ options: TransferOptions,
+        to pairing: UniqueIdentifier?
+    ) {
+        let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
+        var description: PropertyListDictionary = ["name": .string(name), "size": .integer(size)]
+        description["metadata"] = metadata.map { .dictionary($0) }
+        self.init(.file, to: pairing, OutgoingContent(description))
+        id = file.id
+        self.options = options
+    }
+
     /// The first reason against submitting (SES-13); nil if there is none.
     func refusal(
         _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool
     ) -> SendRefusal? {
-        var check = SendCheck(
-            activation: activation, counterpart: counterpart, badArgument: badArgument,
-            unsupportedKeyPath: content.unsupportedKeyPath, bodySize: content.body.count, bodyLimit: bodyLimit,
-            needsReachability: false)
-        check.isSupported = isSupported
-        return check.refusal
+        var content = content
+        content.badArgument = badArgument
+        return content.refusal(
+            activation, counterpart, isSupported: isSupported, bodyLimit: bodyLimit, needsReachability: false)
     }
 }
 
 extension PairedSession {
     /// The first reason against submitting, as far as it is known at this moment on any thread; nil if there is none.
     package func obstacle(to submission: Submission) -> SessionError? {
-        let snapshot = handle.board.snapshot
+        let snapshot = core.states.snapshot
         let device = pairedDevice
         let counterpart = device.map {
             SendCheck.Counterpart(role: $0.role, level: $0.reachability.level, reason: $0.reachability.reason)

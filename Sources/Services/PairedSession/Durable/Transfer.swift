@@ -25,6 +25,14 @@ public final class Transfer: Sendable {
         case urgent
         /// A file with metadata.
         case file
+
+        var channel: Channel {
+            switch self {
+            case .userInfo: .userInfo
+            case .urgent: .urgent
+            case .file: .file
+            }
+        }
     }
 
     private struct Waiter {
@@ -50,14 +58,14 @@ public final class Transfer: Sendable {
     /// It was submitted as urgent, and the budget was spent.
     public let isDemoted: Bool
     private let contents = Mutex(Contents())
-    private let session: WeakHandle
+    private let session: WeakSession
 
-    init(id: UniqueIdentifier, pairing: UniqueIdentifier, kind: Kind, isDemoted: Bool, handle: SessionHandle) {
+    init(id: UniqueIdentifier, pairing: UniqueIdentifier, kind: Kind, isDemoted: Bool, session: WeakSession) {
         self.id = id
         self.pairing = pairing
         self.kind = kind
         self.isDemoted = isDemoted
-        session = WeakHandle(handle)
+        self.session = session
     }
 
     /// Where the item stands now.
@@ -91,8 +99,8 @@ public final class Transfer: Sendable {
     /// Takes the item back, if no handler has it; returns what came of that.
     /// - Throws: 7004 if the session is not activated, 7014 `daemon-lost`.
     public func cancel() async throws(SessionError) -> TransferCancellation {
-        guard let handle = session.value else { throw SessionError(.ended, messageID: id) }
-        return try await handle.cancelTransfer(id, pairing, Channel(rawValue: kind.rawValue) ?? .userInfo)
+        guard let session = session.value else { throw SessionError(.ended, messageID: id) }
+        return try await session.cancelTransfer(id, pairing, kind)
     }
 
     private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }

@@ -57,17 +57,17 @@ extension EventLoop {
 
     /// Ends an app as its process would end; it is gone when this returns.
     func end(_ app: App, _ dialer: LoopDialer, _ ending: Ending) {
-        var hasEnded = false
+        let ended = Later<Void>()
         switch ending {
-        case .orderly: app.run { core in core.end { hasEnded = true } }
+        case .orderly: app.run { core in core.end { ended.add(()) } }
         case .killed:
             dialer.kill()
             // Nobody hears this farewell; it stops what the session would try next.
             app.run { core in
                 core.end()
-                hasEnded = true
+                ended.add(())
             }
         }
-        _ = wait(within: .seconds(10)) { hasEnded }
+        _ = wait(within: .seconds(10)) { !ended.values.isEmpty }
     }
 }

@@ -1,0 +1,174 @@
+// Frame channel to the daemon: one connection at a time with its heartbeat, and the frames that wait while the daemon does
+// not read.
+
+import TandemBase
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// A frame that leaves in the order of the calls.
+struct Outgoing {
+    let id: UniqueIdentifier
+    let frame: Frame
+    /// The pairing whose loss by a switch ends it; nil for what is bound to a pairing.
+    var follows: UniqueIdentifier?
+    /// Makes the frame that leaves after a wait; nil: its deadline came first.
+    var renewed: (() -> Frame?)?
+    /// Called once: when it was sent, or with the reason why it never will be.
+    var sent: ReplyWaiter?
+}
+
+/// One session's way to its daemon; confined to the session's scheduler.
+final class DaemonChannel {
+    enum Event {
+        case opened
+        case received(Frame)
+        /// No daemon answered, or the connection ended.
+        case lost
+    }
+
+    private let dialer: any Dialer
+    private let scheduler: any Scheduler
+    private var onEvent: (Event) -> Void = { _ in }
+    private var channel: FrameChannel?
+    /// The former channel, until the system has its last bytes.
+    private var closing: FrameChannel?
+    private var whenFlushed: [() -> Void] = []
+    private var heartbeat: Heartbeat?
+    private var heartbeatTimer = PendingTimer()
+    private var queue: [Outgoing] = []
+    /// Differs for each connection: an answer is only good on the connection that its message came on.
+    private(set) var number: UInt64 = 0
+    /// The daemon has accepted the registration: the application's frames may leave.
+    private(set) var isRegistered = false
+
+    init(dialer: any Dialer, scheduler: any Scheduler) {
+        self.dialer = dialer
+        self.scheduler = scheduler
+    }
+
+    func connect(_ onEvent: @escaping (Event) -> Void) {
+        self.onEvent = onEvent
+        dialer.dial { [weak self] stream in
+            guard let self else { return }
+            guard let stream else { return onEvent(.lost) }
+            let channel = FrameChannel(stream: stream)
+            channel.delegate = self
+            self.channel = channel
+            number += 1
+            channel.start()
+        }
+    }
+
+    func registered() { isRegistered = true }
+
+    /// Ends the connection after what was sent has left. Frames that still wait are ended by ``failQueued(_:)``.
+    func disconnect() {
+        dialer.cancel()
+        heartbeatTimer.cancel(on: scheduler)
+        heartbeat = nil
+        isRegistered = false
+        closing = channel
+        channel = nil
+        closing?.closeAfterFlush()
+    }
+
+    /// Calls back when the system has the last bytes of the connection that was ended; at once without one.
+    func afterFlush(_ completion: @escaping () -> Void) {
+        if closing == nil { completion() } else { whenFlushed.append(completion) }
+    }
+
+    // MARK: sending
+
+    /// Sends now, ahead of what waits; dropped without a connection.
+    func send(_ envelope: Envelope) {
+        guard let channel, let frame = try? envelope.frame() else { return }
+        channel.send(frame)
+    }
+
+    /// Sends the frame, behind those that wait for the daemon to read.
+    func enqueue(_ outgoing: Outgoing) {
+        guard let channel, !channel.isCongested, queue.isEmpty else { return queue.append(outgoing) }
+        channel.send(outgoing.frame)
+        outgoing.sent?(.success([]))
+    }
+
+    private func drain() {
+        let waiting = queue
+        queue = []
+        for outgoing in waiting {
+            guard let channel, !channel.isCongested, queue.isEmpty else {
+                queue.append(outgoing)
+                continue
+            }
+            var frame: Frame? = outgoing.frame
+            if let renewed = outgoing.renewed { frame = renewed() }
+            guard let frame else { continue }
+            channel.send(frame)
+            outgoing.sent?(.success([]))
+        }
+    }
+
+    /// Ends the frames that wait and follow this pairing.
+    func removeQueued(following pairing: UniqueIdentifier) -> [Outgoing] {
+        let removed = queue.filter { $0.follows == pairing }
+        queue.removeAll { $0.follows == pairing }
+        return removed
+    }
+
+    /// Ends all frames that wait.
+    func removeAllQueued() -> [Outgoing] {
+        defer { queue = [] }
+        return queue
+    }
+
+    // MARK: heartbeat
+
+    private func watchHeartbeat(after wait: Duration) {
+        heartbeatTimer.token = scheduler.schedule(after: wait) { [weak self] in self?.heartbeatTimerFired() }
+    }
+
+    private func heartbeatTimerFired() {
+        heartbeatTimer.token = nil
+        guard let action = heartbeat?.timerFired(now: scheduler.now) else { return }
+        switch action {
+        case .wait(let wait): watchHeartbeat(after: wait)
+        case .ping(let wait):
+            send(Envelope(.ping, id: .random()))
+            watchHeartbeat(after: wait)
+        case .dead: onEvent(.lost)
+        }
+    }
+}
+
+extension DaemonChannel: FrameChannelDelegate {
+    func channelDidOpen(_ channel: FrameChannel) {
+        guard channel === self.channel else { return }
+        heartbeat = Heartbeat(now: scheduler.now)
+        watchHeartbeat(after: Heartbeat.interval)
+        onEvent(.opened)
+    }
+
+    func channel(_ channel: FrameChannel, didReceive frame: Frame) {
+        guard channel === self.channel else { return }
+        heartbeat?.heard(now: scheduler.now)
+        onEvent(.received(frame))
+    }
+
+    func channelDidDrain(_ channel: FrameChannel) {
+        if channel === self.channel { drain() }
+    }
+
+    func channel(_ channel: FrameChannel, didCloseWith reason: CloseReason) {
+        if channel === closing {
+            closing = nil
+            let waiting = whenFlushed
+            whenFlushed = []
+            for completion in waiting { completion() }
+        }
+        guard channel === self.channel else { return }
+        self.channel = nil
+        onEvent(.lost)
+    }
+}

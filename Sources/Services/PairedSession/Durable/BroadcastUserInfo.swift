@@ -1,0 +1,124 @@
+// One user info to the counterparts on several devices, with a receipt for each: how far it has got there, or why it
+// will not arrive. Each device has an item of its own, so that one that is away holds up nobody.
+
+public import TandemBase
+public import TandemPropertyList
+import TandemReactor
+public import TandemWire
+
+/// How far an item has got on its way to one device.
+public struct DeviceReceipt: Sendable {
+    /// The pairing with the device.
+    public let pairing: UniqueIdentifier
+    /// The device's name, for people.
+    public let name: String
+    /// The level that was reached when the call returned; nil with an error.
+    public let level: AcknowledgementLevel?
+    /// Follows the item from here on; nil if it was not accepted.
+    public let transfer: Transfer?
+    /// Why the item was not accepted, or ended before it was handled.
+    public let error: SessionError?
+}
+
+extension PairedSession {
+    /// Gives an item to the counterparts on several devices, each as ``transferUserInfo(_:options:until:)``.
+    /// - Parameters:
+    ///   - userInfo: up to 65,536 bytes encoded, without top-level keys that start with `tandem.`.
+    ///   - options: as for one device.
+    ///   - receivers: all paired devices, or those whose app provides something.
+    ///   - level: returns when the item has got this far everywhere, or has ended there,
+    ///   - limit: or when this time is over: who is away gets the item later.
+    /// - Returns: a receipt for each device, in the order of their pairings' identifiers.
+    /// - Throws: what stands against it for all: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010,
+    ///   7009 (over 65,536 bytes).
+    public func broadcastUserInfo(
+        _ userInfo: PropertyListDictionary, options: TransferOptions = TransferOptions(),
+        to receivers: BroadcastReceivers = .all, until level: AcknowledgementLevel = .accepted,
+        within limit: Duration = .seconds(30)
+    ) async throws(SessionError) -> [DeviceReceipt] {
+        var submission = Submission(.userInfo, to: nil, OutgoingContent(userInfo))
+        submission.options = options
+        return try await core.result { [submission] core, completion in
+            core.broadcast(submission, to: receivers, until: level, within: limit, completion: completion)
+        }
+    }
+}
+
+/// The receipts of one broadcast while it waits: done when every device has reached the level or its item has ended, or
+/// when the time is over. Confined to the session's scheduler.
+final class ReceiptRound {
+    private struct Device {
+        let pairing: UniqueIdentifier
+        let name: String
+        var result: Result<Transfer, SessionError>?
+        var isDone = false
+    }
+
+    private let level: AcknowledgementLevel
+    private let scheduler: any Scheduler
+    private var completion: ((Result<[DeviceReceipt], SessionError>) -> Void)?
+    private var devices: [Device] = []
+    private var timer: TimerToken?
+
+    init(
+        until level: AcknowledgementLevel, scheduler: any Scheduler,
+        completion: @escaping (Result<[DeviceReceipt], SessionError>) -> Void
+    ) {
+        self.level = level
+        self.scheduler = scheduler
+        self.completion = completion
+    }
+
+    /// Adds a device; returns its place.
+    func add(_ pairing: UniqueIdentifier, _ name: String) -> Int {
+        devices.append(Device(pairing: pairing, name: name))
+        return devices.count - 1
+    }
+
+    /// All devices are known.
+    func begin(within limit: Duration) {
+        timer = scheduler.schedule(after: limit) { [self] in finish() }
+        finishIfDone()
+    }
+
+    /// The daemon has taken the item for a device, or will not.
+    func accepted(_ place: Int, _ result: Result<Transfer, SessionError>) {
+        devices[place].result = result
+        guard case .success(let transfer) = result else { return done(place) }
+        let (own, scheduler) = (LoopBound(self, to: scheduler), scheduler)
+        let waits = transfer.whenReached(level) { scheduler.submit { own.value.done(place) } }
+        if waits == nil { done(place) }
+    }
+
+    private func done(_ place: Int) {
+        devices[place].isDone = true
+        finishIfDone()
+    }
+
+    private func finishIfDone() {
+        // Before the timer not all devices are known.
+        if timer != nil, devices.allSatisfy(\.isDone) { finish() }
+    }
+
+    private func finish() {
+        guard let completion else { return }
+        self.completion = nil
+        timer.map(scheduler.cancel)
+        completion(.success(devices.map { DeviceReceipt($0.pairing, $0.name, $0.result) }))
+    }
+}
+
+extension DeviceReceipt {
+    /// As it is at this moment; a device whose daemon has not answered yet has neither level nor error.
+    fileprivate init(_ pairing: UniqueIdentifier, _ name: String, _ result: Result<Transfer, SessionError>?) {
+        self.pairing = pairing
+        self.name = name
+        transfer = try? result?.get()
+        level = transfer?.level
+        switch (result, transfer?.state) {
+        case (.failure(let refusal), _): error = refusal
+        case (_, .finished(let outcome)): error = outcome.error
+        default: error = nil
+        }
+    }
+}

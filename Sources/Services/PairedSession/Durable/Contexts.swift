@@ -1,0 +1,93 @@
+// Application contexts: of each device the newest state, and nothing older ever after it. What was sent and what was
+// received are two values; absent (nil) and empty are two things.
+
+import TandemBase
+public import TandemPropertyList
+public import TandemWire
+
+/// What to do with a context whose bytes are those of the last one.
+public enum ContextPolicy: Sendable {
+    /// Nothing is sent, and the revision stays: what WCSession does.
+    case ifChanged
+    /// It is a new revision and is delivered.
+    case always
+}
+
+/// What came of an update.
+public struct ContextUpdate: Sendable, Equatable {
+    /// Of the context that is now the last one: 1, 2, 3 ... for each device and app.
+    public let revision: UInt64
+    /// False: the bytes were those of the last context, and ``ContextPolicy/ifChanged`` kept it.
+    public let isNew: Bool
+}
+
+extension PairedSession {
+    /// Replaces the context for the counterpart; returns when that is durable. It is delivered when the counterpart can
+    /// be reached; of several that wait only the newest.
+    /// WCSession's call of that name (SES-48, SES-52).
+    /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 262,144 bytes); 7015
+    ///   (this device's disk is full).
+    @discardableResult
+    public func updateApplicationContext(
+        _ context: PropertyListDictionary, policy: ContextPolicy = .ifChanged
+    ) async throws(SessionError) -> ContextUpdate {
+        var submission = Submission(.context, to: pairing, OutgoingContent(context))
+        if policy == .always { submission.name = "always" }
+        let acceptance = try await core.result { [submission] core, accepted in
+            core.submit(submission, accepted: accepted)
+        }
+        return ContextUpdate(revision: acceptance.revision ?? 0, isNew: acceptance.name != "unchanged")
+    }
+
+    /// The context that was sent last, by this or a former process; nil: never one.
+    public var applicationContext: PropertyListDictionary? { contexts?.sent?.context }
+
+    /// The context that was received last; nil: never one.
+    public var receivedApplicationContext: PropertyListDictionary? { contexts?.received?.context }
+
+    private var contexts: ContextPair? {
+        let snapshot = core.states.snapshot
+        guard let pairing = pairing ?? snapshot.pairings.first(where: \.isActive)?.pairing else { return nil }
+        return snapshot.contexts[pairing]
+    }
+}
+
+/// What was sent to and received from one device.
+struct ContextPair: Sendable, Equatable {
+    fileprivate(set) var sent: ContextValue?
+    fileprivate(set) var received: ContextValue?
+}
+
+/// A context; two are the same if they came in one frame, so that comparing costs nothing.
+struct ContextValue: Sendable, Equatable {
+    let context: PropertyListDictionary
+    let revision: UInt64
+    fileprivate let serial: UInt64
+
+    static func == (left: Self, right: Self) -> Bool { left.serial == right.serial }
+}
+
+/// The last contexts of each pairing.
+struct ContextTable {
+    private(set) var contexts: [UniqueIdentifier: ContextPair] = [:]
+    private var lastSerial: UInt64 = 0
+
+    /// A `context` arrived: one that was sent or received (SES-52).
+    mutating func arrived(_ envelope: Envelope) throws(WireError) {
+        guard let pairing = envelope.pairing, let revision = envelope.revision else { return }
+        lastSerial += 1
+        let value = ContextValue(context: try envelope.dictionaryBody(), revision: revision, serial: lastSerial)
+        switch envelope.name {
+        case "sent": contexts[pairing, default: ContextPair()].sent = value
+        case "received": contexts[pairing, default: ContextPair()].received = value
+        default: return
+        }
+    }
+
+    /// Drops the contexts of pairings that are gone.
+    mutating func keepOnly(_ pairings: [UniqueIdentifier]) {
+        guard !contexts.isEmpty else { return }
+        let known = Set(pairings)
+        contexts = contexts.filter { known.contains($0.key) }
+    }
+}

@@ -1,0 +1,160 @@
+// Files on their way to the daemon (FIL-2, FIL-3), until it has accepted them: opened and read in parts on a worker's
+// thread, sent a few parts ahead of what the daemon has written. The last part is only sent if the file is still the one
+// that was opened (FIL-16).
+
+import TandemBase
+import TandemFiles
+import TandemReactor
+import TandemWire
+
+/// The files of one session that the daemon does not have yet; confined to its scheduler.
+final class FileSubmissions {
+    /// The bytes of one part (LIM-28), and of all that the daemon has not written (LIM-39).
+    private static let chunk = 65_536
+    private static let ahead: Int64 = 8 * 65_536
+
+    /// One file that the daemon takes.
+    private final class Feed {
+        let transfer: FileTransfer
+        let parts: FileParts
+        let pairing: UniqueIdentifier
+        /// What was asked of the worker, and what the daemon has written.
+        private var next: Int64 = 0
+        private var written: Int64 = 0
+        /// Grows each time that the daemon begins at the start, on another daemon.
+        private(set) var round = 0
+
+        init(_ transfer: FileTransfer, _ parts: FileParts, pairing: UniqueIdentifier) {
+            self.transfer = transfer
+            self.parts = parts
+            self.pairing = pairing
+        }
+
+        /// The daemon has written up to here; 0 also means that it begins.
+        func wrote(_ offset: Int64) {
+            if offset == 0 {
+                next = 0
+                round += 1
+            }
+            written = offset
+        }
+
+        /// The next part to read; nil if enough is under way.
+        func nextPart() -> (offset: Int64, count: Int)? {
+            let count = min(Int64(FileSubmissions.chunk), parts.size - next)
+            guard count > 0, next + count - written <= FileSubmissions.ahead else { return nil }
+            defer { next += count }
+            return (next, Int(count))
+        }
+    }
+
+    private let app: ApplicationIdentifier
+    private let daemon: DaemonChannel
+    private let queries: QueryTable
+    private let transfers: TransferBook
+    private let scheduler: any Scheduler
+    private var worker: FileWorker?
+    private var opening: [UniqueIdentifier: FileTransfer] = [:]
+    private var feeds: [UniqueIdentifier: Feed] = [:]
+
+    init(
+        app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, transfers: TransferBook,
+        scheduler: any Scheduler
+    ) {
+        self.app = app
+        self.daemon = daemon
+        self.queries = queries
+        self.transfers = transfers
+        self.scheduler = scheduler
+    }
+
+    /// Opens the file.
+    /// - Parameter opened: called unless the file was taken back or cannot be read.
+    func open(_ transfer: FileTransfer, opened: @escaping (FileParts) -> Void) {
+        let worker = worker ?? FileWorker(for: scheduler)
+        self.worker = worker
+        let path = transfer.path
+        opening[transfer.id] = transfer
+        worker.attempt({ () throws(FileError) in try FileParts(path: path) }) { [weak self] result in
+            guard let self, opening.removeValue(forKey: transfer.id) != nil else { return }
+            switch result {
+            case .failure(let error): transfer.refused(SessionError(error, messageID: transfer.id))
+            case .success(let parts):
+                transfer.opened(size: parts.size)
+                opened(parts)
+            }
+        }
+    }
+
+    /// The daemon may ask for the file from now on.
+    func offer(_ transfer: FileTransfer, _ parts: FileParts, to pairing: UniqueIdentifier) {
+        feeds[transfer.id] = Feed(transfer, parts, pairing: pairing)
+    }
+
+    /// The daemon has accepted the file, or never will.
+    func ended(_ id: UniqueIdentifier) { feeds[id] = nil }
+
+    /// The daemon has written so much of a file; 0 also means that it begins.
+    func taken(_ id: UniqueIdentifier, _ offset: Int64) {
+        guard let feed = feeds[id], (0...feed.parts.size).contains(offset) else { return }
+        feed.wrote(offset)
+        feed.transfer.update { $0.handedOver = offset }
+        readAhead(feed)
+    }
+
+    private func readAhead(_ feed: Feed) {
+        guard let worker else { return }
+        let (parts, round) = (feed.parts, feed.round)
+        while let part = feed.nextPart() {
+            let isLast = part.offset + Int64(part.count) == parts.size
+            worker.attempt({ () throws(FileError) -> [UInt8]? in
+                let bytes = try parts.read(at: part.offset, count: part.count)
+                guard bytes.count == part.count else { return nil }
+                if isLast { guard try parts.isUnchanged() else { return nil } }
+                return bytes
+            }) { [weak self, weak feed] result in
+                guard let self, let feed, feeds[feed.transfer.id] === feed, feed.round == round else { return }
+                send(feed, part.offset, result)
+            }
+        }
+    }
+
+    private func send(_ feed: Feed, _ offset: Int64, _ result: Result<[UInt8]?, FileError>) {
+        let id = feed.transfer.id
+        switch result {
+        case .failure(let error): _ = stop(id, SessionError(error, messageID: id))
+        case .success(nil): _ = stop(id, .sourceChanged(feed.transfer.path, id))
+        case .success(let bytes?):
+            daemon.send(
+                Envelope(
+                    .chunk, app: app, pairing: feed.pairing, id: id, channel: .file, offset: UInt64(clamping: offset),
+                    body: bytes))
+        }
+    }
+
+    /// Ends the submission of a file that the daemon has not accepted.
+    /// - Returns: whether there was one.
+    func stop(_ id: UniqueIdentifier, _ error: SessionError) -> Bool {
+        if let transfer = opening.removeValue(forKey: id) {
+            transfer.refused(error)
+            return true
+        }
+        guard let feed = feeds.removeValue(forKey: id) else { return false }
+        // The daemon drops what it has; an acceptance that crosses this is cancelled, too.
+        queries.cancel(id, of: feed.pairing, on: .file)
+        transfers.submissionFailed(id, error)
+        return true
+    }
+
+    /// Returns when the worker has run what it was asked for; the results come in a later turn. For tests that turn time
+    /// by hand.
+    func waitUntilIdle() { worker?.waitUntilIdle() }
+
+    /// The session ends.
+    func end() {
+        for id in Array(opening.keys) { _ = stop(id, SessionError(.ended, messageID: id)) }
+        feeds = [:]
+        worker?.close()
+        worker = nil
+    }
+}

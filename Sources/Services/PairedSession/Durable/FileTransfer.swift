@@ -1,0 +1,176 @@
+// One file as its sender sees it: first it is handed over to this device's daemon, then the other device's pulls it.
+// Both parts have a progress; from the acceptance on the file is a durable item like any other, and this object can be
+// let go.
+
+import Synchronization
+public import TandemBase
+public import TandemWire
+
+/// How far a file is; all in bytes.
+public struct FileTransferProgress: Sendable, Equatable {
+    /// The file's size; 0 until it was opened.
+    public let total: Int64
+    /// What this device's daemon has.
+    public internal(set) var handedOver: Int64 = 0
+    /// What the other device has.
+    public internal(set) var transferred: Int64 = 0
+}
+
+/// A file that is transferred; usable from any thread.
+public final class FileTransfer: Sendable {
+    private enum Phase {
+        case handingOver
+        case accepted(Transfer)
+        case refused(SessionError)
+    }
+
+    /// Is told on the session's thread: what WCSession's names need, whose callbacks wait for no task.
+    package struct Follower: Sendable {
+        let changed: @Sendable (FileTransferProgress) -> Void
+        let refused: @Sendable (SessionError) -> Void
+
+        /// - Parameters:
+        ///   - changed: how far the file is now.
+        ///   - refused: it was never accepted.
+        package init(
+            changed: @escaping @Sendable (FileTransferProgress) -> Void,
+            refused: @escaping @Sendable (SessionError) -> Void
+        ) {
+            self.changed = changed
+            self.refused = refused
+        }
+    }
+
+    private struct Contents {
+        var phase = Phase.handingOver
+        var progress = FileTransferProgress(total: 0)
+        var hasEnded = false
+        var observers: [AsyncStream<FileTransferProgress>.Continuation] = []
+        var waiting: [UInt64: AsyncStream<Void>.Continuation] = [:]
+        var nextWaiter: UInt64 = 0
+    }
+
+    /// The item's identifier, the same on both devices and in every log.
+    public let id: UniqueIdentifier
+    /// The file as it was named; nothing is read from there after the acceptance.
+    public let path: String
+    private let contents = Mutex(Contents())
+    private let session: WeakSession
+    private let follower: Follower?
+
+    init(id: UniqueIdentifier, path: String, session: SessionActor, follower: Follower? = nil) {
+        self.id = id
+        self.path = path
+        self.follower = follower
+        self.session = WeakSession(session)
+    }
+
+    /// The durable item; nil until this device's daemon has accepted it.
+    public var transfer: Transfer? {
+        contents.withLock { if case .accepted(let transfer) = $0.phase { transfer } else { nil } }
+    }
+
+    /// Why it never will be an item; nil as long as it may be.
+    package var refusal: SessionError? {
+        contents.withLock { if case .refused(let error) = $0.phase { error } else { nil } }
+    }
+
+    /// How far the file is now.
+    public var progress: FileTransferProgress { contents.withLock { $0.progress } }
+
+    /// How far the file is now, and each time that changes, up to ten times a second; ends when the other device has it
+    /// all, or never will. A reader that is slow sees the newest.
+    public var progressUpdates: AsyncStream<FileTransferProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: FileTransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        contents.withLock { contents in
+            continuation.yield(contents.progress)
+            if contents.hasEnded { continuation.finish() } else { contents.observers.append(continuation) }
+        }
+        return stream
+    }
+
+    /// Waits until the file has reached a level.
+    /// - Throws: why it never will; 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the file.
+    public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
+        try await accepted().reached(level)
+    }
+
+    /// Waits for the end.
+    /// - Throws: 7001 `cancelled` if the caller's task is cancelled; the reason if the file was never accepted.
+    public func outcome() async throws(SessionError) -> TransferOutcome { try await accepted().outcome() }
+
+    /// Takes the file back, in any phase, if no handler has it; what was copied of it is removed on both devices.
+    /// - Throws: 7004 if the session is not activated, 7014 `daemon-lost`.
+    public func cancel() async throws(SessionError) -> TransferCancellation {
+        if let transfer { return try await transfer.cancel() }
+        guard let session = session.value else { throw SessionError(.ended, messageID: id) }
+        let wasHandingOver = await session.stopSubmitting(id)
+        if !wasHandingOver, let transfer { return try await transfer.cancel() }
+        return .cancelled
+    }
+
+    private func accepted() async throws(SessionError) -> Transfer {
+        await waitForDaemon()
+        switch contents.withLock({ $0.phase }) {
+        case .accepted(let transfer): return transfer
+        case .refused(let error): throw error
+        case .handingOver: throw .cancelled(id)
+        }
+    }
+
+    private func waitForDaemon() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = contents.withLock { contents -> UInt64? in
+            guard case .handingOver = contents.phase else { return nil }
+            contents.nextWaiter += 1
+            contents.waiting[contents.nextWaiter] = continuation
+            return contents.nextWaiter
+        }
+        guard let number else { return }
+        // Ends with the daemon's word, or with the caller's task.
+        for await _ in stream {}
+        contents.withLock { $0.waiting[number] = nil }
+    }
+
+    // MARK: what the session tells
+
+    func opened(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
+
+    func update(_ change: (inout FileTransferProgress) -> Void) {
+        let progress = contents.withLock { contents in
+            change(&contents.progress)
+            for observer in contents.observers { observer.yield(contents.progress) }
+            return contents.progress
+        }
+        follower?.changed(progress)
+    }
+
+    func accepted(as transfer: Transfer) { leave(.accepted(transfer), hasEnded: false) }
+
+    func refused(_ error: SessionError) {
+        leave(.refused(error), hasEnded: true)
+        follower?.refused(error)
+    }
+
+    private func leave(_ phase: Phase, hasEnded: Bool) {
+        let waiting = contents.withLock { contents in
+            guard case .handingOver = contents.phase else { return [AsyncStream<Void>.Continuation]() }
+            contents.phase = phase
+            return Array(contents.waiting.values)
+        }
+        for waiter in waiting { waiter.finish() }
+        if hasEnded { ended(isStored: false) }
+    }
+
+    /// The other device has it all, or never will.
+    func ended(isStored: Bool) {
+        if isStored { update { $0.transferred = $0.total } }
+        let observers = contents.withLock { contents in
+            contents.hasEnded = true
+            defer { contents.observers = [] }
+            return contents.observers
+        }
+        for observer in observers { observer.finish() }
+    }
+}

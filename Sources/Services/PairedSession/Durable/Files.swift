@@ -1,0 +1,70 @@
+// Files. The library reads the file on a thread of its own and gives its bytes to the daemon, which keeps a copy: after
+// the acceptance the source may change or go. The other device's daemon puts the whole file into a directory of the
+// counterpart, which moves it away within its handler.
+
+package import TandemBase
+public import TandemPropertyList
+public import TandemWire
+
+extension PairedSession {
+    /// Gives a file to the counterpart, now or when it can be reached. WCSession's call of that name (FIL-2 to FIL-16).
+    /// - Parameters:
+    ///   - path: a regular file that this process can read; no symbolic link.
+    ///   - metadata: arrives with the file; with the name at most 65,000 bytes.
+    ///   - options: topic, supersede key, time to live, barrier.
+    ///   - level: returns when the file has got this far.
+    /// - Throws: as ``transferUserInfo(_:options:until:)``; 7013 `source-changed` if the file changed while it was read, 7013
+    ///   if it cannot be read, 7015 if the daemon's disk has no room for it.
+    @discardableResult
+    public func transferFile(
+        _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions(),
+        until level: AcknowledgementLevel = .accepted
+    ) async throws(SessionError) -> FileTransfer {
+        let transfer = beginFileTransfer(path, metadata: metadata, options: options)
+        try await transfer.reached(level)
+        return transfer
+    }
+
+    /// Begins as ``transferFile(_:metadata:options:until:)`` does and returns at once; the transfer tells what becomes
+    /// of it.
+    public func beginFileTransfer(
+        _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions()
+    ) -> FileTransfer {
+        begin(FileTransfer(id: .random(), path: path, session: core), metadata, options)
+    }
+
+    /// The same with an identifier that the caller has chosen, and somebody who is told of each step.
+    package func beginFileTransfer(
+        _ path: String, metadata: PropertyListDictionary?, id: UniqueIdentifier, follower: FileTransfer.Follower
+    ) {
+        _ = begin(FileTransfer(id: id, path: path, session: core, follower: follower), metadata, TransferOptions())
+    }
+
+    private func begin(
+        _ transfer: FileTransfer, _ metadata: PropertyListDictionary?, _ options: TransferOptions
+    ) -> FileTransfer {
+        core.run { [pairing] core in
+            core.transferFile(transfer, metadata: metadata, options: options, to: pairing)
+        }
+        return transfer
+    }
+
+    /// Handles files: move each away before returning, what is left then is deleted. Otherwise as
+    /// ``handleUserInfo(topic:_:)``.
+    @discardableResult
+    public func handleFiles(
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedFile) async throws -> Void
+    ) -> MessageSubscription {
+        handle([.file], topic) { item in
+            guard let file = ReceivedFile(item) else {
+                throw ItemRejection(reason: "the file's description is damaged")
+            }
+            try await handler(file)
+        }
+    }
+
+    /// Calls back while files arrive for this app, up to ten times a second for each.
+    public func observeIncomingFiles(_ observer: @escaping @Sendable (IncomingFileProgress) -> Void) {
+        core.run { $0.observeIncomingFiles(observer) }
+    }
+}

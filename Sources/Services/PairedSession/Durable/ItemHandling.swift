@@ -1,0 +1,69 @@
+// Handlers of durable items. A handler that returns has handled its item for good; one that throws gets it again after
+// a pause that grows, and after five attempts the item is a dead letter for an operator. One item of a queue is handled
+// after the other.
+
+import TandemBase
+import TandemWire
+
+extension PairedSession {
+    /// Handles user infos, urgent ones too. With several handlers for an item it is handled when all have returned.
+    /// WCSession's `didReceiveUserInfo` (SES-51, SES-53).
+    /// An item that none of the app's handlers takes is refused for good: 7014 `unhandled` for its sender. Until the
+    /// first handler is there, items wait.
+    /// - Parameters:
+    ///   - topic: only items of this topic; nil: what no topic's handler takes.
+    ///   - handler: returning has handled the item; throwing gets it again after a pause; throwing an
+    ///     ``ItemRejection`` refuses it for good.
+    /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
+    @discardableResult
+    public func handleUserInfo(
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedUserInfo) async throws -> Void
+    ) -> MessageSubscription {
+        handle([.userInfo, .urgent], topic) { item in
+            try await handler(
+                ReceivedUserInfo(facts: item.facts, userInfo: item.content, isUrgent: item.channel == .urgent))
+        }
+    }
+
+    /// Handles application contexts, each newer than the one before; ones in between may never be seen.
+    /// WCSession's `didReceiveApplicationContext` (SES-51).
+    @discardableResult
+    public func handleApplicationContext(
+        _ handler: @escaping @Sendable (ReceivedContext) async throws -> Void
+    ) -> MessageSubscription {
+        handle([.context], nil) { item in
+            try await handler(
+                ReceivedContext(facts: item.facts, context: item.content, revision: item.revision ?? 0))
+        }
+    }
+
+    /// One consumer for each handler: items are handled in the order of their arrival.
+    func handle(
+        _ channels: Set<Channel>, _ topic: String?, _ handler: @escaping @Sendable (DeliveredItem) async throws -> Void
+    ) -> MessageSubscription {
+        let (stream, continuation) = AsyncStream.makeStream(of: (DeliveredItem, HandlingToken).self)
+        let subscription = MessageSubscription(
+            core, close: { continuation.finish() }, remove: { core, number in core.removeItemHandler(number) })
+        core.run { [pairing] core in
+            // Not bounded here: the daemon sends one item of a queue at a time.
+            let number = core.handleItems(channels, pairing: pairing, topic: topic) { continuation.yield(($0, $1)) }
+            if let number { subscription.began(number) } else { continuation.finish() }
+        }
+        subscription.handled(
+            by: Task { for await (item, token) in stream { await Self.run(handler, item, token) } })
+        return subscription
+    }
+
+    private static func run(
+        _ handler: @Sendable (DeliveredItem) async throws -> Void, _ item: DeliveredItem, _ token: HandlingToken
+    ) async {
+        do {
+            try await handler(item)
+            token.returned()
+        } catch let rejection as ItemRejection {
+            token.threw(.rejected(rejection.error))
+        } catch {
+            token.threw(.failed(String(describing: error)))
+        }
+    }
+}

@@ -1,0 +1,179 @@
+// What handlers of durable items get, and the verdict that they give.
+
+import Synchronization
+public import TandemBase
+import TandemFiles
+public import TandemPropertyList
+import TandemReactor
+import TandemSession
+public import TandemWire
+
+/// What is told of every durable item besides its content.
+public struct ItemFacts: Sendable {
+    /// The item's identifier, the same on both devices and each time it is given.
+    public let id: UniqueIdentifier
+    /// The pairing that it came through.
+    public let pairing: UniqueIdentifier
+    /// 1 for the first time.
+    public let attempt: Int
+    /// Which handler its sender meant.
+    public let topic: String?
+    /// Time since its sender's daemon accepted it, as far as the two daemons know.
+    public let age: Duration?
+
+    /// A handler may have seen the item before: it failed, or ended before its verdict was durable.
+    public var isRedelivery: Bool { attempt > 1 }
+}
+
+/// A user info, urgent ones too.
+public struct ReceivedUserInfo: Sendable {
+    /// Everything but the content.
+    public let facts: ItemFacts
+    /// What was sent: up to 65,536 bytes encoded.
+    public let userInfo: PropertyListDictionary
+    /// It came on the urgent channel.
+    public let isUrgent: Bool
+}
+
+/// An application context.
+public struct ReceivedContext: Sendable {
+    /// Everything but the content.
+    public let facts: ItemFacts
+    /// What was sent: up to 262,144 bytes encoded.
+    public let context: PropertyListDictionary
+    /// Grows with each context of the other device.
+    public let revision: UInt64
+}
+
+/// An item as it came from the daemon, before a handler was found.
+package struct DeliveredItem: Sendable {
+    package let facts: ItemFacts
+    package let channel: Channel
+    package let content: PropertyListDictionary
+    package let revision: UInt64?
+
+    var name: ItemName { ItemName(pairing: facts.pairing, channel: channel, id: facts.id) }
+
+    /// - Throws: ``WireError`` for a frame that lacks what `delivery` must have.
+    init(_ envelope: Envelope) throws(WireError) {
+        guard let id = envelope.id else { throw .missingKey(.id, envelope.kind) }
+        guard let pairing = envelope.pairing else { throw .missingKey(.pairing, envelope.kind) }
+        guard let channel = envelope.channel else { throw .missingKey(.channel, envelope.kind) }
+        facts = ItemFacts(
+            id: id, pairing: pairing, attempt: envelope.attempt ?? 1, topic: envelope.topic, age: envelope.age)
+        self.channel = channel
+        revision = envelope.revision
+        content = try envelope.dictionaryBody()
+    }
+}
+
+/// A whole file that arrived, in this app's own directory until its handler returns.
+public struct ReceivedFile: Sendable {
+    /// Everything but the file.
+    public let facts: ItemFacts
+    /// Where it is; the last component is made from ``name`` and safe to use.
+    public let path: String
+    /// What its sender called it: a text. Never use it as a path.
+    public let name: String
+    /// In bytes.
+    public let size: Int64
+    /// SHA-256 of its bytes, compared when it arrived.
+    public let digest: [UInt8]
+    /// What its sender gave with it; nil for nothing.
+    public let metadata: PropertyListDictionary?
+
+    init?(_ item: DeliveredItem) {
+        let content = item.content
+        guard let path = content["path"]?.stringValue, let name = content["name"]?.stringValue,
+            let size = content["size"]?.integerValue, let digest = content["digest"]?.dataValue
+        else { return nil }
+        facts = item.facts
+        self.path = path
+        self.name = name
+        self.size = size
+        self.digest = digest
+        metadata = content["metadata"]?.dictionaryValue
+    }
+
+    /// Moves the file to another place, on another file system too; nothing there is overwritten.
+    /// - Throws: 7013 if the place is taken or cannot be written to, 7015 if it has no room.
+    public func move(to other: String) throws(SessionError) {
+        do throws(FileError) {
+            try FileMove.move(from: path, to: other)
+        } catch {
+            throw SessionError(error, messageID: facts.id)
+        }
+    }
+}
+
+/// How far a file is that comes for this app.
+public struct IncomingFileProgress: Sendable {
+    /// The item's identifier, as in ``ItemFacts/id``.
+    public let id: UniqueIdentifier
+    /// The pairing that it comes through.
+    public let pairing: UniqueIdentifier
+    /// What its sender called it: a text.
+    public let name: String
+    /// In bytes.
+    public let size: Int64
+    /// Bytes that are here.
+    public let received: Int64
+}
+
+/// What became of an item that a handler was given (SES-51).
+package enum HandlingVerdict: Sendable, Equatable {
+    case handled
+    /// It comes again after a pause, as a redelivery.
+    case failed(String)
+    /// It will never be handled.
+    case rejected(SessionError)
+}
+
+/// The right to decide about one delivered item, shared by its handlers; usable from any thread. The verdict is given once:
+/// when the last handler has returned, or at the first that throws. Dropping the token is a failure, so that the item comes
+/// again.
+package final class HandlingToken: Sendable {
+    /// How many handlers have not returned; nil when the verdict was given.
+    private let open: Mutex<Int?>
+    private let give: @Sendable (HandlingVerdict) -> Void
+
+    init(handlers: Int, give: @escaping @Sendable (HandlingVerdict) -> Void) {
+        open = Mutex(handlers)
+        self.give = give
+    }
+
+    /// A handler returned.
+    package func returned() {
+        let isLast = open.withLock { open in
+            guard let count = open else { return false }
+            open = count > 1 ? count - 1 : nil
+            return open == nil
+        }
+        if isLast { give(.handled) }
+    }
+
+    /// A handler threw: the item comes again, or is refused for good.
+    package func threw(_ verdict: HandlingVerdict) {
+        let isFirst = open.withLock { open in
+            defer { open = nil }
+            return open != nil
+        }
+        if isFirst { give(verdict) }
+    }
+
+    deinit { threw(.failed("the handler let the item go")) }
+}
+
+/// Thrown by a handler that will never take an item: its sender learns that at once, and the item does not come again.
+public struct ItemRejection: Error, Sendable {
+    /// What the item's sender gets.
+    public let error: SessionError
+
+    /// A refusal for good.
+    /// - Parameters:
+    ///   - code: what the sender's outcome carries.
+    ///   - reason: why, for people on the other device.
+    public init(_ code: SessionError.Code = .deliveryFailed, reason: String) {
+        error = SessionError(code, name: "rejected", reason: reason)
+    }
+}

@@ -1,0 +1,294 @@
+// Durable items of this app on their way out (SES-48 to SES-50). An item is submitted again on each new connection,
+// under the same identifier, until the daemon has accepted it. From then on it is the daemon's, and this side reports
+// how far it is. The daemon forgets with a connection which items are waited for, so the next one names them (SES-56).
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// A step of a durable item of this app.
+package struct TransferEvent: Sendable {
+    package enum Step: Sendable {
+        /// Durable on the other device.
+        case stored
+        case finished(TransferOutcome)
+    }
+
+    package let id: UniqueIdentifier
+    package let pairing: UniqueIdentifier
+    package let channel: Channel
+    package let step: Step
+}
+
+/// The items of one session; confined to its scheduler.
+final class TransferBook {
+    private struct Submitted {
+        /// Called once: when the daemon has the item, or when it never will.
+        let accepted: (Result<Acceptance, SessionError>) -> Void
+        /// Sent again after a loss.
+        let envelope: Envelope
+        let peer: UniqueIdentifier?
+    }
+
+    /// An accepted item that this process waits for.
+    private struct Followed {
+        let transfer: Transfer
+        let file: FileTransfer?
+
+        func ended(isStored: Bool) { file?.ended(isStored: isStored) }
+    }
+
+    private let app: ApplicationIdentifier
+    private let daemon: DaemonChannel
+    private let queries: QueryTable
+    private let scheduler: any Scheduler
+    private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
+    private var followed: [UniqueIdentifier: Followed] = [:]
+    private var observers: [(TransferEvent) -> Void] = []
+    /// Ends of former processes' items, until an observer asks for them.
+    private var unreported: [TransferEvent] = []
+    private var reported = RecentEnds()
+
+    init(
+        app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler
+    ) {
+        self.app = app
+        self.daemon = daemon
+        self.queries = queries
+        self.scheduler = scheduler
+    }
+
+    // MARK: submitting
+
+    /// Submits an item.
+    /// - Parameter accepted: called once, when the item is durable here or never will be.
+    func submit(
+        _ submission: Submission, to entry: PairingSituation,
+        accepted: @escaping (Result<Acceptance, SessionError>) -> Void
+    ) {
+        let envelope = submission.envelope(app, to: entry.pairing)
+        let token = Submitted(accepted: accepted, envelope: envelope, peer: entry.peer)
+        guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
+            return accepted(.failure(.tooManySubmissions(submission.id)))
+        }
+        send(envelope, of: submission.id)
+    }
+
+    /// Submits an item and follows it from the moment of its acceptance.
+    /// - Parameters:
+    ///   - file: the file whose item it is.
+    ///   - session: for taking the item back.
+    func transfer(
+        _ submission: Submission, of file: FileTransfer? = nil, to entry: PairingSituation, session: WeakSession,
+        accepted: @escaping (Result<Transfer, SessionError>) -> Void
+    ) {
+        submit(submission, to: entry) { [weak self] result in
+            accepted(
+                result.map { acceptance in
+                    let isDemoted = acceptance.name == "demoted"
+                    let kind = isDemoted ? .userInfo : Transfer.Kind(rawValue: submission.channel.rawValue)
+                    let transfer = Transfer(
+                        id: submission.id, pairing: entry.pairing, kind: kind ?? .userInfo, isDemoted: isDemoted,
+                        session: session)
+                    self?.followed[submission.id] = Followed(transfer: transfer, file: file)
+                    return transfer
+                })
+        }
+    }
+
+    private func send(_ envelope: Envelope, of id: UniqueIdentifier) {
+        guard let frame = try? envelope.frame() else { return }
+        daemon.enqueue(Outgoing(id: id, frame: frame))
+    }
+
+    /// The pairing of an item that this process has submitted.
+    func pairing(of id: UniqueIdentifier) -> UniqueIdentifier? { items[id]?.pairing }
+
+    /// On a new connection: submits again what was not accepted.
+    func submitAgain() {
+        for (id, entry) in items.unaccepted { send(entry.token.envelope, of: id) }
+    }
+
+    // MARK: what the daemon reports
+
+    func accepted(_ envelope: Envelope) {
+        guard let id = envelope.id, let entry = items.reached(.accepted, id) else { return }
+        entry.token.accepted(.success(Acceptance(name: envelope.name, revision: envelope.revision)))
+        // A context has no end: the next one takes its place.
+        if entry.channel == .context { _ = items.ended(id) }
+    }
+
+    /// The daemon did not take the item, or the app took it back before it could.
+    func submissionFailed(_ id: UniqueIdentifier, _ error: SessionError) {
+        guard items[id]?.phase == .submitted, let entry = items.ended(id) else { return }
+        entry.token.accepted(.failure(error.about(message: nil, peer: entry.token.peer)))
+    }
+
+    func stored(_ envelope: Envelope) {
+        guard let id = envelope.id, let pairing = envelope.pairing else { return }
+        impliedAcceptance(of: id)
+        guard items.reached(.stored, id) != nil || items[id] == nil else { return }
+        followed[id]?.transfer.stored()
+        followed[id]?.ended(isStored: true)
+        report(TransferEvent(id: id, pairing: pairing, channel: envelope.channel ?? .userInfo, step: .stored))
+    }
+
+    /// The other device has so many bytes of a file.
+    func transferred(_ id: UniqueIdentifier, _ offset: Int64) {
+        followed[id]?.file?.update { $0.transferred = min($0.total, offset) }
+    }
+
+    /// An item has ended. The daemon keeps its record until this side acknowledges the end.
+    func finished(_ envelope: Envelope, peer: UniqueIdentifier?) {
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return }
+        impliedAcceptance(of: id)
+        let outcome = TransferOutcome(finished: envelope, peer: peer)
+        let follower = followed.removeValue(forKey: id)
+        let isOurs = items.ended(id) != nil
+        follower?.transfer.finished(outcome)
+        follower?.ended(isStored: outcome == .handled)
+        let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
+        guard reported.insert(id, of: pairing) || isOurs else {
+            // Reported before, and its acknowledgement was lost; or it still waits for an observer.
+            if !isUnreported(event) { acknowledge(event) }
+            return
+        }
+        // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
+        let isAnothers = follower == nil && !isOurs && channel != .context
+        if observers.isEmpty, isAnothers {
+            if !isUnreported(event) { unreported.append(event) }
+        } else {
+            report(event)
+            acknowledge(event)
+        }
+    }
+
+    /// A later report about an item implies its acceptance, whose own report was lost with a daemon.
+    private func impliedAcceptance(of id: UniqueIdentifier) {
+        guard let entry = items.reached(.accepted, id) else { return }
+        entry.token.accepted(.success(Acceptance(name: nil, revision: nil)))
+    }
+
+    private func acknowledge(_ event: TransferEvent) {
+        daemon.send(Envelope(.heard, app: app, pairing: event.pairing, id: event.id, channel: event.channel))
+    }
+
+    // MARK: observers
+
+    /// Reports each step of each item of this app, those of former processes too; first what has come before.
+    func observe(_ observer: @escaping (TransferEvent) -> Void) {
+        observers.append(observer)
+        let waiting = unreported
+        unreported = []
+        for event in waiting {
+            observer(event)
+            acknowledge(event)
+        }
+    }
+
+    private func report(_ event: TransferEvent) {
+        for observer in observers { observer(event) }
+    }
+
+    private func isUnreported(_ event: TransferEvent) -> Bool {
+        unreported.contains { $0.id == event.id && $0.pairing == event.pairing && $0.channel == event.channel }
+    }
+
+    // MARK: across connections
+
+    /// On a new connection: names the accepted items whose ends this process waits for.
+    func followAgain() {
+        var pages: [UniqueIdentifier: [Transfer.Kind: [UniqueIdentifier]]] = [:]
+        for transfer in followed.values.map(\.transfer) {
+            pages[transfer.pairing, default: [:]][transfer.kind, default: []].append(transfer.id)
+        }
+        for (pairing, kinds) in pages {
+            for (kind, items) in kinds { follow(items[...], kind, pairing) }
+        }
+    }
+
+    private func follow(_ items: ArraySlice<UniqueIdentifier>, _ kind: Transfer.Kind, _ pairing: UniqueIdentifier) {
+        guard !items.isEmpty else { return }
+        let names = items.prefix(Limits.pageItems).map { PropertyListValue.data($0.bytes) }
+        queries.ask("follow", of: pairing, on: kind.channel, ["items": .array(names)]) { [weak self] result in
+            guard let self else { return }
+            guard case .success(let answer) = result else { return followLater(items, kind, pairing) }
+            forgotten((try? answer.dictionaryBody()) ?? [:])
+            follow(items.dropFirst(Limits.pageItems), kind, pairing)
+        }
+    }
+
+    /// A daemon whose disk is full cannot answer now. A new connection asks for everything again anyhow.
+    private func followLater(
+        _ items: ArraySlice<UniqueIdentifier>, _ kind: Transfer.Kind, _ pairing: UniqueIdentifier
+    ) {
+        let number = daemon.number
+        scheduler.schedule(after: .seconds(1)) { [weak self] in
+            guard let self, daemon.isRegistered, daemon.number == number else { return }
+            follow(items.filter { self.followed[$0] != nil }[...], kind, pairing)
+        }
+    }
+
+    /// Items that the daemon no longer knows: another connection has acknowledged their end, or the daemon dropped it
+    /// (LIM-24).
+    private func forgotten(_ body: PropertyListDictionary) {
+        for value in body["unknown"]?.arrayValue ?? [] {
+            guard let id = value.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }),
+                let follower = followed.removeValue(forKey: id)
+            else { continue }
+            _ = items.ended(id)
+            follower.transfer.unfollowed(.endUnknown(id))
+            follower.ended(isStored: false)
+        }
+    }
+
+    /// The session ends (nil), or a pairing is gone: what was not accepted never will be.
+    func fail(to pairing: UniqueIdentifier?, _ error: SessionError) {
+        for token in items.dropUnaccepted(of: pairing) { token.accepted(.failure(error)) }
+        for (id, follower) in followed where pairing == nil || follower.transfer.pairing == pairing {
+            followed[id] = nil
+            _ = items.ended(id)
+            var error = error
+            error.messageID = id
+            // What the daemon has accepted goes on without this session, but not without its pairing.
+            if pairing == nil {
+                follower.transfer.unfollowed(error)
+            } else {
+                follower.transfer.finished(.failed(error))
+            }
+            follower.ended(isStored: false)
+        }
+    }
+}
+
+/// The ends of items that were reported last, as many as a daemon keeps until they are acknowledged (LIM-24). A daemon
+/// repeats an end when its acknowledgement was lost with a connection; this process reports each once.
+struct RecentEnds {
+    private static var capacity: Int { Limits.unheardEnds }
+
+    /// Two pairings may have items of one identifier.
+    private struct Item: Hashable {
+        let pairing: UniqueIdentifier
+        let id: UniqueIdentifier
+    }
+
+    private var all: Set<Item> = []
+    private var order: [Item] = []
+    private var oldest = 0
+
+    /// Remembers the item's end, and forgets the oldest if there are too many; false if it is remembered already.
+    mutating func insert(_ id: UniqueIdentifier, of pairing: UniqueIdentifier) -> Bool {
+        let item = Item(pairing: pairing, id: id)
+        guard all.insert(item).inserted else { return false }
+        guard order.count == Self.capacity else {
+            order.append(item)
+            return true
+        }
+        all.remove(order[oldest])
+        order[oldest] = item
+        oldest = (oldest + 1) % Self.capacity
+        return true
+    }
+}

@@ -1,0 +1,155 @@
+// Receivers of arrived messages (SES-34). Receivers may register late, one after the other: a message that none takes
+// yet waits, in order and bounded, while the app is still starting; after that its sender learns at once that nobody
+// handles it (SES-12).
+
+import TandemBase
+import TandemReactor
+import TandemWire
+
+/// The receivers of one host app and the messages that wait for them; confined to the session's scheduler.
+final class MessageInbox {
+    /// What a receiver takes.
+    enum Kind: Sendable {
+        case dictionary
+        case data
+        case any
+    }
+
+    /// Which messages a receiver is for.
+    struct Interest: Sendable {
+        /// nil: those that no receiver of their own pairing takes.
+        var pairing: UniqueIdentifier?
+        var kind = Kind.any
+        /// nil: those without topic, and those whose topic nobody takes.
+        var topic: String?
+    }
+
+    private struct Receiver {
+        let number: UInt64
+        let interest: Interest
+        let take: (ReceivedMessage) -> Void
+        /// The session is over: nothing will come any more.
+        let ended: () -> Void
+    }
+
+    private struct Waiting {
+        let message: ReceivedMessage
+        /// When its sender stops waiting.
+        let deadline: MonotonicTime
+
+        func expiry(_ startedAt: MonotonicTime?) -> MonotonicTime { startedAt.map { min($0, deadline) } ?? deadline }
+    }
+
+    /// Messages that wait for a receiver: an app registers its handlers within its first moments.
+    static var capacity: Int { 256 }
+    /// From the first receiver until the app has registered all of them (LIM-33).
+    static var startingTime: Duration { Limits.startingTime }
+
+    private let scheduler: any Scheduler
+    private let timer: DeadlineTimer
+    private var receivers: [Receiver] = []
+    private var waiting: [Waiting] = []
+    private var nextNumber: UInt64 = 0
+    /// When the app counts as started; nil while it has no receiver.
+    private var startedAt: MonotonicTime?
+
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
+        timer = DeadlineTimer(on: scheduler)
+    }
+
+    /// Passes a message to its receivers, or queues it; answers it with a failure where neither is possible.
+    func arrived(_ message: ReceivedMessage) {
+        let (now, takers) = (scheduler.now, takers(of: message))
+        guard takers.isEmpty else { return takers.forEach { $0.take(message) } }
+        if let startedAt, now >= startedAt { return }  // dropping the message answers it
+        guard waiting.count < Self.capacity else { return message.refuseFull() }
+        waiting.append(Waiting(message: message, deadline: now + (message.deadline ?? Limits.standardDeadline)))
+        watch()
+    }
+
+    /// Adds a receiver and passes it what waited for one like it, in order; returns its number.
+    func add(
+        _ interest: Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void = {}
+    ) -> UInt64 {
+        let now = scheduler.now
+        nextNumber += 1
+        receivers.append(Receiver(number: nextNumber, interest: interest, take: take, ended: ended))
+        startedAt = startedAt ?? now + Self.startingTime
+        let before = waiting
+        waiting = []
+        for waiting in before {
+            let takers = takers(of: waiting.message)
+            guard !takers.isEmpty else {
+                self.waiting.append(waiting)
+                continue
+            }
+            let message = waiting.message.remaining(waiting.deadline.since(now))
+            takers.forEach { $0.take(message) }
+        }
+        watch()
+        return nextNumber
+    }
+
+    /// Without any receiver the app is at its start again.
+    func remove(_ number: UInt64) {
+        receivers.removeAll { $0.number == number }
+        if receivers.isEmpty { startedAt = nil }
+    }
+
+    /// Drops everything, which answers the messages that wait.
+    func removeAll() {
+        let leaving = receivers
+        receivers = []
+        waiting = []
+        for receiver in leaving { receiver.ended() }
+    }
+
+    /// The connection is lost: requests cannot be answered any more, and their senders have been told.
+    func forgetRequests() { waiting.removeAll { $0.message.wantsReply } }
+
+    /// Limits the wait of messages that no receiver takes (SES-34).
+    private func watch() {
+        guard let next = waiting.map({ $0.expiry(startedAt) }).min() else { return }
+        timer.watch(next) { [weak self] in self?.expire() }
+    }
+
+    /// Drops messages that have waited long enough, which answers them.
+    private func expire() {
+        let (now, startedAt) = (scheduler.now, startedAt)
+        waiting.removeAll { $0.expiry(startedAt) <= now }
+        watch()
+    }
+
+    /// Those of the pairing before those of the default session, and in both those of the topic before those without.
+    private func takers(of message: ReceivedMessage) -> [Receiver] {
+        let able = receivers.filter { $0.interest.kind.takes(message.content) }
+        for pairing in [message.pairing, nil] as [UniqueIdentifier?] {
+            for topic in message.topic == nil ? [nil] : [message.topic, nil] {
+                let takers = able.filter { $0.interest.pairing == pairing && $0.interest.topic == topic }
+                if !takers.isEmpty { return takers }
+            }
+        }
+        return []
+    }
+}
+
+extension MessageInbox.Kind {
+    fileprivate func takes(_ content: ReceivedMessage.Content) -> Bool {
+        switch (self, content) {
+        case (.any, _), (.dictionary, .dictionary), (.data, .data): true
+        case (.dictionary, .data), (.data, .dictionary): false
+        }
+    }
+}
+
+extension ReceivedMessage {
+    /// The receiver's queue is full (bounded memory): the sender may try again later.
+    package func refuseFull() {
+        token.answer(
+            .failure(
+                SessionError(
+                    .deliveryFailed, name: "inbox-full", reason: "the counterpart has too many unread messages",
+                    limit: MessageInbox.capacity, isRetryable: true)))
+    }
+}

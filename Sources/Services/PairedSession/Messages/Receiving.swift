@@ -1,0 +1,114 @@
+// Receiving: by handlers, which answer by what they return, or by an async sequence, whose reader answers when it
+// likes. Both may be used at once and several times; every receiver of a kind sees every message of it, and the first
+// answer counts. Each receiver gets its messages in the order they arrived, one after the other.
+
+public import TandemPropertyList
+
+extension PairedSession {
+    /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
+    /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011. One
+    /// message is handled after the other, so long work belongs into a task that keeps the message and answers later.
+    /// - Parameters:
+    ///   - topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody else
+    ///     takes.
+    ///   - handler: returns the reply, or nil for a message of another receiver.
+    /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
+    @discardableResult
+    public func handleMessages(
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?
+    ) -> MessageSubscription {
+        subscribe(.dictionary, topic) { messages in
+            for await message in messages {
+                do {
+                    if let reply = try await handler(message) { try message.reply(reply) }
+                } catch {
+                    message.fail(String(describing: error))
+                }
+            }
+        }
+    }
+
+    /// Handles data messages; otherwise as ``handleMessages(topic:_:)``.
+    @discardableResult
+    public func handleMessageData(
+        topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> [UInt8]?
+    ) -> MessageSubscription {
+        subscribe(.data, topic) { messages in
+            for await message in messages {
+                do {
+                    if let reply = try await handler(message) { try message.reply(data: reply) }
+                } catch {
+                    message.fail(String(describing: error))
+                }
+            }
+        }
+    }
+
+    /// All messages, dictionaries and data, from the first use of the sequence on. The reader answers those that want a
+    /// reply; letting one go unanswered is 7011 `reply-dropped` for its sender. Up to 256 messages wait for the reader;
+    /// the senders of further ones get 7014 `inbox-full`. Ends with the session.
+    public var messages: ReceivedMessages { ReceivedMessages(session: self) }
+
+    private func subscribe(
+        _ kind: MessageInbox.Kind, _ topic: String?,
+        _ consume: @escaping @Sendable (AsyncStream<ReceivedMessage>) async -> Void
+    ) -> MessageSubscription {
+        let (stream, subscription) = receive(kind, topic: topic, claims: false)
+        subscription.handled(by: Task { await consume(stream) })
+        return subscription
+    }
+
+    /// A stream of the messages of a kind. The subscription ends it.
+    func receive(
+        _ kind: MessageInbox.Kind, topic: String? = nil, claims: Bool
+    ) -> (AsyncStream<ReceivedMessage>, MessageSubscription) {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(MessageInbox.capacity))
+        let subscription = MessageSubscription(
+            core, close: { continuation.finish() }, remove: { core, number in core.removeReceiver(number) })
+        let interest = MessageInbox.Interest(pairing: pairing, kind: kind, topic: topic)
+        core.run { core in
+            let take: (ReceivedMessage) -> Void = { message in
+                if claims { message.token.claim() }
+                if case .dropped(let refused) = continuation.yield(message) { refused.refuseFull() }
+            }
+            let number = core.addReceiver(interest, take: take) { continuation.finish() }
+            if let number { subscription.began(number) } else { continuation.finish() }
+        }
+        return (stream, subscription)
+    }
+}
+
+/// The messages of a session as an async sequence; each iteration is a receiver of its own.
+public struct ReceivedMessages: AsyncSequence, Sendable {
+    public typealias Element = ReceivedMessage
+    public typealias Failure = Never
+
+    let session: PairedSession
+
+    public func makeAsyncIterator() -> Iterator {
+        let (stream, subscription) = session.receive(.any, claims: true)
+        return Iterator(messages: stream.makeAsyncIterator(), reception: Reception(subscription))
+    }
+
+    /// A receiver of its own; letting it go ends the receiving.
+    public struct Iterator: AsyncIteratorProtocol {
+        var messages: AsyncStream<ReceivedMessage>.Iterator
+        let reception: Reception
+
+        public mutating func next() async -> ReceivedMessage? { await next(isolation: #isolation) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ReceivedMessage? {
+            await messages.next(isolation: actor)
+        }
+    }
+
+    /// Ends the reception with the iteration.
+    final class Reception: Sendable {
+        private let subscription: MessageSubscription
+
+        init(_ subscription: MessageSubscription) { self.subscription = subscription }
+
+        deinit { subscription.cancel() }
+    }
+}

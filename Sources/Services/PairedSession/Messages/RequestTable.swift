@@ -1,0 +1,165 @@
+// Messages on their way out: requests until their answer, notes (messages without a reply) as long as their failure can
+// still be reported. Each completes exactly once: by its answer, its deadline or the loss of its way. While the daemon
+// does not read, they wait in the connection's queue, where a deadline still ends them.
+
+import Synchronization
+import TandemBase
+import TandemReactor
+import TandemSession
+package import TandemWire
+
+/// Completes one message: the reply's body, or why there is none.
+package typealias ReplyWaiter = (Result<[UInt8], SessionError>) -> Void
+
+/// The open messages of one session; confined to its scheduler.
+final class RequestTable {
+    private let daemon: DaemonChannel
+    private let scheduler: any Scheduler
+    private let counts: SessionCounts
+    private let timer: DeadlineTimer
+    private var requests = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+    private var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+
+    init(daemon: DaemonChannel, scheduler: any Scheduler, counts: SessionCounts) {
+        self.daemon = daemon
+        self.scheduler = scheduler
+        self.counts = counts
+        timer = DeadlineTimer(on: scheduler)
+    }
+
+    /// Some request waits for its answer.
+    var hasRequests: Bool { requests.count > 0 }
+
+    /// Sends a message that wants a reply.
+    /// - Parameters:
+    ///   - followsActive: sent by the default session: a switch ends it.
+    ///   - reply: called once.
+    func request(
+        _ frame: Frame, _ id: UniqueIdentifier, to pairing: UniqueIdentifier, followsActive: Bool, timeout: Duration,
+        reply: @escaping ReplyWaiter
+    ) {
+        let deadline = scheduler.now + timeout
+        guard requests.open(id, to: pairing, deadline: deadline, followsActive: followsActive, token: reply) else {
+            return reply(.failure(.tooManyRequests(id)))
+        }
+        watch(deadline)
+        daemon.enqueue(
+            Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil) { [weak self] in
+                self?.renewed(frame, id)
+            })
+    }
+
+    /// Sends a message without a reply. Beyond the capacity of the table a failure that comes back is not reported.
+    /// - Parameters:
+    ///   - given: called once, when the message was sent or never will be.
+    ///   - laterFailure: called at most once, for a failure that comes back.
+    func note(
+        _ frame: Frame, _ id: UniqueIdentifier, to pairing: UniqueIdentifier, followsActive: Bool,
+        given: @escaping ReplyWaiter, laterFailure: ((SessionError) -> Void)?
+    ) {
+        let deadline = scheduler.now + Limits.standardDeadline
+        let counts = counts
+        let laterFailure = laterFailure ?? { _ in counts.countUnheardFailure() }
+        let waiter: ReplyWaiter = { if case .failure(let error) = $0 { laterFailure(error) } }
+        _ = notes.open(id, to: pairing, deadline: deadline, token: waiter)
+        watch(deadline)
+        daemon.enqueue(Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil, sent: given))
+    }
+
+    /// The caller gives up: its request completes now, and an answer that still comes is dropped.
+    func abandon(_ id: UniqueIdentifier) { requests.abandoned(id)?(.failure(.cancelled(id))) }
+
+    /// A reply or a failure arrived.
+    func answered(_ id: UniqueIdentifier, from pairing: UniqueIdentifier, _ answer: Result<[UInt8], SessionError>) {
+        if case .failure = answer, let note = notes.answered(id, from: pairing) { return note(answer) }
+        guard let request = requests.answered(id, from: pairing) else { return counts.countLateReply() }
+        request(answer)
+    }
+
+    // MARK: ends without an answer
+
+    /// Fails everything: the daemon is lost, or the session ends.
+    func failAll(_ error: SessionError) {
+        let unsent = daemon.removeAllQueued().compactMap(\.sent)
+        for waiter in requests.closedAll() + notes.closedAll() + unsent { waiter(.failure(error)) }
+    }
+
+    /// Fails everything that was sent to a pairing that is gone.
+    func fail(to pairing: UniqueIdentifier, _ error: SessionError) {
+        for waiter in requests.closed(pairing: pairing) + notes.closed(pairing: pairing) { waiter(.failure(error)) }
+    }
+
+    /// Fails what the default session asked of a counterpart that it leaves, and what has not been sent. Notes that have
+    /// left did not fail.
+    func failFollowers(of pairing: UniqueIdentifier, _ error: SessionError) {
+        let unsent = daemon.removeQueued(following: pairing)
+        for outgoing in unsent { _ = notes.abandoned(outgoing.id) }
+        for waiter in requests.left(pairing: pairing) + unsent.compactMap(\.sent) { waiter(.failure(error)) }
+    }
+
+    private func watch(_ deadline: MonotonicTime) {
+        timer.watch(deadline) { [weak self] in self?.expire() }
+    }
+
+    private func expire() {
+        _ = notes.expired(now: scheduler.now)
+        let late = requests.expired(now: scheduler.now)
+        if let next = [requests.nextDeadline, notes.nextDeadline].compactMap(\.self).min() { watch(next) }
+        for waiter in late { waiter(.failure(.timedOut(nil))) }
+    }
+
+    /// After a wait the frame carries the time that its sender still waits; nil for a request that has ended.
+    private func renewed(_ frame: Frame, _ id: UniqueIdentifier) -> Frame? {
+        guard let deadline = requests.deadline(of: id) else { return nil }
+        guard deadline > scheduler.now, var envelope = try? Envelope(reading: frame) else { return frame }
+        envelope.deadline = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
+        return (try? envelope.frame()) ?? frame
+    }
+}
+
+/// One timer for the earliest of many deadlines. It may fire for a deadline that is gone: cheaper than a search of the
+/// table at each removal.
+final class DeadlineTimer {
+    private let scheduler: any Scheduler
+    private var running: (deadline: MonotonicTime, timer: TimerToken)?
+
+    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Fires no later than at this deadline; the action watches what is left.
+    func watch(_ deadline: MonotonicTime, _ action: @escaping () -> Void) {
+        if let running {
+            if running.deadline <= deadline { return }
+            scheduler.cancel(running.timer)
+        }
+        let timer = scheduler.schedule(after: deadline.since(scheduler.now)) { [weak self] in
+            self?.running = nil
+            action()
+        }
+        running = (deadline, timer)
+    }
+}
+
+/// What happens beside the path and would otherwise leave no trace: counts of one session since it was opened. A
+/// developer sees from them that a deadline is too short before users do.
+public struct SessionStatistics: Sendable, Equatable {
+    /// Replies and failures that came for a request that had ended: by its deadline, by a switch, or given up.
+    public let lateReplies: UInt64
+    /// Failures of messages without reply whose sender gave no handler for them.
+    public let unheardFailures: UInt64
+}
+
+/// The counters behind ``SessionStatistics``; usable from any thread.
+final class SessionCounts: Sendable {
+    private let lateReplies = Atomic<UInt64>(0)
+    private let unheardFailures = Atomic<UInt64>(0)
+
+    func countLateReply() { lateReplies.wrappingAdd(1, ordering: .relaxed) }
+
+    func countUnheardFailure() { unheardFailures.wrappingAdd(1, ordering: .relaxed) }
+
+    var statistics: SessionStatistics {
+        SessionStatistics(
+            lateReplies: lateReplies.load(ordering: .relaxed), unheardFailures: unheardFailures.load(ordering: .relaxed)
+        )
+    }
+}

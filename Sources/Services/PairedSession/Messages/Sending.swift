@@ -1,0 +1,143 @@
+// Sending interactive messages, which need the counterpart to be reachable now. Nothing falls back to another channel by
+// itself: a message that cannot be delivered is an error.
+
+import TandemBase
+public import TandemPropertyList
+import TandemSession
+public import TandemWire
+
+extension PairedSession {
+    /// How long a caller waits for a reply when it does not say: 30 s.
+    public static var standardTimeout: Duration { Limits.standardDeadline }
+
+    /// Sends a dictionary and waits for the reply: exactly one of reply and error, at the latest after the timeout.
+    /// - Parameters:
+    ///   - message: up to 65,536 bytes encoded, without top-level keys that start with `tandem.`.
+    ///   - topic: which handler is meant, 1 to 128 bytes without NUL; without one, the handlers without topic.
+    ///   - timeout: 1 ms to 600 s; the receiver is told.
+    /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes), 7007;
+    ///   later 7011 (no reply could be given), 7012 (timeout), 7014 (not delivered, or nobody knows).
+    public func sendMessage(
+        _ message: PropertyListDictionary, topic: String? = nil, timeout: Duration = PairedSession.standardTimeout
+    ) async throws(SessionError) -> PropertyListDictionary {
+        let body = try await request(OutgoingContent(message, topic: topic), timeout)
+        do { return try PropertyListReader.readDictionary(body) } catch {
+            throw SessionError(
+                .messageReplyFailed, name: "malformed", reason: "the reply is not a valid dictionary: \(error)")
+        }
+    }
+
+    /// Sends bytes and waits for the reply's bytes; otherwise as ``sendMessage(_:topic:timeout:)``.
+    public func sendMessageData(
+        _ data: [UInt8], topic: String? = nil, timeout: Duration = PairedSession.standardTimeout
+    ) async throws(SessionError) -> [UInt8] {
+        try await request(OutgoingContent(data: data, topic: topic), timeout)
+    }
+
+    /// Sends a dictionary without a reply; returns when it was given to the daemon.
+    /// - Parameters:
+    ///   - message: as for `sendMessage`.
+    ///   - topic: as for `sendMessage`.
+    ///   - failure: called at most once, later, if the message did not reach a handler and that became known.
+    /// - Throws: the first that applies of the codes of ``sendMessage(_:topic:timeout:)`` up to 7007.
+    public func sendMessageWithoutReply(
+        _ message: PropertyListDictionary, topic: String? = nil, failure: (@Sendable (SessionError) -> Void)? = nil
+    ) async throws(SessionError) {
+        try await note(OutgoingContent(message, topic: topic), failure)
+    }
+
+    /// Sends bytes without a reply; otherwise as ``sendMessageWithoutReply(_:topic:failure:)``.
+    public func sendMessageDataWithoutReply(
+        _ data: [UInt8], topic: String? = nil, failure: (@Sendable (SessionError) -> Void)? = nil
+    ) async throws(SessionError) {
+        try await note(OutgoingContent(data: data, topic: topic), failure)
+    }
+
+    private func request(_ content: OutgoingContent, _ timeout: Duration) async throws(SessionError) -> [UInt8] {
+        try await request(content, timeout, id: .random(), to: pairing)
+    }
+
+    func request(
+        _ content: OutgoingContent, _ timeout: Duration, id: UniqueIdentifier, to pairing: UniqueIdentifier?
+    ) async throws(SessionError) -> [UInt8] {
+        try await core.result(id, cancel: { $0.abandon(id) }) { core, reply in
+            core.request(content, to: pairing, id: id, timeout: timeout, reply: reply)
+        }
+    }
+
+    private func note(
+        _ content: OutgoingContent, _ failure: (@Sendable (SessionError) -> Void)?
+    ) async throws(SessionError) {
+        _ = try await core.result { [pairing] core, given in
+            core.note(content, to: pairing, given: given, laterFailure: failure)
+        }
+    }
+}
+
+/// What a caller wants to send, encoded on the caller's own thread: the loop only routes bytes. A fault found here is kept
+/// as a fact, because the order of SES-13 may have a better answer.
+package struct OutgoingContent: Sendable {
+    package let kind: FrameKind
+    package let body: [UInt8]
+    /// Which handler is meant.
+    package let topic: String?
+    var badArgument: BadArgument?
+    var unsupportedKeyPath: String?
+
+    /// A dictionary message.
+    package init(_ message: PropertyListDictionary, topic: String? = nil) {
+        kind = .message
+        self.topic = topic
+        badArgument = message.hasReservedKey ? .reservedKey : Self.fault(of: topic)
+        do {
+            body = try PropertyListWriter.write(message)
+        } catch {
+            body = []
+            unsupportedKeyPath = error.keyPath
+        }
+    }
+
+    /// A data message.
+    package init(data: [UInt8], topic: String? = nil) {
+        kind = .messageData
+        body = data
+        self.topic = topic
+        badArgument = Self.fault(of: topic)
+    }
+
+    /// What cannot be sent at all: a value of a foreign type at this key path.
+    package init(unsupportedAt keyPath: String) {
+        kind = .message
+        body = []
+        topic = nil
+        unsupportedKeyPath = keyPath
+    }
+
+    /// The first reason against sending (SES-13); nil if there is none.
+    func refusal(
+        _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool,
+        bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
+    ) -> SendRefusal? {
+        var check = SendCheck(
+            activation: activation, counterpart: counterpart, badArgument: badArgument,
+            unsupportedKeyPath: unsupportedKeyPath, bodySize: body.count, bodyLimit: bodyLimit,
+            needsReachability: needsReachability)
+        check.isSupported = isSupported
+        return check.refusal
+    }
+
+    private static func fault(of topic: String?) -> BadArgument? { topic?.isShortText == false ? .topic : nil }
+
+    /// The bytes of a reply's dictionary.
+    static func encode(
+        _ dictionary: PropertyListDictionary, id: UniqueIdentifier
+    ) throws(SessionError) -> [UInt8] {
+        do { return try PropertyListWriter.write(dictionary) } catch {
+            throw SessionError(.unsupportedType(keyPath: error.keyPath), messageID: id)
+        }
+    }
+}
+
+extension PropertyListError {
+    fileprivate var keyPath: String { if case .path(let path) = place { path } else { "" } }
+}

@@ -1,0 +1,580 @@
+// The session of one host app as an actor on the session's loop. It runs the activation machine and owns the parts:
+// connection, requests, inboxes, transfers, contexts. Each part keeps its own state; the actor routes frames to them and
+// performs what the machine decides. Frames and timers arrive on the loop's thread and enter the actor synchronously, in
+// order and without a task; callers on other threads enter it by its executor.
+
+package import TandemBase
+import TandemFiles
+package import TandemPropertyList
+package import TandemReactor
+package import TandemSession
+package import TandemWire
+
+/// One step of a session's life, in order.
+package enum SessionEvent: Sendable {
+    case activation(ActivationState)
+    /// How a call of `activate` by a layer above ended.
+    case asked(Result<Void, SessionError>)
+    case refused(SessionError)
+    /// Pairings or reachability may have changed.
+    case situation
+}
+
+package actor SessionActor {
+    package typealias Completion<Value> = (Result<Value, SessionError>) -> Void
+
+    private nonisolated let scheduler: any Scheduler
+    private nonisolated let settings: SessionSettings
+    /// The published state; usable from any thread.
+    nonisolated let states: SessionStatePublisher
+    private nonisolated let counts = SessionCounts()
+
+    private let daemon: DaemonChannel
+    private let connection: SessionConnection
+    private let requests: RequestTable
+    private let broadcasts: BroadcastTable
+    private let messages: MessageInbox
+    private let queries: QueryTable
+    private let transfers: TransferBook
+    private let files: FileSubmissions
+    private let items: ItemInbox
+    private var contexts = ContextTable()
+
+    private var activating: [UInt64: Completion<Void>] = [:]
+    /// The connection whose daemon knows which items this process waits for.
+    private var followedOn: UInt64 = 0
+    /// Ended by the app, or released: nothing begins any more.
+    private var isEnded = false
+    private var onEvent: ((SessionEvent) -> Void)?
+    private var deliverArrivals: ((_ done: @escaping @Sendable () -> Void) -> Void)?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
+
+    package init(settings: SessionSettings, scheduler: any Scheduler, dialer: sending any Dialer) {
+        let app = settings.application
+        self.scheduler = scheduler
+        self.settings = settings
+        daemon = DaemonChannel(dialer: dialer, scheduler: scheduler)
+        connection = SessionConnection(settings: settings, scheduler: scheduler, channel: daemon)
+        states = SessionStatePublisher(
+            connection.machine, Clocks(now: Linux.bootTime, wall: Linux.wallTime))
+        requests = RequestTable(daemon: daemon, scheduler: scheduler, counts: counts)
+        broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
+        messages = MessageInbox(scheduler: scheduler)
+        queries = QueryTable(app: app, daemon: daemon, scheduler: scheduler)
+        transfers = TransferBook(app: app, daemon: daemon, queries: queries, scheduler: scheduler)
+        files = FileSubmissions(app: app, daemon: daemon, queries: queries, transfers: transfers, scheduler: scheduler)
+        items = ItemInbox(app: app)
+    }
+
+    // MARK: entering
+
+    /// Runs the action on the actor in a later turn, in the order of each caller's calls. For callers that cannot wait:
+    /// callbacks, deinitialisers and Apple's names.
+    package nonisolated func run(_ action: @escaping @Sendable (isolated SessionActor) -> Void) {
+        scheduler.submit { self.assumeIsolated { action($0) } }
+    }
+
+    /// Suspends the caller until the completion is called, which the part that keeps it does exactly once.
+    /// - Parameters:
+    ///   - id: the message that the call is about.
+    ///   - cancel: run when the caller's task is cancelled meanwhile; nil for calls that cannot be cancelled.
+    ///   - begin: not called for a caller that was cancelled before.
+    func result<Value: Sendable>(
+        _ id: UniqueIdentifier? = nil,
+        cancel: (@Sendable (isolated SessionActor) -> Void)? = nil,
+        of begin: @Sendable (isolated SessionActor, @escaping Completion<Value>) -> Void
+    ) async throws(SessionError) -> Value {
+        if cancel != nil, Task.isCancelled { throw .cancelled(id) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, SessionError>, Never>) in
+                begin(self) { continuation.resume(returning: $0) }
+            }
+        } onCancel: {
+            if let cancel { run(cancel) }
+        }
+        return try result.get()
+    }
+
+    // MARK: activation
+
+    /// Begins; the completion is called once: activated, or a refusal that waiting cannot cure.
+    package func activate(
+        waiter number: UInt64 = .random(in: .min ... .max), _ completion: @escaping Completion<Void>
+    ) {
+        if connection.machine.activation == .activated { return completion(.success(())) }
+        guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
+        activating[number] = completion
+        connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
+    }
+
+    /// A caller of `activate` waits no longer; the session continues its attempts.
+    func stopWaiting(_ number: UInt64, _ error: SessionError) {
+        activating.removeValue(forKey: number)?(.failure(error))
+    }
+
+    /// The same after a time.
+    func stopWaiting(_ number: UInt64, after timeout: Duration) {
+        scheduler.schedule(after: timeout) { [weak self] in
+            self?.assumeIsolated { $0.stopWaiting(number, .noDaemon) }
+        }
+    }
+
+    private func finishActivating(_ result: Result<Void, SessionError>) {
+        let waiters = activating
+        activating = [:]
+        for waiter in waiters.values { waiter(result) }
+    }
+
+    /// Ends the session for good and completes everything that waits.
+    /// - Parameter completion: called when what was queued has left.
+    package func end(then completion: @escaping () -> Void = {}) {
+        if !isEnded { close() }
+        daemon.afterFlush(completion)
+    }
+
+    private func close() {
+        isEnded = true
+        connection.end()
+        finishActivating(.failure(SessionError(.ended, messageID: nil)))
+        fail(to: nil, .ended)
+        messages.removeAll()
+        items.removeAll()
+        files.end()
+        states.finish()
+    }
+
+    // MARK: events of the connection
+
+    private func happened(_ event: SessionConnection.Event) {
+        switch event {
+        case .activation(let state): passed(through: state)
+        case .refused(let error):
+            publish()
+            finishActivating(.failure(error))
+            onEvent?(.refused(error))
+        case .situationChanged:
+            contexts.keepOnly(situation?.pairings.map(\.pairing) ?? [])
+            publish()
+            onEvent?(.situation)
+        case .disconnected: messages.forgetRequests()
+        case .requestsLost(let pairing, let loss): fail(to: pairing, loss)
+        case .switching(let number): awaitArrivals(number)
+        case .daemonLeaves: leaveWithDaemon()
+        case .frame(let envelope):
+            do throws(WireError) { try received(envelope) } catch { connection.refuse(Refusal(error)) }
+        }
+    }
+
+    private func passed(through state: ActivationState) {
+        publish(state)
+        onEvent?(.activation(state))
+        guard state == .activated else { return }
+        transfers.submitAgain()
+        if followedOn != daemon.number { transfers.followAgain() }
+        followedOn = daemon.number
+        finishActivating(.success(()))
+    }
+
+    private func awaitArrivals(_ number: Int) {
+        guard let deliverArrivals else {
+            scheduler.schedule(after: .zero) { [weak connection] in connection?.arrivalsDelivered(number) }
+            return
+        }
+        deliverArrivals { [weak self] in self?.run { $0.connection.arrivalsDelivered(number) } }
+    }
+
+    private func publish(_ passing: ActivationState? = nil) {
+        states.publish(
+            connection.machine, Clocks(now: scheduler.now, wall: scheduler.wallNow), passing: passing,
+            contexts.contexts, hasContentPending: items.hasWaiting)
+    }
+
+    /// Publishes whether an item waits for a handler, if that has changed.
+    private func publishPending() {
+        if states.snapshot.hasContentPending != items.hasWaiting { publish() }
+    }
+
+    /// Completes what waits for one pairing, or all of it.
+    private func fail(to pairing: UniqueIdentifier?, _ loss: ClientSession.RequestLoss) {
+        let error = SessionError(loss, messageID: nil)
+        // A lost daemon is dialled again, and what it has not accepted is submitted again.
+        if loss == .ended || loss == .unpaired { transfers.fail(to: pairing, error) }
+        guard let pairing else {
+            queries.fail(to: nil, error)
+            broadcasts.failAll(error)
+            return requests.failAll(error)
+        }
+        if loss == .switched { return requests.failFollowers(of: pairing, error) }
+        queries.fail(to: pairing, error)
+        requests.fail(to: pairing, error)
+    }
+
+    /// A daemon that stops answers what it has taken before it closes (SES-18); callers that still wait let it.
+    private func leaveWithDaemon() {
+        if connection.isDaemonLeaving, !requests.hasRequests { connection.lost() }
+    }
+
+    // MARK: frames
+
+    private func received(_ envelope: Envelope) throws(WireError) {
+        switch envelope.kind {
+        case .message, .messageData, .configuration: messageArrived(envelope)
+        case .reply, .failure: answerArrived(envelope)
+        case .pong: if let id = envelope.id { broadcasts.pongArrived(id) }
+        case .delivery:
+            let known = items.delivered(envelope) { [weak self] verdict, item in
+                self?.run { $0.decided(verdict, item) }
+            }
+            if let (verdict, item) = known { daemon.send(items.envelope(verdict, of: item)) }
+            publishPending()
+        case .accepted: transfers.accepted(envelope)
+        case .progress: progressed(envelope)
+        case .finished: transfers.finished(envelope, peer: situation?.pairing(envelope.pairing)?.peer)
+        case .context:
+            try contexts.arrived(envelope)
+            publish()
+        default: queries.answered(envelope)
+        }
+    }
+
+    private func messageArrived(_ envelope: Envelope) {
+        guard let pairing = envelope.pairing, let id = envelope.id else { return }
+        let number = daemon.number
+        let token = ReplyToken(wantsReply: envelope.wantsReply, topic: envelope.topic) { [weak self] answer in
+            self?.run { $0.send(answer, to: id, pairing: pairing, ifOn: number) }
+        }
+        if let message = ReceivedMessage(envelope, id, pairing, peer: situation?.pairing(pairing)?.peer, token) {
+            messages.arrived(message)
+        }
+    }
+
+    private func send(_ answer: MessageAnswer, to id: UniqueIdentifier, pairing: UniqueIdentifier, ifOn number: UInt64)
+    {
+        guard number == daemon.number else { return }
+        switch answer {
+        case .reply(let body):
+            daemon.send(Envelope(.reply, app: settings.application, pairing: pairing, id: id, body: body))
+        case .failure(let error):
+            if let envelope = try? error.failure(app: settings.application, pairing: pairing, id: id) {
+                daemon.send(envelope)
+            }
+        }
+    }
+
+    private func answerArrived(_ envelope: Envelope) {
+        defer { leaveWithDaemon() }
+        guard let pairing = envelope.pairing, let id = envelope.id else { return }
+        guard envelope.kind == .failure else {
+            return requests.answered(id, from: pairing, .success(Array(envelope.body ?? [])))
+        }
+        let error = (try? SessionError(failure: envelope)) ?? .malformedMessage
+        if envelope.channel != nil { return transfers.submissionFailed(id, error) }
+        if let broadcast = broadcasts.broadcast(of: id) { return broadcasts.failed(broadcast, pairing, error) }
+        requests.answered(id, from: pairing, .failure(error))
+    }
+
+    private func progressed(_ envelope: Envelope) {
+        if envelope.name == "stored" { return transfers.stored(envelope) }
+        guard let id = envelope.id, let offset = envelope.offset.flatMap({ Int64(exactly: $0) }) else { return }
+        switch envelope.name {
+        case "taking": files.taken(id, offset)
+        case "transferred" where envelope.body == nil: transfers.transferred(id, offset)
+        case "transferred": items.fileProgressed(envelope, id, offset)
+        default: break
+        }
+    }
+
+    private func decided(_ verdict: HandlingVerdict, _ item: ItemName) {
+        items.ended(item, verdict)
+        if daemon.isRegistered { daemon.send(items.envelope(verdict, of: item)) }
+        publishPending()
+    }
+
+    // MARK: sending messages
+
+    /// Sends a message that wants a reply.
+    /// - Parameters:
+    ///   - pairing: nil: the active one at this moment.
+    ///   - reply: called once.
+    package func request(
+        _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, id: UniqueIdentifier = .random(),
+        timeout: Duration = Limits.standardDeadline, reply: @escaping ReplyWaiter
+    ) {
+        let peer = situation?.pairing(pairing)?.peer
+        let reply: ReplyWaiter = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
+        do throws(SessionError) {
+            let (frame, target) = try frame(content, to: pairing, id: id, timeout: timeout, wantsReply: true)
+            requests.request(frame, id, to: target, followsActive: pairing == nil, timeout: timeout, reply: reply)
+        } catch {
+            reply(.failure(error))
+        }
+    }
+
+    /// Sends a message without a reply.
+    /// - Parameters:
+    ///   - pairing: nil: the active one at this moment.
+    ///   - given: called once: when the message was sent, or never will be.
+    ///   - laterFailure: called at most once, for a failure that comes back.
+    package func note(
+        _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, given: @escaping ReplyWaiter,
+        laterFailure: ((SessionError) -> Void)? = nil
+    ) {
+        let (id, peer) = (UniqueIdentifier.random(), situation?.pairing(pairing)?.peer)
+        let given: ReplyWaiter = { given($0.mapError { $0.about(message: id, peer: peer) }) }
+        do throws(SessionError) {
+            let (frame, target) = try frame(
+                content, to: pairing, id: id, timeout: Limits.standardDeadline, wantsReply: false)
+            requests.note(
+                frame, id, to: target, followsActive: pairing == nil, given: given,
+                laterFailure: laterFailure.map { later in { later($0.about(message: id, peer: peer)) } })
+        } catch {
+            given(.failure(error))
+        }
+    }
+
+    /// The caller gives up: its request completes now, and an answer that still comes is dropped.
+    package func abandon(_ id: UniqueIdentifier) { requests.abandon(id) }
+
+    /// The frame of a message, and the pairing that it goes to.
+    /// - Throws: the first reason against sending, in the order of SES-13.
+    private func frame(
+        _ content: OutgoingContent, to pairing: UniqueIdentifier?, id: UniqueIdentifier, timeout: Duration,
+        wantsReply: Bool
+    ) throws(SessionError) -> (Frame, UniqueIdentifier) {
+        var content = content
+        if !Limits.deadline.contains(timeout) { content.badArgument = .timeout }
+        let refusal = content.refusal(
+            connection.machine.activation(of: pairing), connection.machine.counterpart(of: pairing),
+            isSupported: connection.machine.isSupported)
+        if let refusal { throw SessionError(refusal, messageID: id) }
+        guard content.topic == nil || connection.takesTopics else { throw .noTopics(id) }
+        guard let target = situation?.pairing(pairing)?.pairing,
+            let frame = try? Envelope(
+                content.kind, app: settings.application, pairing: target, id: id, reply: wantsReply, deadline: timeout,
+                topic: content.topic, body: content.body
+            ).frame()
+        else { throw SessionError(.notPaired, messageID: id) }
+        return (frame, target)
+    }
+
+    /// Sends a message without a reply to several devices.
+    /// - Parameter completion: called once.
+    package func broadcast(
+        _ content: OutgoingContent, to receivers: BroadcastReceivers = .all, id: UniqueIdentifier = .random(),
+        laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
+        completion: @escaping Completion<[BroadcastOutcome]>
+    ) {
+        let pairings = situation?.pairings ?? []
+        let refusal = content.refusal(
+            connection.machine.activation, Self.anyone(of: pairings), isSupported: connection.machine.isSupported)
+        if let refusal { return completion(.failure(SessionError(refusal, messageID: id))) }
+        guard content.topic == nil || connection.takesTopics else { return completion(.failure(.noTopics(id))) }
+        broadcasts.send(
+            content, id, to: pairings.filter(receivers.includes), isToAll: receivers.isAll, laterFailure: laterFailure,
+            completion: completion)
+    }
+
+    func abandonBroadcast(_ id: UniqueIdentifier) { broadcasts.abandon(id) }
+
+    /// The counterpart of a check for all devices: the daemon knows which of them can be reached.
+    private static func anyone(of pairings: [PairingSituation]) -> SendCheck.Counterpart? {
+        pairings.first.map { SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none) }
+    }
+
+    // MARK: receiving
+
+    /// Adds a receiver of messages; its number, or nil if the session has ended.
+    func addReceiver(
+        _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
+    ) -> UInt64? { isEnded ? nil : messages.add(interest, take: take, ended: ended) }
+
+    func removeReceiver(_ number: UInt64) { messages.remove(number) }
+
+    /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
+    package func receive(
+        pairing: UniqueIdentifier? = nil, topic: String? = nil, _ take: @escaping (ReceivedMessage) -> Void
+    ) { _ = messages.add(MessageInbox.Interest(pairing: pairing, topic: topic), take: take) }
+
+    /// Adds a handler of durable items, called on the scheduler; its number, or nil if the session has ended.
+    @discardableResult
+    package func handleItems(
+        _ channels: Set<Channel>, pairing: UniqueIdentifier? = nil, topic: String? = nil,
+        take: @escaping (DeliveredItem, HandlingToken) -> Void
+    ) -> UInt64? {
+        guard !isEnded else { return nil }
+        defer { publishPending() }
+        return items.add(ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic), take: take)
+    }
+
+    func removeItemHandler(_ number: UInt64) { items.remove(number) }
+
+    func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) { items.observeFiles(observer) }
+
+    // MARK: durable items
+
+    /// Submits an item.
+    /// - Parameter accepted: called once, when the item is durable here or never will be.
+    package func submit(_ submission: Submission, accepted: @escaping Completion<Acceptance>) {
+        do throws(SessionError) {
+            transfers.submit(submission, to: try target(of: submission), accepted: accepted)
+        } catch {
+            accepted(.failure(error))
+        }
+    }
+
+    /// Submits an item, and follows it once it is durable here.
+    package func transfer(_ submission: Submission, accepted: @escaping Completion<Transfer>) {
+        do throws(SessionError) {
+            let target = try target(of: submission)
+            transfers.transfer(submission, to: target, session: WeakSession(self), accepted: accepted)
+        } catch {
+            accepted(.failure(error))
+        }
+    }
+
+    /// - Throws: the first reason against submitting, in the order of SES-13.
+    private func target(of submission: Submission) throws(SessionError) -> PairingSituation {
+        let refusal = submission.refusal(
+            connection.machine.activation(of: submission.pairing),
+            connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
+        let entry = situation?.pairing(submission.pairing)
+        if let entry, refusal == nil { return entry }
+        let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
+        throw error.about(message: nil, peer: entry?.peer)
+    }
+
+    /// Submits an item for each of several devices.
+    /// - Parameter completion: called once, when it has got far enough on each, or after the time.
+    package func broadcast(
+        _ submission: Submission, to receivers: BroadcastReceivers, until level: AcknowledgementLevel,
+        within limit: Duration, completion: @escaping Completion<[DeviceReceipt]>
+    ) {
+        let entries = (situation?.pairings ?? []).sorted { $0.pairing < $1.pairing }
+        let refusal = submission.refusal(
+            connection.machine.activation, Self.anyone(of: entries), isSupported: connection.machine.isSupported)
+        if let refusal { return completion(.failure(SessionError(refusal, messageID: submission.id))) }
+        let round = ReceiptRound(until: level, scheduler: scheduler, completion: completion)
+        for entry in entries where receivers.includes(entry) {
+            var own = submission
+            own.id = .random()
+            own.pairing = entry.pairing
+            let place = round.add(entry.pairing, entry.name)
+            transfer(own) { round.accepted(place, $0) }
+        }
+        round.begin(within: limit)
+    }
+
+    package func observeTransfers(_ observer: @escaping (TransferEvent) -> Void) { transfers.observe(observer) }
+
+    // MARK: files
+
+    /// Opens the file and submits it; the transfer reports the rest.
+    func transferFile(
+        _ transfer: FileTransfer, metadata: PropertyListDictionary?, options: TransferOptions,
+        to pairing: UniqueIdentifier?
+    ) {
+        files.open(transfer) { [weak self] parts in
+            self?.assumeIsolated { actor in
+                actor.submit(
+                    transfer, parts, Submission(of: transfer, size: parts.size, metadata, options, to: pairing))
+            }
+        }
+    }
+
+    private func submit(_ transfer: FileTransfer, _ parts: FileParts, _ submission: Submission) {
+        do throws(SessionError) {
+            let target = try target(of: submission)
+            // Before the daemon can answer.
+            files.offer(transfer, parts, to: target.pairing)
+            let session = WeakSession(self)
+            transfers.transfer(submission, of: transfer, to: target, session: session) { [weak files] result in
+                files?.ended(transfer.id)
+                switch result {
+                case .failure(let error): transfer.refused(error)
+                case .success(let item): transfer.accepted(as: item)
+                }
+            }
+        } catch {
+            transfer.refused(error)
+        }
+    }
+
+    /// Ends the submission of a file that the daemon has not accepted; whether there was one.
+    func stopSubmitting(_ id: UniqueIdentifier) -> Bool { files.stop(id, .cancelled(id)) }
+
+    /// Takes a file back, in any phase; its end says what came of it.
+    /// - Parameter pairing: of a file that a former process submitted.
+    package func takeBackFile(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
+        if !stopSubmitting(id) { cancelTransfer(id, on: .file, in: pairing) }
+    }
+
+    /// Returns when the app's files have been read as far as they are asked for.
+    package func waitForFiles() { files.waitUntilIdle() }
+
+    // MARK: queries
+
+    /// Asks the daemon about this app's own items.
+    /// - Parameter completion: called once.
+    package func ask(
+        _ command: String, pairing: UniqueIdentifier?, channel: Channel? = nil, _ body: PropertyListDictionary = [:],
+        then completion: @escaping AnswerWaiter
+    ) { queries.ask(command, of: situation?.pairing(pairing)?.pairing, on: channel, body, then: completion) }
+
+    /// Takes an item back, and waits for what came of that.
+    nonisolated func cancelTransfer(
+        _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ kind: Transfer.Kind
+    ) async throws(SessionError) -> TransferCancellation {
+        let answer = try await result { core, completion in
+            core.ask("cancel", pairing: pairing, channel: kind.channel, ["item": .data(id.bytes)], then: completion)
+        }
+        return TransferCancellation(answer)
+    }
+
+    /// Takes an item back; its end says what came of it.
+    /// - Parameter pairing: of an item that a former process submitted.
+    package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
+        let target = situation?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing
+        queries.cancel(id, of: target, on: channel)
+    }
+
+    /// The items of a kind that have not ended.
+    package func outstanding(
+        _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
+        then completion: @escaping Completion<[OutstandingTransfer]>
+    ) { queries.outstanding(kind, of: situation?.pairing(pairing)?.pairing, then: completion) }
+
+    // MARK: for layers above
+
+    /// The pairing that the default session is bound to; nil without one, or without a daemon.
+    package var activePairing: UniqueIdentifier? { daemon.isRegistered ? situation?.active : nil }
+
+    /// The app's directory for the active pairing.
+    package var activeDirectory: String? { activePairing.flatMap { situation?.pairing($0)?.directory } }
+
+    /// Reports each step in order, on the scheduler; for layers that must not miss one.
+    package func observeEvents(_ observer: @escaping (SessionEvent) -> Void) { onEvent = observer }
+
+    /// Reports a step of a layer above to the observer of events.
+    package func report(_ event: SessionEvent) { onEvent?(event) }
+
+    /// Called at a switch, to call back from any thread when the app has got what had arrived before. Without it the
+    /// switch continues in the next turn.
+    package func beforeSwitching(_ deliver: @escaping (_ done: @escaping @Sendable () -> Void) -> Void) {
+        deliverArrivals = deliver
+    }
+
+    /// Replaces the random numbers; for runs that can be repeated.
+    package func draw(_ random: @escaping () -> UInt64) { connection.draw(random) }
+
+    nonisolated var statistics: SessionStatistics { counts.statistics }
+
+    private var situation: Situation? { connection.machine.situation }
+}
+
+/// A session that its subscriptions and transfers do not keep alive.
+struct WeakSession: Sendable {
+    weak let value: SessionActor?
+
+    init(_ value: SessionActor) { self.value = value }
+}

@@ -1,0 +1,218 @@
+// Connection of a session to its daemon: it dials, greets, registers and connects again, as the activation machine
+// decides. What arrives for the application, and what the machine decides about it, are events for the actor.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+package import TandemTransport
+import TandemWire
+
+/// Makes connections to the daemon; confined to the session's scheduler. The in-process daemons of the tests are the
+/// other implementers.
+package protocol Dialer: AnyObject {
+    /// Tries once; the completion is called once, never from inside this call, with nil if there is no daemon.
+    func dial(_ completion: @escaping ((any ByteStream)?) -> Void)
+
+    /// Ends an attempt; its completion is not called any more.
+    func cancel()
+}
+
+/// Dials the daemon's socket at the first address that answers.
+final class SocketDialer: Dialer {
+    private let addresses: [SocketAddress]
+    private let loop: EventLoop
+    private var attempt: StreamConnector?
+
+    init(addresses: [SocketAddress], loop: EventLoop) {
+        self.addresses = addresses
+        self.loop = loop
+    }
+
+    func dial(_ completion: @escaping ((any ByteStream)?) -> Void) { dial(addresses[...], completion) }
+
+    func cancel() {
+        attempt?.cancel()
+        attempt = nil
+    }
+
+    private func dial(_ addresses: ArraySlice<SocketAddress>, _ completion: @escaping ((any ByteStream)?) -> Void) {
+        guard let address = addresses.first else { return completion(nil) }
+        attempt = StreamConnector(to: address, loop: loop) { [weak self] outcome in
+            switch outcome {
+            case .success(let stream): completion(stream)
+            case .failure: self?.dial(addresses.dropFirst(), completion)
+            }
+        }
+    }
+}
+
+/// One session's connection; confined to the session's scheduler.
+final class SessionConnection {
+    enum Event: Sendable {
+        /// The activation state passes through this value.
+        case activation(ActivationState)
+        /// The daemon refused the application, and waiting cannot cure it.
+        case refused(SessionError)
+        /// Pairings or reachability may have changed.
+        case situationChanged
+        /// Messages that wait for a reply of the app can no longer be answered.
+        case disconnected
+        /// Open requests to one pairing, or all for nil, get no answer.
+        case requestsLost(UniqueIdentifier?, ClientSession.RequestLoss)
+        /// Call ``arrivalsDelivered(_:)`` with this number when the app has got what had arrived before: only then does
+        /// the switch continue (SES-31).
+        case switching(Int)
+        /// The daemon stops: it answers what it has taken (SES-18).
+        case daemonLeaves
+        /// A frame of the application.
+        case frame(Envelope)
+    }
+
+    private let settings: SessionSettings
+    private let scheduler: any Scheduler
+    private let channel: DaemonChannel
+    private var onEvent: (Event) -> Void = { _ in }
+    /// What is known of daemon and counterparts.
+    private(set) var machine: ClientSession
+    private var stepTimer = PendingTimer()
+    /// Spreads the waits between attempts to connect.
+    private var random: () -> UInt64 = { .random(in: .min ... .max) }
+    private var switches = 0
+    private var refusalText = ""
+    /// The daemon carries topics (SES-3).
+    private(set) var takesTopics = false
+    /// The daemon has said `bye` on this connection.
+    private(set) var isDaemonLeaving = false
+
+    init(settings: SessionSettings, scheduler: any Scheduler, channel: DaemonChannel) {
+        self.settings = settings
+        self.scheduler = scheduler
+        self.channel = channel
+        machine = ClientSession(now: Linux.bootTime)
+    }
+
+    /// Begins, or does nothing when it has begun already.
+    func activate(_ onEvent: @escaping (Event) -> Void) {
+        self.onEvent = onEvent
+        perform(machine.activate())
+    }
+
+    /// The app ends the session.
+    func end() {
+        channel.send(Envelope(.bye))
+        perform(machine.end(now: scheduler.now))
+    }
+
+    /// The connection is over; the machine decides when the daemon is dialled again.
+    func lost() { perform(machine.lost(now: scheduler.now, random: random())) }
+
+    /// The daemon broke the protocol: it gets the reason, and is dialled again later.
+    func refuse(_ refusal: Refusal) {
+        if let envelope = try? refusal.envelope() { channel.send(envelope) }
+        lost()
+    }
+
+    /// The app has got what had arrived before a switch. Ignored if another switch has begun since.
+    func arrivalsDelivered(_ number: Int) {
+        if number == switches { perform(machine.arrivalsDelivered()) }
+    }
+
+    /// Replaces the random numbers; for runs that can be repeated.
+    func draw(_ random: @escaping () -> UInt64) { self.random = random }
+
+    // MARK: the machine's decisions
+
+    private func perform(_ effects: [ClientSession.Effect]) {
+        for effect in effects { perform(effect) }
+    }
+
+    private func perform(_ effect: ClientSession.Effect) {
+        switch effect {
+        case .connect:
+            isDaemonLeaving = false
+            channel.connect { [weak self] in self?.happened($0) }
+        case .sendHello: send(.hello, Hello.offer(software: settings.software).body)
+        case .sendRegister: send(.register, app: settings.application, settings.registration.body)
+        case .disconnect:
+            channel.disconnect()
+            onEvent(.disconnected)
+        case .startTimer(let wait):
+            stepTimer.cancel(on: scheduler)
+            stepTimer.token = scheduler.schedule(after: wait) { [weak self] in self?.stepTimerFired() }
+        case .stopTimer: stepTimer.cancel(on: scheduler)
+        case .failRequests(let pairing, let loss): onEvent(.requestsLost(pairing, loss))
+        case .activation(let state): onEvent(.activation(state))
+        case .activationRefused(let name): onEvent(.refused(SessionError(refused: name, refusalText)))
+        case .situationChanged: onEvent(.situationChanged)
+        case .deliverArrivals:
+            switches += 1
+            onEvent(.switching(switches))
+        }
+    }
+
+    private func send(_ kind: FrameKind, app: ApplicationIdentifier? = nil, _ body: PropertyListDictionary) {
+        if let envelope = try? Envelope(kind, app: app).with(body: body) { channel.send(envelope) }
+    }
+
+    private func stepTimerFired() {
+        stepTimer.token = nil
+        perform(machine.timerFired(now: scheduler.now, random: random()))
+    }
+
+    // MARK: the daemon's frames
+
+    private func happened(_ event: DaemonChannel.Event) {
+        switch event {
+        case .opened: perform(machine.connected())
+        case .lost: lost()
+        case .received(let frame):
+            do throws(WireError) { try received(Envelope(reading: frame)) } catch { refuse(Refusal(error)) }
+        }
+    }
+
+    private func received(_ envelope: Envelope) throws(WireError) {
+        if let app = envelope.app, app != settings.application {
+            return refuse(Refusal(.notYours, "this session is another application's"))
+        }
+        switch envelope.kind {
+        case .hello: try greeted(Hello(body: envelope.dictionaryBody()))
+        case .refusal: refused(try Refusal(envelope))
+        case .registered:
+            let answer = try RegistrationAnswer(body: envelope.dictionaryBody(), now: scheduler.now)
+            if machine.phase == .registering { channel.registered() }
+            perform(machine.registered(answer))
+        case .state:
+            perform(machine.situationArrived(try Situation(body: envelope.dictionaryBody(), now: scheduler.now)))
+        case .ping: channel.send(Envelope(.pong, id: envelope.id))
+        case .bye:
+            isDaemonLeaving = true
+            onEvent(.daemonLeaves)
+        case .pong, .reply, .failure: onEvent(.frame(envelope))
+        case .message, .messageData, .configuration, .accepted, .progress, .delivery, .finished, .context, .answer:
+            guard machine.phase == .active else {
+                return refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) before registered"))
+            }
+            onEvent(.frame(envelope))
+        case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want,
+            .submit, .verdict, .heard, .query, .join, .joined:
+            refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
+        }
+    }
+
+    private func greeted(_ hello: Hello) {
+        guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
+        let own = HelloOffer(capabilities: Set(Capability.allCases))
+        guard case .chosen(let version) = hello.versions,
+            (try? HelloNegotiation(own: own).accept(version: version, capabilities: Set(hello.capabilities))) != nil
+        else { return refuse(Refusal(.version)) }
+        takesTopics = hello.capabilities.contains(.topic)
+        perform(machine.greeted())
+    }
+
+    private func refused(_ refusal: Refusal) {
+        guard let name = refusal.name else { return lost() }
+        refusalText = refusal.text
+        perform(machine.refused(name, now: scheduler.now, random: random()))
+    }
+}

@@ -1,0 +1,143 @@
+// Errors that this side itself finds, each with its code, a stable name, and what to do about it.
+
+import TandemBase
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+extension SessionError {
+    /// The error of a request that ended without an answer (SES-23).
+    init(_ loss: ClientSession.RequestLoss, messageID: UniqueIdentifier?) {
+        switch loss {
+        case .daemonLost:
+            self.init(
+                .deliveryFailed, name: "daemon-lost",
+                reason: "the connection to the daemon was lost; whether the message arrived is not known")
+        case .switched: self.init(.sessionInactive, name: "switched", reason: "another device became the active one")
+        case .unpaired: self.init(.deviceNotPaired, name: "unpaired", reason: "the pairing was removed")
+        case .ended: self.init(.sessionNotActivated, name: "ended", reason: "the session was ended")
+        }
+        self.messageID = messageID
+    }
+
+    /// The caller's deadline came first (SES-9).
+    static func timedOut(_ id: UniqueIdentifier?) -> SessionError {
+        SessionError(.messageReplyTimedOut, reason: "no reply came in time", messageID: id)
+    }
+
+    /// The caller's task was cancelled.
+    static func cancelled(_ id: UniqueIdentifier?) -> SessionError {
+        SessionError(.genericError, name: "cancelled", reason: "the caller gave up", messageID: id)
+    }
+
+    /// The daemon does not carry topics (SES-3).
+    static func noTopics(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .deliveryFailed, name: "unsupported-kind", reason: "the daemon is too old for topics: send without one",
+            messageID: id)
+    }
+
+    /// The same error with what it is about, where it does not say so itself.
+    func about(message: UniqueIdentifier?, peer: UniqueIdentifier?) -> SessionError {
+        var error = self
+        error.messageID = messageID ?? message
+        error.peer = self.peer ?? peer
+        return error
+    }
+
+    static func tooManyRequests(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .genericError, name: "too-many-requests", reason: "too many messages wait for replies",
+            limit: Limits.openRequests, messageID: id, isRetryable: true)
+    }
+
+    static func tooManySubmissions(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .genericError, name: "queue-full", reason: "too many items wait for the daemon",
+            limit: Limits.queuedItems, messageID: id, isRetryable: true)
+    }
+
+    /// The daemon refused this application (SES-6).
+    init(refused name: RefusalName, _ text: String) {
+        let explanation = text.isEmpty ? "the daemon refused the session: \(name.rawValue)" : text
+        switch name {
+        case .application: self.init(.invalidParameter, name: name.rawValue, reason: explanation)
+        case .version:
+            self.init(.sessionNotSupported, name: name.rawValue, reason: text.isEmpty ? Self.noCommonVersion : text)
+        default: self.init(.genericError, name: name.rawValue, reason: explanation)
+        }
+    }
+
+    static var noDaemon: SessionError {
+        SessionError(.sessionNotActivated, name: "no-daemon", reason: "no daemon answered in time; is it running?")
+    }
+
+    /// An activation state that stands against sending.
+    init?(beforeSending state: ActivationState, _ id: UniqueIdentifier) {
+        switch state {
+        case .notActivated: self.init(.notActivated, messageID: id)
+        case .inactive: self.init(.inactive, messageID: id)
+        case .activated: return nil
+        }
+    }
+
+    // MARK: what arrived
+
+    static var malformedMessage: SessionError {
+        SessionError(
+            .deliveryFailed, name: "malformed", reason: "the body is not a property list of the strict profile")
+    }
+
+    static var reservedKey: SessionError {
+        SessionError(
+            .deliveryFailed, name: "reserved-key", reason: "top-level keys that start with 'tandem.' are reserved")
+    }
+
+    static var malformedItem: SessionError {
+        SessionError(.deliveryFailed, name: "malformed", reason: "the item is not a dictionary that may be shown")
+    }
+
+    /// No handler takes the message (SES-12).
+    package static var unhandled: SessionError { unhandled(nil) }
+
+    /// No handler takes a message or an item of this topic.
+    package static func unhandled(_ topic: String?) -> SessionError {
+        let reason = topic.map { "the counterpart has no handler for the topic '\($0)'" }
+        return SessionError(
+            .deliveryFailed, name: "unhandled", reason: reason ?? "the counterpart has no handler for this",
+            keyPath: topic)
+    }
+
+    // MARK: items and files
+
+    /// How an accepted item ended is not known.
+    static func endUnknown(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .genericError, name: "end-unknown",
+            reason:
+                "the item has ended, and this device does not know any more how: another connection of this app heard it, or too many "
+                + "ends were not heard", messageID: id)
+    }
+
+    /// What is wrong with a file of this app.
+    init(_ error: FileError, messageID: UniqueIdentifier?) {
+        switch error {
+        case .full: self.init(.insufficientSpace, name: "insufficient-space", reason: "\(error)")
+        case .missing: self.init(.fileAccessDenied, name: "file-missing", reason: "\(error)")
+        case .notARegularFile, .symbolicLink, .notADirectory:
+            self.init(.fileAccessDenied, name: "not-a-file", reason: "\(error)")
+        case .system(_, let failure) where failure.name == "EEXIST":
+            self.init(.fileAccessDenied, name: "file-exists", reason: "\(error)")
+        default: self.init(.fileAccessDenied, name: "file-access", reason: "\(error)")
+        }
+        self.messageID = messageID
+    }
+
+    static func sourceChanged(_ path: String, _ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .fileAccessDenied, name: "source-changed", reason: "\(path) was changed while it was read; send it again",
+            messageID: id, isRetryable: true)
+    }
+}

@@ -1,0 +1,223 @@
+// Dispatch of the session's steps to the delegate's callbacks, each once and in order, on one serial queue. A switch
+// continues only after the delegate has got what had arrived before (SES-31); what the new counterpart sends meanwhile
+// waits until the app has activated the session for it. Apple's callbacks do not say from which device something came, and
+// after a switch an app has to know: so each arrival has a label.
+
+import Foundation
+import PairedSession
+import Synchronization
+public import TandemBase
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// What a delegate knows, and what waits for it; confined to the session's scheduler.
+final class DelegateDispatcher {
+    /// The facts whose changes have callbacks.
+    private struct Seen: Equatable {
+        var isReachable = false
+        var watch = WatchState()
+    }
+
+    private struct WatchState: Equatable {
+        var isPaired = false
+        var isInstalled = false
+        var hasComplication = false
+        var directory: String?
+    }
+
+    /// Messages that wait while the app has not activated the session for its new counterpart.
+    private static var capacity: Int { 256 }
+
+    private weak var session: WCSession?
+    /// Owns this dispatcher by its closures.
+    private unowned let core: SessionActor
+    private var seen = Seen()
+    /// From `inactive` until the app has activated again.
+    private var isSwitching = false
+    private var wasLost = false
+    private var parked: [ReceivedMessage] = []
+    private var parkedItems: [(item: DeliveredItem, token: HandlingToken)] = []
+
+    init(_ session: WCSession, _ core: SessionActor) {
+        self.session = session
+        self.core = core
+    }
+
+    func happened(_ event: SessionEvent) {
+        switch event {
+        case .activation(let state): passed(through: state)
+        case .asked(let result): answered(result)
+        case .refused(let error):
+            guard wasLost else { return }  // else a caller of activate() is told
+            session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
+        case .situation: situationChanged()
+        }
+    }
+
+    private func passed(through state: ActivationState) {
+        switch state {
+        case .inactive:
+            isSwitching = true
+            session?.setActivation(.inactive)
+            session?.tell { $1.sessionDidBecomeInactive($0) }
+        case .notActivated where isSwitching:
+            session?.setActivation(.notActivated)
+            session?.tell { $1.sessionDidDeactivate($0) }
+        case .notActivated:
+            wasLost = true
+            parked.removeAll { $0.wantsReply }
+            session?.setActivation(.notActivated)
+        case .activated:
+            guard !isSwitching, wasLost else { return }
+            answered(.success(()))
+        }
+    }
+
+    /// The end of an `activate()`.
+    private func answered(_ result: Result<Void, SessionError>) {
+        guard let session else { return }
+        switch result {
+        case .success:
+            (isSwitching, wasLost) = (false, false)
+            session.setActivation(.activated, directory: activeDirectory)
+            session.learnTransfers(core)
+            session.tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) }
+            release()
+        case .failure(let error):
+            session.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
+        }
+    }
+
+    private func situationChanged() {
+        guard let session, let paired = session.pairedSession else { return }
+        let device = paired.pairedDevice
+        let new = Seen(
+            isReachable: paired.reachability.isImmediate,
+            watch: WatchState(
+                isPaired: device != nil, isInstalled: device?.isInstalled ?? false,
+                hasComplication: device?.hasComplication ?? false, directory: device?.directory))
+        let old = seen
+        seen = new
+        if !isSwitching { session.follow(directory: activeDirectory) }
+        if new.isReachable != old.isReachable { session.tell { $1.sessionReachabilityDidChange($0) } }
+        guard new.watch != old.watch else { return }
+        if paired.role == .secondary {
+            session.tell { $1.sessionCompanionAppInstalledDidChange($0) }
+        } else {
+            session.tell { $1.sessionWatchStateDidChange($0) }
+        }
+    }
+
+    private var activePairing: UniqueIdentifier? { core.assumeIsolated { $0.activePairing } }
+
+    private var activeDirectory: String? { core.assumeIsolated { $0.activeDirectory } }
+
+    // MARK: messages
+
+    /// A message for the delegate: it speaks with the active counterpart only, and with a new one once it is activated
+    /// for it. Configuration comes from this device's own daemon.
+    func arrived(_ message: ReceivedMessage) {
+        guard message.isConfiguration || message.pairing == activePairing else {
+            return _ = message.refuse(.notActive)
+        }
+        guard isSwitching else { return session?.arrived(message) ?? () }
+        guard parked.count < Self.capacity else { return message.refuseFull() }
+        parked.append(message)
+        session?.changePending(by: 1)
+    }
+
+    /// A durable item for the delegate: delivered whatever pairing it came through, under its label, because it was
+    /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one.
+    func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
+        let isOfActive = item.facts.pairing == activePairing
+        guard isOfActive ? isSwitching : item.channel == .context else { return session?.arrived(item, token) ?? () }
+        parkedItems.append((item, token))
+        session?.changePending(by: 1)
+    }
+
+    private func release() {
+        let (messages, items) = (parked, parkedItems)
+        (parked, parkedItems) = ([], [])
+        session?.changePending(by: -(messages.count + items.count))
+        for message in messages { arrived(message) }
+        for (item, token) in items { arrived(item, token) }
+    }
+}
+
+extension SessionError {
+    /// The counterpart's app speaks with another device now (SES-31).
+    fileprivate static var notActive: SessionError {
+        SessionError(
+            .sessionInactive, name: "not-active", reason: "the counterpart's session is bound to another device now",
+            isRetryable: true)
+    }
+}
+
+extension WCSession {
+    /// Through which pairing came what the delegate is being given; nil outside of a receiving callback. To be read in
+    /// the callback, on its queue.
+    public var deliveringPairing: UniqueIdentifier? { labels.current }
+
+    /// Something has arrived that the delegate has not been given yet.
+    public var hasContentPending: Bool { labels.pending > 0 || pairedSession?.hasContentPending == true }
+
+    func observe(_ session: PairedSession) {
+        session.core.run { [weak self] core in
+            guard let self else { return }
+            let dispatcher = DelegateDispatcher(self, core)
+            core.observeEvents { dispatcher.happened($0) }
+            core.receive { dispatcher.arrived($0) }
+            core.handleItems([.userInfo, .urgent, .context, .file]) { dispatcher.arrived($0, $1) }
+            core.observeTransfers { [weak self] in self?.happened($0) }
+            core.beforeSwitching { [weak self] done in
+                guard let self else { return done() }
+                // Behind everything that the queue has to deliver.
+                callbacks.async { done() }
+            }
+        }
+    }
+
+    /// Calls the delegate from the callback queue.
+    func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
+        callbacks.async { [self] in
+            guard let delegate else { return }
+            callback(self, delegate)
+        }
+    }
+
+    /// Gives the delegate what arrived, labelled with its pairing, from the callback queue.
+    /// - Parameter callback: nil for the delegate if there is none.
+    func tellArrival(
+        from pairing: UniqueIdentifier, _ callback: @escaping @Sendable (WCSession, (any WCSessionDelegate)?) -> Void
+    ) {
+        changePending(by: 1)
+        callbacks.async { [self] in
+            labels.set(pairing)
+            callback(self, delegate)
+            labels.set(nil)
+            changePending(by: -1)
+        }
+    }
+
+    /// Counts what has arrived and waits for the delegate.
+    func changePending(by change: Int) { labels.change(by: change) }
+}
+
+/// The label of the running callback and the number of those to come; usable from any thread.
+final class ArrivalLabels: Sendable {
+    private struct State {
+        var current: UniqueIdentifier?
+        var pending = 0
+    }
+
+    private let state = Mutex(State())
+
+    var current: UniqueIdentifier? { state.withLock { $0.current } }
+
+    var pending: Int { state.withLock { $0.pending } }
+
+    func set(_ pairing: UniqueIdentifier?) { state.withLock { $0.current = pairing } }
+
+    func change(by change: Int) { state.withLock { $0.pending += change } }
+}

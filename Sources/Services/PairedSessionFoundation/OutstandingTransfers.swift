@@ -1,0 +1,58 @@
+// The transfers that a session knows: those of this process, and those that a former process left in the daemon. Each
+// finishes once, with its storage on the other device or with an error. What a former process sent may have ended
+// before anybody here asked for it: that is told, too.
+
+import Synchronization
+import TandemBase
+
+/// What the delegate knows a transfer by: Apple has one class for user infos and one for files.
+protocol BookedTransfer: AnyObject, Sendable {
+    var id: UniqueIdentifier { get }
+    /// False if it had ended before.
+    func end() -> Bool
+}
+
+/// The transfers of one kind of one session; usable from any thread.
+final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
+    private struct Contents {
+        /// In the order in which they were queued.
+        var order: [UniqueIdentifier] = []
+        var transfers: [UniqueIdentifier: Transfer] = [:]
+        /// Told to the delegate, and the daemon's last word is to come: their end is not told a second time.
+        var told: Set<UniqueIdentifier> = []
+    }
+
+    private let contents = Mutex(Contents())
+
+    /// Those that are on their way.
+    var outstanding: [Transfer] {
+        contents.withLock { contents in contents.order.compactMap { contents.transfers[$0] } }
+    }
+
+    /// Adds a transfer that is not known, and whose end has not been told.
+    /// - Parameter others: called with each that was there before.
+    func add(_ transfer: Transfer, others: (Transfer) -> Void = { _ in }) {
+        contents.withLock { contents in
+            guard !contents.told.contains(transfer.id), contents.transfers[transfer.id] == nil else { return }
+            contents.transfers.values.forEach(others)
+            contents.transfers[transfer.id] = transfer
+            contents.order.append(transfer.id)
+        }
+    }
+
+    /// The transfer, if its end has not been told.
+    /// - Parameters:
+    ///   - isLast: nothing comes after this; false for one that is stored.
+    ///   - former: makes the transfer of a former process that nobody here knows.
+    func end(_ id: UniqueIdentifier, isLast: Bool, former: () -> Transfer) -> Transfer? {
+        let (wasTold, known) = contents.withLock { contents in
+            let wasTold = contents.told.contains(id)
+            if isLast { contents.told.remove(id) } else { contents.told.insert(id) }
+            contents.order.removeAll { $0 == id }
+            return (wasTold, contents.transfers.removeValue(forKey: id))
+        }
+        guard !wasTold else { return nil }
+        let transfer = known ?? former()
+        return transfer.end() ? transfer : nil
+    }
+}

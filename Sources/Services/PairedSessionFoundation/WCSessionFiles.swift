@@ -1,0 +1,169 @@
+// Files, by Apple's names. The call returns at once; the file is read from then on, and may change once it was
+// accepted: `session(_:didFinish:error:)` tells when the other device has it, or why it never will.
+
+public import Foundation
+import PairedSession
+import Synchronization
+import TandemBase
+import TandemPropertyList
+import TandemWire
+
+extension WCSession {
+    /// Queues a file for the counterpart. It is copied by this device's daemon; one that changes while it is copied
+    /// fails with `fileAccessDenied`.
+    @discardableResult
+    public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
+        let id = UniqueIdentifier.random()
+        let transfer = WCSessionFileTransfer(id: id, file: WCSessionFile(fileURL: file, metadata: metadata)) {
+            [weak self] in self?.takeBack(id)
+        }
+        files.add(transfer)
+        do {
+            let session = try ready()
+            let values = try metadata.map { values throws(WCError) in try Self.values(values) }
+            session.beginFileTransfer(file.path, metadata: values, id: id, follower: follower(of: transfer))
+        } catch {
+            fileFinished(id, error.underlyingError)
+        }
+        return transfer
+    }
+
+    /// Files that have not been stored on the other device, cancelled or given up.
+    public var outstandingFileTransfers: [WCSessionFileTransfer] { files.outstanding }
+
+    private static func values(_ metadata: [String: Any]) throws(WCError) -> PropertyListDictionary {
+        do throws(FoundationValueError) {
+            return try PropertyListDictionary(foundation: metadata)
+        } catch {
+            throw WCError(
+                SessionError(
+                    .payloadUnsupportedTypes, reason: "no property list holds a \(error.typeName)",
+                    keyPath: "metadata." + error.keyPath))
+        }
+    }
+
+    /// The session keeps what it tells, and not the session's names: they own it.
+    private func follower(of transfer: WCSessionFileTransfer) -> FileTransfer.Follower {
+        FileTransfer.Follower(
+            changed: { [weak transfer] in transfer?.show($0) },
+            refused: { [weak self, id = transfer.id] error in
+                // Whoever takes a file back learns the same in every phase of it. The daemon may have accepted it
+                // meanwhile: its word is not told a second time.
+                let shown = error.name == "cancelled" ? TransferOutcome.cancelled.error : error
+                self?.fileFinished(id, shown, isLast: false)
+            })
+    }
+
+    private func takeBack(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
+        pairedSession?.core.run { $0.takeBackFile(id, in: pairing) }
+    }
+
+    /// A step of a file, of a former process's too.
+    func fileHappened(_ event: TransferEvent) {
+        switch event.step {
+        case .stored: fileFinished(event.id, nil, isLast: false)
+        case .finished(let outcome): fileFinished(event.id, outcome.error)
+        }
+    }
+
+    private func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
+        let former = { WCSessionFileTransfer(id: id, file: WCSessionFile(former: "file", metadata: nil)) {} }
+        guard let transfer = files.end(id, isLast: isLast, former: former) else { return }
+        if error == nil { transfer.showWhole() }
+        tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
+    }
+
+    /// After activation: what former processes queued.
+    func fileLearned(_ item: OutstandingTransfer) {
+        guard item.state == .accepted, let body = item.body,
+            let values = try? PropertyListReader.readDictionary(body)
+        else { return }
+        let file = WCSessionFile(
+            former: values["name"]?.stringValue ?? "file",
+            metadata: values["metadata"]?.dictionaryValue?.foundationValue)
+        files.add(
+            WCSessionFileTransfer(id: item.id, file: file, size: Int64(item.size)) { [weak self] in
+                self?.takeBack(item.id, in: item.pairing)
+            })
+    }
+
+    /// A file arrived: it is the delegate's until its method returns.
+    func fileArrived(
+        _ item: DeliveredItem, _ session: WCSession, _ delegate: any WCSessionDelegate
+    ) {
+        let path = item.content["path"]?.stringValue ?? ""
+        let metadata = item.content["metadata"]?.dictionaryValue?.foundationValue
+        delegate.session(session, didReceive: WCSessionFile(fileURL: URL(fileURLWithPath: path), metadata: metadata))
+    }
+}
+
+/// A file that is transferred, or was received.
+///
+/// `@unchecked`: it needs no lock and may be read on any thread, because nothing changes: both properties are constants, and
+/// the metadata's values are property-list values, which nobody changes.
+public final class WCSessionFile: NSObject, @unchecked Sendable {
+    /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that a
+    /// former process queued only the last component says something: nothing can be below `/dev/null`.
+    public let fileURL: URL
+    /// What its sender gave with it.
+    public let metadata: [String: Any]?
+
+    init(fileURL: URL, metadata: [String: Any]?) {
+        self.fileURL = fileURL
+        self.metadata = metadata
+    }
+
+    /// A file that a former process queued. Where that was nobody knows any more; a place where nothing can be keeps a
+    /// delegate that deletes what has arrived from deleting another file of that name.
+    convenience init(former name: String, metadata: [String: Any]?) {
+        self.init(fileURL: URL(fileURLWithPath: "/dev/null/\(name)"), metadata: metadata)
+    }
+}
+
+/// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
+///
+/// `@unchecked`: `Progress` locks itself and may be used on any thread; what changes besides is under the mutex `state`.
+public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
+    /// What was queued.
+    public let file: WCSessionFile
+    /// In bytes: what the other device has. Its `cancel()` takes the file back, as ``cancel()`` does.
+    public let progress: Progress
+    let id: UniqueIdentifier
+    private let state = Mutex(true)
+    private let takeBack: @Sendable () -> Void
+
+    /// - Parameter size: in bytes; -1 while it is not known.
+    init(id: UniqueIdentifier, file: WCSessionFile, size: Int64 = -1, cancel: @escaping @Sendable () -> Void) {
+        self.id = id
+        self.file = file
+        takeBack = cancel
+        progress = Progress(totalUnitCount: size)
+        super.init()
+        progress.kind = .file
+        progress.cancellationHandler = { [weak self] in self?.cancel() }
+    }
+
+    /// Neither stored on the other device, nor failed, nor cancelled.
+    public var isTransferring: Bool { state.withLock { $0 } }
+
+    /// Takes the file back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
+    public func cancel() { if isTransferring { takeBack() } }
+
+    func show(_ step: FileTransferProgress) {
+        if step.total > 0 || step.handedOver == step.total { progress.totalUnitCount = max(1, step.total) }
+        progress.completedUnitCount = step.transferred
+    }
+
+    /// The other device has it all.
+    func showWhole() {
+        if progress.totalUnitCount < 0 { progress.totalUnitCount = 1 }
+        progress.completedUnitCount = progress.totalUnitCount
+    }
+
+    func end() -> Bool {
+        state.withLock { isTransferring in
+            defer { isTransferring = false }
+            return isTransferring
+        }
+    }
+}

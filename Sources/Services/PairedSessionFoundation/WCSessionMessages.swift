@@ -1,0 +1,133 @@
+// Messages by Apple's names: dictionaries of Any and Data, with closures for what comes back.
+
+public import Foundation
+import PairedSession
+import TandemBase
+import TandemPropertyList
+import TandemWire
+
+extension WCSession {
+    /// Sends a dictionary of property-list values. Of both handlers exactly one is called; without a reply handler the
+    /// error handler at most once. Handlers are called on the callback queue.
+    public func sendMessage(
+        _ message: [String: Any], replyHandler: (@Sendable ([String: Any]) -> Void)?,
+        errorHandler: (@Sendable (any Error) -> Void)? = nil
+    ) {
+        send(OutgoingContent(foundation: message), wantsReply: replyHandler != nil, errorHandler) { body in
+            guard let replyHandler else { return }
+            replyHandler(try PropertyListReader.readDictionary(body).foundationValue)
+        }
+    }
+
+    /// Sends bytes; otherwise as ``sendMessage(_:replyHandler:errorHandler:)``.
+    public func sendMessageData(
+        _ data: Data, replyHandler: (@Sendable (Data) -> Void)?, errorHandler: (@Sendable (any Error) -> Void)? = nil
+    ) {
+        send(OutgoingContent(data: Array(data)), wantsReply: replyHandler != nil, errorHandler) { body in
+            replyHandler?(Data(body))
+        }
+    }
+
+    /// `deliver` gets the reply's bytes on the callback queue; what it throws goes to the error handler.
+    private func send(
+        _ content: OutgoingContent, wantsReply: Bool, _ errorHandler: (@Sendable (any Error) -> Void)?,
+        _ deliver: @escaping @Sendable ([UInt8]) throws -> Void
+    ) {
+        guard let session = pairedSession, delegate != nil, activationState == .activated else {
+            return fail(errorHandler, unreadyError)
+        }
+        let callbacks = callbacks
+        let finish: @Sendable (Result<[UInt8], SessionError>) -> Void = { result in
+            callbacks.async {
+                do { try deliver(result.get()) } catch { errorHandler?(WCError(error)) }
+            }
+        }
+        session.core.run { core in
+            if wantsReply {
+                core.request(content, reply: finish)
+            } else {
+                core.note(content, given: finish) { finish(.failure($0)) }
+            }
+        }
+    }
+
+    var unreadyError: SessionError {
+        if pairedSession?.isSupported == false {
+            return SessionError(
+                .sessionNotSupported, name: "version",
+                reason: "this app and its daemon speak no common version of the protocol: update the older one")
+        }
+        if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
+        return activationState == .inactive
+            ? SessionError(.sessionInactive, reason: "the session is switching to another device")
+            : SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
+    }
+
+    private func fail(_ handler: (@Sendable (any Error) -> Void)?, _ error: SessionError) {
+        callbacks.async { handler?(WCError(error)) }
+    }
+
+    // MARK: receiving
+
+    /// Hands a message to the delegate method for its kind; a method that the delegate lacks reports itself.
+    func arrived(_ message: ReceivedMessage) {
+        tellArrival(from: message.pairing) { session, delegate in
+            guard let delegate else { return }
+            UnhandledReport.reset()
+            Self.deliver(message, session, delegate)
+            if UnhandledReport.isSet { message.refuse(.unhandled) }
+        }
+    }
+
+    private static func deliver(_ message: ReceivedMessage, _ session: WCSession, _ delegate: any WCSessionDelegate) {
+        message.claim()
+        switch (message.content, message.wantsReply) {
+        case (.dictionary(let values), true):
+            delegate.session(session, didReceiveMessage: values.foundationValue) { reply in answer(message, reply) }
+        case (.dictionary(let values), false):
+            delegate.session(session, didReceiveMessage: values.foundationValue)
+        case (.data(let bytes), true):
+            delegate.session(session, didReceiveMessageData: Data(bytes)) { reply in
+                report(message) { () throws(SessionError) in try message.reply(data: Array(reply)) }
+            }
+        case (.data(let bytes), false): delegate.session(session, didReceiveMessageData: Data(bytes))
+        }
+    }
+
+    private static func answer(_ message: ReceivedMessage, _ reply: [String: Any]) {
+        report(message) { () throws(SessionError) in
+            do {
+                try message.reply(PropertyListDictionary(foundation: reply))
+            } catch let error as FoundationValueError {
+                throw SessionError(
+                    .payloadUnsupportedTypes, reason: "the reply holds a \(error.typeName)", keyPath: error.keyPath)
+            } catch let error as SessionError {
+                throw error
+            } catch {
+                throw SessionError(.genericError, reason: "\(error)")
+            }
+        }
+    }
+
+    /// Apple's reply handlers cannot fail, so a reply that cannot be sent becomes the sender's error (7011).
+    private static func report(_ message: ReceivedMessage, _ reply: () throws(SessionError) -> Void) {
+        do {
+            try reply()
+        } catch {
+            message.refuse(
+                SessionError(
+                    .messageReplyFailed, name: "reply-invalid", reason: error.reason, actual: error.actual,
+                    limit: error.limit, keyPath: error.keyPath))
+        }
+    }
+}
+
+extension OutgoingContent {
+    init(foundation message: [String: Any]) {
+        do {
+            self.init(try PropertyListDictionary(foundation: message))
+        } catch {
+            self.init(unsupportedAt: error.keyPath)
+        }
+    }
+}

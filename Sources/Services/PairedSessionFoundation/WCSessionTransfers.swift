@@ -1,0 +1,212 @@
+// Contexts and user infos by Apple's names. The calls return at once, as Apple's do; the delegate learns the result.
+
+public import Foundation
+import PairedSession
+import Synchronization
+import TandemBase
+import TandemPropertyList
+import TandemWire
+
+extension WCSession {
+    // MARK: contexts
+
+    /// Replaces the context for the counterpart; the newest one is delivered when the counterpart can be reached. One
+    /// that equals the last is not sent again.
+    /// - Throws: ``WCError`` if it can be seen at once that it cannot be sent.
+    public func updateApplicationContext(_ applicationContext: [String: Any]) throws {
+        let session = try ready()
+        let content = OutgoingContent(foundation: applicationContext)
+        if let error = session.obstacle(to: Submission(.context, to: nil, content)) { throw WCError(error) }
+        session.core.run { core in
+            core.submit(Submission(.context, to: nil, content)) { result in
+                // Apple's call has no later error: it is not lost, it is said where the process says things.
+                if case .failure(let error) = result { Self.report("the context was not sent: \(error)") }
+            }
+        }
+    }
+
+    /// The context that was sent last; empty if never.
+    public var applicationContext: [String: Any] { pairedSession?.applicationContext?.foundationValue ?? [:] }
+
+    /// The context that was received last; empty if never.
+    public var receivedApplicationContext: [String: Any] {
+        pairedSession?.receivedApplicationContext?.foundationValue ?? [:]
+    }
+
+    // MARK: user infos
+
+    /// Queues a dictionary for the counterpart: each arrives once, in order.
+    /// - Returns: the transfer; `session(_:didFinish:error:)` tells its end, at the next launch if this process is gone.
+    @discardableResult
+    public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        queue(userInfo, on: .userInfo)
+    }
+
+    /// Queues a dictionary for what the counterpart shows at a glance: within the day's budget it passes the others.
+    @discardableResult
+    public func transferCurrentComplicationUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        queue(userInfo, on: .urgent)
+    }
+
+    /// Urgent user infos that may still pass the others today; 0 while it is not known.
+    public var remainingComplicationUserInfoTransfers: Int { remainingUrgent }
+
+    /// User infos that have not been stored on the other device, cancelled or given up.
+    public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
+
+    private func queue(_ userInfo: [String: Any], on channel: Channel) -> WCSessionUserInfoTransfer {
+        let submission = Submission(channel, to: nil, OutgoingContent(foundation: userInfo))
+        let transfer = WCSessionUserInfoTransfer(
+            id: submission.id, userInfo: userInfo, isCurrent: channel == .urgent,
+            session: { [weak self] in self?.pairedSession })
+        do {
+            let session = try ready()
+            add(transfer)
+            session.core.run { [weak self] core in
+                core.submit(submission) { result in
+                    if case .failure(let error) = result { self?.finished(transfer.id, error) }
+                    if channel == .urgent { self?.learnBudget(core) }
+                }
+            }
+        } catch {
+            add(transfer)
+            finished(transfer.id, error.underlyingError)
+        }
+        return transfer
+    }
+
+    /// Of the urgent ones only the newest is current.
+    private func add(_ transfer: WCSessionUserInfoTransfer) {
+        let isCurrent = transfer.isCurrentComplicationInfo
+        userInfos.add(transfer) { if isCurrent { $0.setCurrent(false) } }
+    }
+
+    // MARK: what comes of them
+
+    /// A step of an item, of a former process's too.
+    func happened(_ event: TransferEvent) {
+        if event.channel == .file { return fileHappened(event) }
+        guard event.channel == .userInfo || event.channel == .urgent else { return }
+        switch event.step {
+        case .stored: finished(event.id, nil, isLast: false)
+        case .finished(let outcome): finished(event.id, outcome.error)
+        }
+    }
+
+    private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
+        let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false, session: { nil }) }
+        guard let transfer = userInfos.end(id, isLast: isLast, former: former) else { return }
+        tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
+    }
+
+    /// After activation: what former processes queued, and what is left of the budget. On the session's scheduler.
+    func learnTransfers(_ core: SessionActor) {
+        core.assumeIsolated { core in
+            learnBudget(core)
+            for kind in [Transfer.Kind.file, .urgent, .userInfo] {
+                core.outstanding(kind, to: nil) { [weak self] result in
+                    for item in (try? result.get()) ?? [] { self?.learned(item) }
+                }
+            }
+        }
+    }
+
+    private func learned(_ item: OutstandingTransfer) {
+        if item.kind == .file { return fileLearned(item) }
+        guard item.state == .accepted else { return }
+        let values = item.body.flatMap { try? PropertyListReader.readDictionary($0) }
+        add(
+            WCSessionUserInfoTransfer(
+                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent,
+                session: { [weak self] in self?.pairedSession }))
+    }
+
+    private func learnBudget(_ core: isolated SessionActor) {
+        core.ask("budget", pairing: nil, channel: .urgent) { [weak self] result in
+            guard let body = try? result.get().dictionaryBody() else { return }
+            self?.remainingUrgent = body["remaining"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
+        }
+    }
+
+    // MARK: receiving
+
+    func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
+        tellArrival(from: item.facts.pairing) { session, delegate in
+            guard let delegate else { return }
+            UnhandledReport.reset()
+            switch item.channel {
+            case .file: session.fileArrived(item, session, delegate)
+            case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
+            default: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
+            }
+            if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
+        }
+    }
+
+    // MARK: readiness
+
+    /// The session, if something may be queued.
+    func ready() throws(WCError) -> PairedSession {
+        guard let session = pairedSession, delegate != nil, activationState == .activated else {
+            throw WCError(unreadyError)
+        }
+        return session
+    }
+
+    private static func report(_ text: String) {
+        FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
+    }
+}
+
+/// A user info that was queued by ``WCSession/transferUserInfo(_:)`` or
+/// ``WCSession/transferCurrentComplicationUserInfo(_:)``.
+///
+/// `@unchecked`: `userInfo` is never changed, and its values are property-list values, which nobody changes; the rest
+/// is under the mutex `state`.
+public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
+    private struct State {
+        var isCurrent = false
+        var isTransferring = true
+    }
+
+    /// What was queued. Empty for an item of a former process that the other device has stored: its content is gone
+    /// from this one. Such an item may finish a second time, once in each process.
+    public let userInfo: [String: Any]
+    let id: UniqueIdentifier
+    private let state: Mutex<State>
+    private let session: @Sendable () -> PairedSession?
+
+    init(
+        id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool,
+        session: @escaping @Sendable () -> PairedSession?
+    ) {
+        self.id = id
+        self.userInfo = userInfo
+        self.session = session
+        state = Mutex(State(isCurrent: isCurrent))
+    }
+
+    /// The newest of the items for the complication.
+    public var isCurrentComplicationInfo: Bool { state.withLock { $0.isCurrent } }
+
+    /// Neither stored on the other device, nor failed, nor cancelled.
+    public var isTransferring: Bool { state.withLock { $0.isTransferring } }
+
+    /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
+    public func cancel() {
+        guard isTransferring, let session = session() else { return }
+        let id = id
+        session.core.run { core in
+            for channel in [Channel.userInfo, .urgent] { core.cancelTransfer(id, on: channel) }
+        }
+    }
+
+    func setCurrent(_ isCurrent: Bool) { state.withLock { $0.isCurrent = isCurrent } }
+
+    func end() -> Bool {
+        state.withLock { state in
+            defer { state.isTransferring = false }
+            return state.isTransferring
+        }
+    }
+}
