@@ -1,8 +1,9 @@
-// The limits of a queue, each with its reason; tests make them small.
+// The limits of queues and ledgers, each with its reason, and what counts against the wider ones; tests make them small.
 
+package import TandemBase
 package import TandemWire
 
-/// How much a queue holds and how it waits.
+/// How much a queue keeps, and how it waits.
 package struct DeliveryLimits: Sendable, Equatable {
     /// Items that may wait, and their bytes (LIM-14).
     package var items = Limits.queuedItems
@@ -15,14 +16,14 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var countedAhead = 32
     /// The pause after a first failed attempt; it doubles with each further one.
     package var firstPause = Duration.seconds(1)
-    /// The longest pause before an item is sent again for which the peer has no room (LIM-15): soon enough once there is
-    /// some, and not worth a word meanwhile.
-    package var longestRoomPause = Duration.seconds(60)
+    /// The longest pause before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once there is some,
+    /// and not worth a frame meanwhile.
+    package var longestSpacePause = Duration.seconds(60)
     /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
     /// The time to live of an item that names none: 30 days.
     package var lifetime = Duration.seconds(30 * 24 * 3600)
-    /// Ended items whose submitter has not heard of it (LIM-24): an app that never comes back must not fill the store.
+    /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the store.
     package var unheard = Limits.unheardEnds
     /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
     package var deadLetters = 1000
@@ -31,7 +32,7 @@ package struct DeliveryLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// The limits of a channel: a file's chunks are the window of their channel, and a context never grows old.
+    /// The limits of a channel: a file's chunks have a window of their own, and a context does not expire.
     package static func standard(_ channel: Channel) -> DeliveryLimits {
         var limits = DeliveryLimits()
         switch channel {
@@ -44,7 +45,7 @@ package struct DeliveryLimits: Sendable, Equatable {
 
     func pause(afterAttempts attempts: Int) -> Duration { firstPause * (1 << min(max(attempts - 1, 0), 10)) }
 
-    func pause(withoutRoom times: Int) -> Duration { min(pause(afterAttempts: times), longestRoomPause) }
+    func pause(withoutSpace times: Int) -> Duration { min(pause(afterAttempts: times), longestSpacePause) }
 }
 
 /// Why an item was not accepted.
@@ -61,4 +62,24 @@ extension DeliveryError: CustomStringConvertible {
                 + "try again when the other device was connected"
         }
     }
+}
+
+/// What a queue or ledger keeps, for whatever reason: budgets over many queues count it.
+package struct KeptAmount: Sendable, Equatable {
+    /// Rows of unfinished items, ended ones, gaps and dead letters.
+    package var records = 0
+    /// Bytes of the bodies of items and dead letters.
+    package var bytes = 0
+
+    package init(records: Int = 0, bytes: Int = 0) {
+        self.records = records
+        self.bytes = bytes
+    }
+}
+
+/// What the owner of a queue or ledger reads after each event. Their events have nothing in common but time.
+package protocol DeliveryMachine {
+    var kept: KeptAmount { get }
+    /// The next time at which the machine has something to do; nil if nothing depends on time.
+    var nextDeadline: MonotonicTime? { get }
 }

@@ -1,86 +1,420 @@
-// The receiver's half of durable delivery (DEL): a watermark under which every sequence is known, the items whose
-// handler has not returned, and the outcomes that the sender has not settled. Items are stored in sequence only: what
-// comes too early is dropped and comes again, so that there is never more than one open place. One item at a time is
-// with the handler, in order; a failing one blocks for a few attempts and then becomes a dead letter.
+// The receiver's half of durable delivery (DEL): a watermark up to which every sequence is known, the items whose handler has not
+// returned, and the outcomes that the sender has not acknowledged. Items are stored in sequence only: an item that comes too early
+// is dropped and comes again, so that there is never more than one gap in the numbers. One item at a time is with the handler, in
+// order; a failing one blocks for a few attempts and then becomes a dead letter. Like the outbound queue, a ledger is changed at
+// once by each event.
 
-import TandemBase
+package import TandemBase
 package import TandemWire
 
 /// A receiver's ledger for one (pairing, application, channel).
 package struct InboundLedger: Sendable {
     package let key: QueueKey
-    let limits: DeliveryLimits
-    var header: InboundHeader
-    /// The header as it was last written. It is written again only when the records would not tell its numbers.
-    var written: InboundHeader
-    var owesHeader: Bool
-    let clock: QueueClock
-    var records: [UInt64: InboundRecord] = [:]
-    var ordinalBySequence: [UInt64: UInt64] = [:]
-    /// Ordinals in the order in which they go to the handler; ended ones are skipped.
-    var inbox = OrdinalQueue()
-    var expiry = ExpiryIndex()
-    /// Dead letters in order of arrival.
-    var letters = OrdinalQueue()
-    var letterBytes = 0
-    var hasConsumer = false
-    /// The item that the handler has.
-    var inHand: UInt64?
-    /// Those behind it whose attempt is counted already.
-    var counted = CountedAttempts()
-    /// The head failed: it is not given again before this.
-    var pausedUntil: MonotonicTime?
+    private let limits: DeliveryLimits
+    private var journal: HeaderJournal<InboundHeader>
+    private var records: InboundRecords
+    private var turn = HandlerTurn()
     /// The latest context received; used by the channel `context`.
-    package internal(set) var context: ReceivedContext?
-    /// Items whose handler has not returned, and their bytes.
-    package internal(set) var count = 0
-    package internal(set) var bytes = 0
+    package private(set) var context: ReceivedContext?
 
-    /// The ledger as its rows tell it; there is no link and no consumer yet.
+    /// The ledger as its rows restore it; there is no link and no handler yet.
     package init(
         _ key: QueueKey, header: InboundHeader, records stored: [InboundRecord] = [],
         context: ReceivedContext? = nil, at reading: Reading, limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
         self.limits = limits
-        self.header = header
         self.context = context
-        written = header
-        // A ledger that never stored anything may have no row yet.
-        owesHeader = header.nextOrdinal == 1
-        clock = QueueClock(resuming: header.clock, at: reading)
-        records.reserveCapacity(stored.count)
-        for record in stored.sorted(by: { $0.ordinal < $1.ordinal }) { restore(record) }
-        settle()
+        records = InboundRecords(stored)
+        journal = HeaderJournal(header, at: reading)
+        for record in stored { journal.restore(record) }
     }
 
-    private mutating func restore(_ stored: InboundRecord) {
-        var record = stored
-        header.nextOrdinal = max(header.nextOrdinal, record.ordinal &+ 1)
-        if let sequence = record.sequence {
-            ordinalBySequence[sequence] = record.ordinal
-            header.watermark = max(header.watermark, sequence)
-        }
-        // The handler that had it is gone; whether it did its work nobody knows, so it is given again, as a redelivery.
-        if record.phase == .handing { record.phase = .waiting }
-        records[record.ordinal] = record
-        if record.isDeadLetter {
-            letters.append(record.ordinal)
-            letterBytes += record.size
-        }
-        guard record.phase == .waiting else { return }
-        inbox.append(record.ordinal)
-        if let time = record.expiresAt { expiry.add(record.ordinal, at: time) }
-        count += 1
-        bytes += record.size
-    }
+    // MARK: state
 
     /// The epoch whose numbers the ledger knows.
-    package var epoch: UInt64 { header.epoch }
+    package var epoch: UInt64 { journal.epoch }
 
-    /// The highest sequence stored in order: what hello tells the peer. Only what is committed may be told.
-    package var received: UInt64 { header.watermark }
+    /// The highest sequence stored in order, for hello. Only a committed one may be sent.
+    package var received: UInt64 { journal.header.watermark }
+
+    /// Items whose handler has not returned.
+    package var count: Int { records.count }
+
+    /// Bytes of their bodies.
+    package var bytes: Int { records.bytes }
 
     /// The items that failed too often, in order of arrival.
-    package var deadLetters: [InboundRecord] { letters.all.compactMap { records[$0] } }
+    package var deadLetters: [InboundRecord] { records.deadLetters }
+
+    /// The items whose files must stay: their handler has not returned, or they are dead letters.
+    package var itemsWithFiles: Set<UniqueIdentifier> {
+        Set((records.deadLetters + records.unfinished).compactMap(\.id))
+    }
+
+    // MARK: arrival
+
+    /// An `item` frame has come.
+    /// - Parameter isFull: a wider budget has no room for any new item.
+    package mutating func arrived(
+        _ item: ArrivedItem, at reading: Reading, isFull: Bool = false
+    ) -> InboundTransition {
+        let sequence = item.sequence
+        guard sequence > received else { return repeated(sequence) }
+        guard sequence == received + 1 else { return InboundTransition(effects: [.droppedAhead]) }
+        guard wouldStore(sequence, size: item.payload.count, isFull: isFull) else {
+            return InboundTransition(effects: [.droppedFull])
+        }
+        return transition(at: reading) { ledger, transition in
+            if ledger.key.channel == .context, !ledger.takeContext(item, &transition) {
+                return ledger.close(sequence, .superseded, &transition)
+            }
+            let ordinal = ledger.store(item, sequence, at: reading, &transition)
+            transition.effects.append(.acknowledge(through: sequence))
+            ledger.deliverNext(at: reading, payload: item.payload, of: item.id, &transition)
+            ledger.turn.keep(item.payload, of: ordinal)
+        }
+    }
+
+    /// Whether an item of this sequence and size would be stored now (DEL-3).
+    /// - Parameter isFull: a wider budget has no room for any new item.
+    package func wouldStore(_ sequence: UInt64, size: Int, isFull: Bool = false) -> Bool {
+        !isFull && sequence == received + 1 && hasRoomForRecord && count < limits.items
+            && size <= limits.bytes - bytes
+    }
+
+    /// Outcomes stay until the sender acknowledges them; a sender that never does must not fill the store.
+    private var hasRoomForRecord: Bool { records.kept.records < limits.items + limits.unheard }
+
+    /// The sender repeats a known sequence, so it has missed the answer.
+    private func repeated(_ sequence: UInt64) -> InboundTransition {
+        var transition = InboundTransition(effects: [.acknowledge(through: received)])
+        if case .finished(let outcome)? = records.record(sequence: sequence)?.phase {
+            transition.effects.append(.report(sequence: sequence, outcome))
+        }
+        return transition
+    }
+
+    private mutating func store(
+        _ item: ArrivedItem, _ sequence: UInt64, at reading: Reading, _ transition: inout InboundTransition
+    ) -> UInt64 {
+        let record = InboundRecord(journal.takeOrdinal(for: sequence), item, sequence: sequence, at: now(reading))
+        records.add(record)
+        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
+        transition.changes.append(.put(row(.inboundPayload, of: record), .payload(item.payload)))
+        return record.ordinal
+    }
+
+    /// A `gap` frame has come: the item will not come, or is taken back if no handler has it yet.
+    /// - Parameter isFull: a wider budget has no room for a further record.
+    package mutating func gapArrived(
+        _ sequence: UInt64, _ reason: GapReason, at reading: Reading, isFull: Bool = false
+    ) -> InboundTransition {
+        if sequence == received + 1 {
+            guard !isFull, hasRoomForRecord else { return InboundTransition(effects: [.droppedFull]) }
+            return transition(at: reading) { ledger, transition in ledger.close(sequence, reason, &transition) }
+        }
+        guard sequence <= received else { return InboundTransition(effects: [.droppedAhead]) }
+        guard let record = records.record(sequence: sequence), record.phase == .waiting else {
+            return repeated(sequence)
+        }
+        return transition(at: reading) { ledger, transition in
+            ledger.finish(record, .withdrawn(reason), &transition)
+            ledger.deliverNext(at: reading, &transition)
+        }
+    }
+
+    /// Moves the watermark over a number of which only the outcome is kept.
+    private mutating func close(
+        _ sequence: UInt64, _ reason: GapReason, _ transition: inout InboundTransition
+    ) {
+        let record = InboundRecord(journal.takeOrdinal(for: sequence), gap: reason, sequence: sequence)
+        records.add(record)
+        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
+        transition.effects += [.acknowledge(through: sequence), .report(sequence: sequence, .withdrawn(reason))]
+    }
+
+    /// Takes a context if it is newer than the one before (DEL-20): older ones that wait are superseded.
+    /// - Returns: false for one that is not, and changes nothing.
+    private mutating func takeContext(_ item: ArrivedItem, _ transition: inout InboundTransition) -> Bool {
+        let next = ReceivedContext(epoch: journal.epoch, revision: item.revision ?? 0)
+        guard next.isNewer(than: context) else {
+            transition.effects.append(.staleContext(revision: next.revision))
+            return false
+        }
+        for older in records.unfinished where older.phase == .waiting {
+            finish(older, .withdrawn(.superseded), &transition)
+        }
+        context = next
+        let place = DeliveryRowKey(.receivedContext, key)
+        transition.changes.append(.put(place, .receivedContext(next, body: item.payload)))
+        transition.effects.append(.contextReceived(revision: next.revision, body: item.payload))
+        return true
+    }
+
+    // MARK: the sender
+
+    /// A `settled` frame has come: the sender will not ask about this item again.
+    package mutating func settled(_ sequence: UInt64, at reading: Reading) -> InboundTransition {
+        guard var record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in
+            guard record.isDeadLetter else { return ledger.remove(record, &transition) }
+            record.sequence = nil
+            ledger.put(record, &transition)
+        }
+    }
+
+    /// The link is ready: answers that the sender may have missed are sent again.
+    package func linkOpened() -> InboundTransition {
+        var transition = InboundTransition(effects: [.acknowledge(through: received)])
+        for record in records.sequenced {
+            guard let sequence = record.sequence, case .finished(let outcome) = record.phase else { continue }
+            transition.effects.append(.report(sequence: sequence, outcome))
+        }
+        return transition
+    }
+
+    /// A new epoch of the pairing begins: sequences start from nothing. Stored items still go to their handler, but their outcomes
+    /// can no longer be reported.
+    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> InboundTransition {
+        guard epoch != journal.epoch else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in
+            for var record in ledger.records.sequenced {
+                if !record.isUnfinished, !record.isDeadLetter {
+                    ledger.remove(record, &transition)
+                } else {
+                    record.sequence = nil
+                    ledger.put(record, &transition)
+                }
+            }
+            ledger.journal.startEpoch(epoch)
+        }
+    }
+
+    // MARK: the handler
+
+    /// A handler is there and takes one item at a time.
+    package mutating func consumerArrived(at reading: Reading) -> InboundTransition {
+        turn.handlerArrived()
+        return transition(at: reading) { ledger, transition in ledger.deliverNext(at: reading, &transition) }
+    }
+
+    /// The handler is gone. The item that it had counts as a failed attempt, because it may be the reason.
+    package mutating func consumerLeft(at reading: Reading) -> InboundTransition {
+        turn.handlerLeft()
+        guard let ordinal = turn.current else { return InboundTransition() }
+        return failed(ordinal, at: reading)
+    }
+
+    /// The handler took the item.
+    package mutating func handled(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+        ended(ordinal, .handled, at: reading)
+    }
+
+    /// The handler refused the item for good.
+    package mutating func rejected(_ ordinal: UInt64, code: Int64, at reading: Reading) -> InboundTransition {
+        ended(ordinal, .rejected(code: code), at: reading)
+    }
+
+    private mutating func ended(_ ordinal: UInt64, _ outcome: Outcome, at reading: Reading) -> InboundTransition {
+        guard turn.current == ordinal, let record = records[ordinal] else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in
+            ledger.finish(record, outcome, &transition)
+            ledger.deliverNext(at: reading, &transition)
+        }
+    }
+
+    /// The handler failed: the item is delivered again after a pause, or becomes a dead letter.
+    package mutating func failed(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+        guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
+        turn.end(ordinal)
+        return transition(at: reading) { ledger, transition in
+            guard record.attempts < ledger.limits.attempts else {
+                ledger.finish(record, .withdrawn(.dead), &transition)
+                return ledger.deliverNext(at: reading, &transition)
+            }
+            record.phase = .waiting
+            ledger.put(record, &transition)
+            ledger.records.addExpiry(of: record)
+            ledger.turn.pause(until: reading.monotonic + ledger.limits.pause(afterAttempts: record.attempts))
+        }
+    }
+
+    /// Delivers the head to the handler, if there is one and it is free. An attempt is durable before the handler sees the item, so
+    /// that a handler that takes its process down is counted too; an item that failed too often before a restart is not delivered
+    /// again. The end of its predecessor need not be durable by then: if that is lost, both are delivered again, in order and marked.
+    /// - Parameter payload: the body of the item `id`.
+    private mutating func deliverNext(
+        at reading: Reading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
+        _ transition: inout InboundTransition
+    ) {
+        while turn.isFree, var record = records.nextWaiting(), let itemID = record.id {
+            let (isCounted, isDurable, body) = turn.take(record.ordinal)
+            if !isCounted {
+                if record.attempts >= limits.attempts {
+                    finish(record, .withdrawn(.dead), &transition)
+                    continue
+                }
+                record.attempts += 1
+            }
+            record.phase = .handing
+            turn.begin(record.ordinal)
+            let payload = body ?? (itemID == id ? payload : nil)
+            let delivery = InboundEffect.hand(record.delivery(itemID, at: now(reading), payload: payload))
+            if isDurable {
+                // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in hand.
+                records.set(record)
+                transition.atOnce.append(delivery)
+            } else {
+                put(record, &transition)
+                transition.effects.append(delivery)
+            }
+        }
+        countAhead(&transition)
+    }
+
+    /// Counts the attempts of waiting items that were never delivered. One that failed before is counted alone, when it is its turn:
+    /// if it takes the process down, no other item's count rises with its own.
+    private mutating func countAhead(_ transition: inout InboundTransition) {
+        let limit = turn.countable(limits)
+        guard limit > 0, count > turn.countedCount else { return }
+        var ordinals: [UInt64] = []
+        for var record in records.neverDelivered(behind: turn.countedCount, depth: limits.countedAhead, limit: limit) {
+            record.attempts = 1
+            put(record, &transition)
+            turn.count(record.ordinal)
+            ordinals.append(record.ordinal)
+        }
+        if !ordinals.isEmpty { transition.effects.append(.counted(ordinals: ordinals)) }
+    }
+
+    /// The commit of ``InboundEffect/counted(ordinals:)`` is done.
+    package mutating func attemptsAreDurable(_ ordinals: [UInt64]) { turn.becameDurable(ordinals) }
+
+    // MARK: time
+
+    private func now(_ reading: Reading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
+
+    /// Time has passed; call it at ``nextDeadline`` or at any other time.
+    package mutating func timeAdvanced(at reading: Reading) -> InboundTransition {
+        let now = now(reading)
+        turn.timeAdvanced(to: reading.monotonic)
+        return transition(at: reading) { ledger, transition in
+            while let record = ledger.records.takeExpired(at: now) {
+                ledger.finish(record, .withdrawn(.expired), &transition)
+            }
+            ledger.deliverNext(at: reading, &transition)
+        }
+    }
+
+    /// The next time at which ``timeAdvanced(at:)`` has something to do; nil if nothing depends on time.
+    package var nextDeadline: MonotonicTime? {
+        let earliest = records.nextExpiry.map { journal.clock.time(of: $0) }
+        guard let earliest, let pausedUntil = turn.pausedUntil else { return earliest ?? turn.pausedUntil }
+        return min(earliest, pausedUntil)
+    }
+
+    /// The clock may have been set: expiry goes on from the ledger's time and not from the wall clock's.
+    package mutating func noteClock(at reading: Reading) -> InboundTransition {
+        count > 0 ? InboundTransition(changes: journal.noteClock(of: key, at: reading)) : InboundTransition()
+    }
+
+    // MARK: ended items
+
+    /// Ends an item, and reports it to the sender if that still waits for the outcome. A dead letter keeps its body.
+    private mutating func finish(
+        _ record: InboundRecord, _ outcome: Outcome, _ transition: inout InboundTransition
+    ) {
+        turn.end(record.ordinal)
+        var ended = record
+        ended.phase = .finished(outcome)
+        // It was counted for an attempt that is never made.
+        if turn.take(record.ordinal).isCounted { ended.attempts -= 1 }
+        guard let sequence = record.sequence else {
+            if ended.isDeadLetter { keep(ended, &transition) } else { remove(record, &transition) }
+            return
+        }
+        transition.effects.append(.report(sequence: sequence, outcome))
+        if ended.isDeadLetter { return keep(ended, &transition) }
+        removePayload(of: record, &transition)
+        put(ended, &transition)
+    }
+
+    private mutating func keep(_ letter: InboundRecord, _ transition: inout InboundTransition) {
+        put(letter, &transition)
+        transition.effects.append(.deadLetter(ordinal: letter.ordinal))
+        while let oldest = records.excessLetter(over: limits) { drop(oldest, &transition) }
+    }
+
+    private mutating func drop(_ letter: InboundRecord, _ transition: inout InboundTransition) {
+        guard letter.sequence != nil else { return remove(letter, &transition) }
+        // Its sender has not acknowledged the outcome: it stays, as that of any other item.
+        var ended = letter
+        ended.attempts = 0
+        removePayload(of: letter, &transition)
+        put(ended, &transition)
+    }
+
+    /// Drops a dead letter and its body; nothing for another number.
+    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+        guard let letter = records[ordinal], letter.isDeadLetter else { return InboundTransition() }
+        return transition(at: reading) { ledger, transition in ledger.drop(letter, &transition) }
+    }
+
+    /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is not reported to
+    /// the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not delivered yet.
+    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+        guard var record = records[ordinal], record.isDeadLetter, record.sequence == nil else {
+            return InboundTransition()
+        }
+        return transition(at: reading) { ledger, transition in
+            record.attempts = 0
+            record.expiresAt = nil
+            record.phase = .waiting
+            ledger.records.reopen(record)
+            ledger.put(record, &transition)
+            ledger.deliverNext(at: reading, &transition)
+        }
+    }
+
+    // MARK: rows
+
+    /// Runs an event, and adds the header's row if the other rows would not restore it.
+    private mutating func transition(
+        at reading: Reading, _ event: (inout Self, inout InboundTransition) -> Void
+    ) -> InboundTransition {
+        var transition = InboundTransition()
+        event(&self, &transition)
+        records.prune()
+        journal.complete(&transition.changes, of: key, at: reading)
+        return transition
+    }
+
+    private func row(_ table: DeliveryTable, of record: InboundRecord) -> DeliveryRowKey {
+        DeliveryRowKey(table, key, record.ordinal)
+    }
+
+    private mutating func put(_ record: InboundRecord, _ transition: inout InboundTransition) {
+        if let sequence = records.set(record)?.sequence, record.sequence == nil { journal.sequenceRemoved(sequence) }
+        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
+    }
+
+    /// Removes a record and whatever body it still has.
+    private mutating func remove(_ record: InboundRecord, _ transition: inout InboundTransition) {
+        records.remove(record)
+        journal.recordRemoved(record.ordinal)
+        if let sequence = record.sequence { journal.sequenceRemoved(sequence) }
+        transition.changes.append(.remove(row(.inboundRecord, of: record)))
+        if record.isUnfinished || record.isDeadLetter { removePayload(of: record, &transition) }
+    }
+
+    /// Removes a body, and releases the file that belongs to it.
+    private func removePayload(of record: InboundRecord, _ transition: inout InboundTransition) {
+        if key.channel == .file, let id = record.id { transition.effects.append(.released(id)) }
+        transition.changes.append(.remove(row(.inboundPayload, of: record)))
+    }
+}
+
+extension InboundLedger: DeliveryMachine {
+    package var kept: KeptAmount { records.kept }
 }

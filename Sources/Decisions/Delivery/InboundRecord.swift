@@ -1,16 +1,60 @@
-// What a receiver keeps of each item, apart from its body: until its handler has returned, and then until the sender
-// has written down how it ended.
+// An item of a receiver: as it arrives and is delivered, and as the record that the ledger keeps of it without its body. The record
+// stays until the handler has returned, and then until the sender has written how the item ended.
 
 package import TandemBase
 package import TandemWire
 
-/// Where a received item stands.
+/// An item as it came from the link.
+package struct ArrivedItem: Sendable, Equatable {
+    package let sequence: UInt64
+    package let id: UniqueIdentifier
+    package let payload: [UInt8]
+    /// Time until it expires; nil if the sender told none.
+    package var remaining: Duration?
+    /// Time since its sender accepted it; nil if it did not tell.
+    package var age: Duration?
+    package var topic: String?
+    /// The revision of a context.
+    package var revision: UInt64?
+
+    package init(
+        sequence: UInt64, id: UniqueIdentifier, payload: [UInt8], remaining: Duration? = nil, age: Duration? = nil,
+        topic: String? = nil, revision: UInt64? = nil
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.payload = payload
+        self.remaining = remaining
+        self.age = age
+        self.topic = topic
+        self.revision = revision
+    }
+}
+
+/// An item for the handler. Answer with `handled`, `rejected` or `failed` and its ordinal.
+package struct InboundDelivery: Sendable, Equatable {
+    package let ordinal: UInt64
+    package let id: UniqueIdentifier
+    /// 1 for the first attempt; above it the handler may have seen the item before.
+    package let attempt: Int
+    package let topic: String?
+    package let revision: UInt64?
+    /// Time since its sender accepted it, and until it expires; nil if the sender did not tell.
+    package let age: Duration?
+    package let remaining: Duration?
+    /// The body, if it is at hand; otherwise it is in the row (`inboundPayload`, `ordinal`).
+    package let payload: [UInt8]?
+
+    package var isRedelivery: Bool { attempt > 1 }
+}
+
+/// The state of a received item.
 package enum InboundPhase: Sendable, Equatable {
     /// Durable here, waiting for its turn.
     case waiting
-    /// Given to the handler, which has not returned.
+    /// With the handler, which has not returned.
     case handing
-    /// Ended; the sender has perhaps not heard.
+    /// Ended; the sender may not know yet.
     case finished(Outcome)
 }
 
@@ -20,55 +64,99 @@ package struct InboundRecord: Sendable, Equatable {
     package let ordinal: UInt64
     /// Nil for a gap: its item never came.
     package let id: UniqueIdentifier?
-    /// The sender's number in the current epoch; nil once an epoch has passed over it or the sender has settled it.
+    /// The sender's number in the current epoch; nil once an epoch has passed over it or the sender has acknowledged its outcome.
     package internal(set) var sequence: UInt64?
     /// Bytes of the body.
     package let size: Int
-    /// In the ledger's time; nil if its sender told none.
+    /// In the ledger's time; nil if its sender named none.
     package internal(set) var expiresAt: Int64?
     /// Which handler is meant; nil for the usual one.
-    package internal(set) var topic: String?
+    package let topic: String?
     /// The revision of a context.
-    package internal(set) var revision: UInt64?
-    /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it told no age.
-    package internal(set) var acceptedAt: Int64?
-    /// Times it was given to the handler.
+    package let revision: UInt64?
+    /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it named no age.
+    package let acceptedAt: Int64?
+    /// Times it was delivered to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
 
-    init(ordinal: UInt64, id: UniqueIdentifier?, sequence: UInt64?, size: Int, expiresAt: Int64?) {
+    /// An item that arrived now, in the ledger's time.
+    init(_ ordinal: UInt64, _ item: ArrivedItem, sequence: UInt64, at now: Int64) {
         self.ordinal = ordinal
-        self.id = id
+        id = item.id
         self.sequence = sequence
-        self.size = size
-        self.expiresAt = expiresAt
+        size = item.payload.count
+        expiresAt = item.remaining.map { QueueClock.sum(now, max(.zero, $0).saturatingMilliseconds) }
+        topic = item.topic
+        revision = item.revision
+        acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
     }
 
-    /// Whether how it ends is still open.
+    /// A number whose item will not come.
+    init(_ ordinal: UInt64, gap reason: GapReason, sequence: UInt64) {
+        self.ordinal = ordinal
+        id = nil
+        self.sequence = sequence
+        size = 0
+        topic = nil
+        revision = nil
+        acceptedAt = nil
+        phase = .finished(.withdrawn(reason))
+    }
+
+    /// The item for its handler.
+    func delivery(_ id: UniqueIdentifier, at now: Int64, payload: [UInt8]?) -> InboundDelivery {
+        InboundDelivery(
+            ordinal: ordinal, id: id, attempt: attempts, topic: topic, revision: revision,
+            age: acceptedAt.map { .milliseconds(max(0, now - $0)) },
+            remaining: expiresAt.map { .milliseconds(max(0, $0 - now)) }, payload: payload)
+    }
+
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
-    /// Whether it failed here and waits, with its body, for an operator. A gap that its sender calls dead was never handed over.
+    /// Whether it failed here and waits, with its body, for an operator. A gap that its sender calls dead was never delivered.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && attempts > 0 }
 }
 
-/// What a receiver keeps of a ledger as a whole.
-package struct InboundHeader: Sendable, Equatable {
-    package internal(set) var epoch: UInt64
-    package internal(set) var nextOrdinal: UInt64 = 1
-    /// Every sequence up to this one has been stored, or is a gap.
-    package internal(set) var watermark: UInt64 = 0
-    var clock: QueueClock.Mark
+// MARK: stored form
 
-    /// The header of a new ledger.
-    package init(epoch: UInt64, at reading: Reading) {
-        self.epoch = epoch
-        clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
+extension InboundRecord {
+    /// The record's stored form; its ordinal is in the row's key.
+    var stored: [UInt8] {
+        var record = RecordWriter()
+        record.add(.id, id)
+        record.add(.sequence, sequence)
+        record.add(.size, Int64(size))
+        record.add(.accepted, acceptedAt)
+        record.add(.expires, expiresAt)
+        record.add(.attempts, attempts, unless: 0)
+        record.add(.topic, topic)
+        record.add(.revision, revision)
+        switch phase {
+        case .waiting: break
+        case .handing: record.add(.handing, if: true)
+        case .finished(let outcome): record.add(outcome)
+        }
+        return record.bytes
     }
 
-    init(epoch: UInt64, nextOrdinal: UInt64, watermark: UInt64, clock: QueueClock.Mark) {
-        self.epoch = epoch
-        self.nextOrdinal = nextOrdinal
-        self.watermark = watermark
-        self.clock = clock
+    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
+        var fields = try RecordReader(stored, of: .inboundRecord)
+        self.ordinal = ordinal
+        id = try fields.identifier(.id)
+        sequence = try fields.optionalNumber(.sequence)
+        size = try fields.count(.size)
+        acceptedAt = try fields.integer(.accepted)
+        expiresAt = try fields.integer(.expires)
+        attempts = try fields.count(.attempts, usually: 0)
+        topic = try fields.text(.topic)
+        revision = try fields.optionalNumber(.revision)
+        if fields.flag(.handing) {
+            phase = .handing
+        } else if let outcome = try fields.outcome() {
+            phase = .finished(outcome)
+        }
+        guard id != nil || phase != .waiting && phase != .handing else { throw .missing(.inboundRecord, .id) }
+        try fields.finish()
     }
 }

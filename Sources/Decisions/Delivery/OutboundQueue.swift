@@ -1,59 +1,25 @@
-// The sender's half of durable delivery (DEL): what waits, what is on its way, what the peer has. An item gets its
-// sequence when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded without
-// the peer ever hearing of it. It holds every record and no body; it reads no clock and sends nothing. No event looks at
-// all records, except those that have to tell something about each.
+// The sender's half of durable delivery (DEL): items that wait, items under way, items that the peer has. An item gets its sequence
+// when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded without the peer ever seeing
+// it. The queue keeps every record and no body; it reads no clock and sends nothing. An event changes it at once and returns the
+// rows to commit and the effects to run after that commit. Memory is never rolled back: after a failed commit the owner restores a
+// queue from its rows. So no event ever works on a copy.
 
-import TandemBase
+package import TandemBase
 package import TandemWire
 
 /// A sender's queue for one (pairing, application, channel).
 package struct OutboundQueue: Sendable {
-    struct OpenLink: Sendable, Equatable {
-        /// When the peer last acknowledged something, or everything was last sent again.
-        var lastProgress: MonotonicTime
-        /// Nothing is sent before this: the peer refused the head.
-        var pausedUntil: MonotonicTime?
-    }
-
     package let key: QueueKey
-    let limits: DeliveryLimits
-    var header: OutboundHeader
-    /// The header as it was last written. It is written again only when the records would not tell its numbers.
-    var written: OutboundHeader
-    var owesHeader: Bool
-    let clock: QueueClock
-    var records: [UInt64: OutboundRecord] = [:]
-    var lanes: [OrdinalQueue] = []
-    /// The unfinished items with a sequence.
-    var ordinalBySequence: [UInt64: UInt64] = [:]
-    var ordinalByID: [UniqueIdentifier: UInt64] = [:]
-    var newestBySupersedeKey: [[UInt8]: UInt64] = [:]
-    var currentByKind: [String: UInt64] = [:]
-    /// What waits for the end of another item, by that item.
-    var awaiting: [UniqueIdentifier: [UInt64]] = [:]
-    var expiry = ExpiryIndex()
-    /// Items in order of acceptance; ended ones are skipped.
-    var acceptance = OrdinalQueue()
-    /// Items that ended and whose submitter has not heard, in the order of their ends; heard ones are skipped.
-    var ended = OrdinalQueue()
-    var endedCount = 0
-    /// Dead letters in order of acceptance.
-    var letters = OrdinalQueue()
-    var letterBytes = 0
-    /// Sent items that are being taken back.
-    var withdrawing = 0
-    var link: OpenLink?
-    /// The item for which the peer had no room, and how often it said so; a restart begins with short pauses again.
-    var roomless: (ordinal: UInt64, times: Int)?
-    /// What is left of the day's urgent items; used by the channel `urgent`.
-    package internal(set) var budget: UrgentBudget
-    /// What was last set; used by the channel `context`.
-    package internal(set) var context: SentContext?
-    /// Unfinished items, and their bytes.
-    package internal(set) var count = 0
-    package internal(set) var bytes = 0
+    private let limits: DeliveryLimits
+    private var journal: HeaderJournal<OutboundHeader>
+    private var records: OutboundRecords
+    private var link = PeerLink()
+    /// The urgent items left of the day; used by the channel `urgent`.
+    private var budget: UrgentBudget
+    /// The context last set; used by the channel `context`.
+    package private(set) var context: SentContext?
 
-    /// The queue as its rows tell it; the link is closed.
+    /// The queue as its rows restore it; the link is closed.
     package init(
         _ key: QueueKey, header: OutboundHeader, records stored: [OutboundRecord] = [],
         budget: UrgentBudget = UrgentBudget(), context: SentContext? = nil, at reading: Reading,
@@ -61,59 +27,580 @@ package struct OutboundQueue: Sendable {
     ) {
         self.key = key
         self.limits = limits
-        self.header = header
         self.budget = budget
         self.context = context
-        written = header
-        // A queue that never accepted anything may have no row yet.
-        owesHeader = header.nextOrdinal == 1
-        clock = QueueClock(resuming: header.clock, at: reading)
-        records.reserveCapacity(stored.count)
-        ordinalByID.reserveCapacity(stored.count)
-        for record in stored { restore(record) }
-        rebuildOrder()
-        settle()
+        records = OutboundRecords(stored)
+        journal = HeaderJournal(header, at: reading)
+        for record in stored { journal.restore(record) }
     }
 
-    private mutating func restore(_ record: OutboundRecord) {
-        records[record.ordinal] = record
-        ordinalByID[record.id] = record.ordinal
-        header.nextOrdinal = max(header.nextOrdinal, record.ordinal &+ 1)
-        if let sequence = record.phase.sequence {
-            ordinalBySequence[sequence] = record.ordinal
-            header.nextSequence = max(header.nextSequence, sequence &+ 1)
-            if record.withdrawal != nil { withdrawing += 1 }
-        }
-        if case .stored(let sequence) = record.phase { header.storedThrough = max(header.storedThrough, sequence) }
-        if record.isDeadLetter { letterBytes += record.size }
-        guard record.isUnfinished else { return }
-        count += 1
-        bytes += record.size
-        if record.isCurrent, let kind = record.kind { currentByKind[kind] = record.ordinal }
-        if record.canExpire { expiry.add(record.ordinal, at: record.expiresAt) }
-        if let item = record.after { awaiting[item, default: []].append(record.ordinal) }
-        guard let supersedeKey = record.supersedeKey, record.withdrawal == nil else { return }
-        newestBySupersedeKey[supersedeKey] = max(newestBySupersedeKey[supersedeKey] ?? 0, record.ordinal)
+    // MARK: state
+
+    /// The epoch in which the queue numbers its items.
+    package var epoch: UInt64 { journal.epoch }
+
+    /// The highest sequence that is durable at the peer in this epoch; 0 if none.
+    package var lastStored: UInt64 { journal.header.storedThrough }
+
+    /// The highest sequence ever sent in this epoch; 0 if none.
+    package var lastSent: UInt64 { journal.lastSent }
+
+    /// Unfinished items.
+    package var count: Int { records.count }
+
+    /// Bytes of the unfinished items' bodies.
+    package var bytes: Int { records.bytes }
+
+    /// The item's record; nil if it is unknown or forgotten.
+    package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
+
+    /// Whether the item is known and has not ended.
+    package func isUnfinished(_ id: UniqueIdentifier) -> Bool { records[id]?.isUnfinished ?? false }
+
+    /// The unfinished items in order of acceptance, from behind `ordinal`.
+    package func outstanding(after ordinal: UInt64 = 0, limit: Int = .max) -> [OutboundRecord] {
+        records.outstanding(after: ordinal, limit: limit)
     }
 
-    /// Puts all that is kept in order into the order of acceptance.
-    private mutating func rebuildOrder() {
-        for ordinal in records.keys.sorted() {
-            guard let record = records[ordinal] else { continue }
-            if record.isUnfinished { acceptance.append(ordinal) }
-            if !record.isUnfinished, !record.isHeard { ended.append(ordinal) }
-            if record.isDeadLetter { letters.append(ordinal) }
-        }
-        endedCount = ended.count
-        rebuildLanes()
+    /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
+    package func unheard(limit: Int) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
+
+    /// All of them.
+    package var unheard: [OutboundRecord] { unheard(limit: .max) }
+
+    package var hasUnheard: Bool { records.unacknowledged > 0 }
+
+    /// The items that the peer refused too often, in order of acceptance.
+    package var deadLetters: [OutboundRecord] { records.deadLetters }
+
+    /// The items for whose end others wait here.
+    package var awaited: [UniqueIdentifier] { records.awaited }
+
+    /// Whether something here waits for the end of this item.
+    package func isAwaiting(_ id: UniqueIdentifier) -> Bool { records.isAwaiting(id) }
+
+    /// Why the peer does not take the item that is its turn, as far as it has said.
+    package var headRefusal: ItemRefusal? {
+        let head = records.record(sequence: lastStored + 1)
+        return head?.withdrawal == nil ? head?.refusal : nil
     }
 
-    /// Puts what waits in order of acceptance, one lane for each precedence.
-    mutating func rebuildLanes() {
-        lanes = Precedence.allCases.map { _ in OrdinalQueue() }
-        for ordinal in acceptance.all {
-            guard let record = records[ordinal], record.phase == .waiting else { continue }
-            lanes[Int(record.precedence.rawValue)].append(ordinal)
+    /// Age of the oldest unfinished item in milliseconds; nil if there is none.
+    package func oldestAge(at reading: Reading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
+
+    /// The urgent items left of the day.
+    package func urgentBudget(at reading: Reading) -> UrgentBudgetReading {
+        budget.reading(at: now(reading), limit: limits.urgentPerDay)
+    }
+
+    /// Whether the context is neither under way nor known to have reached the peer in this epoch, without having ended there.
+    package var needsContextAgain: Bool {
+        guard context != nil, let epoch = journal.header.contextEpoch else { return false }
+        return epoch != journal.epoch
+    }
+
+    private func now(_ reading: Reading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
+
+    // MARK: submission
+
+    /// Accepts an item. One with the identifier of a known item is the same item, submitted again.
+    /// - Parameter refusal: what a wider budget has against any new item.
+    /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
+    package mutating func enqueue(
+        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
+    ) throws(DeliveryError) -> OutboundTransition {
+        if records[item.id] != nil { return OutboundTransition() }
+        try checkRoom(for: item, unless: refusal)
+        return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
+    }
+
+    private func checkRoom(for item: OutboundItem, unless refusal: DeliveryError?) throws(DeliveryError) {
+        let replaced = records.newest(supersededBy: item.supersedeKey)
+        let freed = replaced?.phase == .waiting ? replaced : nil
+        let items = count - (freed == nil ? 0 : 1)
+        let bytes = bytes - (freed?.size ?? 0)
+        guard items < limits.items, item.payload.count <= limits.bytes - bytes else {
+            throw .queueFull(items: items, bytes: bytes, itemLimit: limits.items, byteLimit: limits.bytes)
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Accepts an item that there is room for.
+    private mutating func add(_ item: OutboundItem, at reading: Reading, _ transition: inout OutboundTransition) {
+        if let older = records.newest(supersededBy: item.supersedeKey) {
+            withdraw(older.ordinal, .superseded, &transition)
+        }
+        var record = OutboundRecord(
+            ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
+            expiresAt: expiry(of: item.lifetime, at: reading))
+        if let kind = item.kind {
+            untag(kind, &transition)
+            record.isCurrent = true
+        }
+        records.add(record)
+        // Its row, its body's and perhaps the header.
+        transition.changes.reserveCapacity(transition.changes.count + 3)
+        transition.changes.append(.put(row(.outboundRecord, of: record), .outboundRecord(record)))
+        transition.changes.append(.put(row(.outboundPayload, of: record), .payload(item.payload)))
+        sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
+    }
+
+    /// When an item expires that is accepted now; nil is the usual time to live.
+    private func expiry(of lifetime: Duration?, at reading: Reading) -> Int64 {
+        QueueClock.sum(now(reading), max(.zero, lifetime ?? limits.lifetime).saturatingMilliseconds)
+    }
+
+    /// Takes an item back: at once if it was never sent, else by asking the peer.
+    package mutating func cancel(_ id: UniqueIdentifier, at reading: Reading) -> (Cancellation, OutboundTransition) {
+        guard let record = records[id] else { return (.unknown, OutboundTransition()) }
+        if case .finished(let outcome) = record.phase { return (.tooLate(outcome), OutboundTransition()) }
+        let transition = transition(at: reading) { queue, transition in
+            queue.withdraw(record.ordinal, .cancelled, &transition)
+            queue.sendWaiting(at: reading, &transition)
+        }
+        return (record.phase == .waiting ? .cancelled : .asked, transition)
+    }
+
+    /// Takes an item back for a reason. The peer may have one that was sent, so it decides.
+    private mutating func withdraw(_ ordinal: UInt64, _ reason: GapReason, _ transition: inout OutboundTransition) {
+        guard var record = records[ordinal], record.withdrawal == nil else { return }
+        guard let sequence = record.phase.sequence else {
+            if record.phase == .waiting { finish(record, .withdrawn(reason), &transition) }
+            return
+        }
+        record.withdrawal = reason
+        records.unrelate(record)
+        if reason != .dead { removePayload(of: record, &transition) }
+        put(record, &transition)
+        if link.isOpen { transition.effects.append(.sendGap(sequence: sequence, reason)) }
+    }
+
+    // MARK: items that wait for another one
+
+    /// The item has ended, or is not known: the items that waited for it go on.
+    package mutating func released(_ id: UniqueIdentifier, at reading: Reading) -> OutboundTransition {
+        guard records.isAwaiting(id) else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in
+            for var record in queue.records.removeBarrier(id) {
+                record.after = nil
+                queue.put(record, &transition)
+            }
+            queue.sendWaiting(at: reading, &transition)
         }
     }
+
+    // MARK: contexts
+
+    /// Sets the context: an older one that waits is superseded. An item known by its identifier is the same update again.
+    /// - Parameters:
+    ///   - digest: distinguishes equal bodies from others.
+    ///   - refusal: what a wider budget has against any new item.
+    /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
+    package mutating func setContext(
+        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: Reading,
+        unless refusal: DeliveryError? = nil
+    ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
+        if let known = records[item.id] { return (.set(revision: known.revision ?? 0), OutboundTransition()) }
+        if policy == .ifChanged, let context, context.digest == digest, journal.header.contextEpoch == journal.epoch {
+            return (.unchanged(revision: context.revision), OutboundTransition())
+        }
+        let revision = (context?.revision ?? 0) + 1
+        let transition = try set(item, SentContext(revision: revision, digest: digest), at: reading, unless: refusal)
+        return (.set(revision: revision), transition)
+    }
+
+    /// Enqueues the last context again, with the revision that it has; nothing if that is no longer needed.
+    package mutating func setContextAgain(
+        _ id: UniqueIdentifier, body: [UInt8], at reading: Reading
+    ) throws(DeliveryError) -> OutboundTransition {
+        guard needsContextAgain, let context else { return OutboundTransition() }
+        var transition = try set(OutboundItem(id: id, payload: body), context, at: reading, unless: nil)
+        // No application submitted it, so none acknowledges its end.
+        guard var record = records[id] else { return transition }
+        record.isHeard = true
+        put(record, &transition)
+        return transition
+    }
+
+    private mutating func set(
+        _ item: OutboundItem, _ next: SentContext, at reading: Reading, unless refusal: DeliveryError?
+    ) throws(DeliveryError) -> OutboundTransition {
+        var item = item
+        item.supersedeKey = []
+        item.revision = next.revision
+        try checkRoom(for: item, unless: refusal)
+        return transition(at: reading) { queue, transition in
+            queue.context = next
+            queue.journal.contextWasSet()
+            let place = DeliveryRowKey(.sentContext, queue.key)
+            transition.changes.append(.put(place, .sentContext(next, body: item.payload)))
+            queue.add(item, at: reading, &transition)
+        }
+    }
+
+    // MARK: urgent items
+
+    /// Accepts an urgent item, if one is left of the day.
+    /// - Parameter refusal: what a wider budget has against any new item.
+    /// - Returns: nil if none is left, and nothing has changed.
+    package mutating func enqueueUrgent(
+        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
+    ) throws(DeliveryError) -> OutboundTransition? {
+        if records[item.id] != nil { return OutboundTransition() }
+        var next = budget
+        guard next.take(at: now(reading), limit: limits.urgentPerDay) else { return nil }
+        try checkRoom(for: item, unless: refusal)
+        return transition(at: reading) { queue, transition in
+            queue.budget = next
+            transition.changes.append(.put(DeliveryRowKey(.urgentBudget, queue.key), .urgentBudget(next)))
+            queue.add(item, at: reading, &transition)
+        }
+    }
+
+    /// A newer item of this kind went to another queue: none here is the current one any more.
+    package mutating func untag(_ kind: String, at reading: Reading) -> OutboundTransition {
+        transition(at: reading) { queue, transition in queue.untag(kind, &transition) }
+    }
+
+    private mutating func untag(_ kind: String, _ transition: inout OutboundTransition) {
+        guard var record = records.removeCurrent(kind) else { return }
+        record.isCurrent = false
+        put(record, &transition)
+    }
+
+    // MARK: the link
+
+    /// No window is ever this large: a wider distance is damage, and a gap frame for each number would be endless.
+    private static var largestDistance: UInt64 { 65_536 }
+
+    /// The link is ready; `received` is the highest sequence that the peer has stored in order in this epoch.
+    package mutating func linkOpened(received: UInt64, at reading: Reading) -> OutboundTransition {
+        guard received >= lastStored, received <= lastSent, lastSent - received < Self.largestDistance else {
+            link.closed()
+            return OutboundTransition(effects: [.startEpoch])
+        }
+        link.opened(at: reading.monotonic)
+        return transition(at: reading) { queue, transition in
+            queue.acknowledge(through: received, &transition)
+            queue.sendAgain(at: reading, &transition)
+            queue.sendWaiting(at: reading, &transition)
+        }
+    }
+
+    /// The link is gone; everything unacknowledged is sent again on the next one.
+    package mutating func linkClosed() { link.closed() }
+
+    /// The peer has stored everything up to this sequence.
+    package mutating func stored(through sequence: UInt64, at reading: Reading) -> OutboundTransition {
+        guard sequence <= lastSent else { return OutboundTransition(effects: [.violation]) }
+        guard sequence > lastStored else { return OutboundTransition() }
+        link.progressed(at: reading.monotonic)
+        return transition(at: reading) { queue, transition in
+            queue.acknowledge(through: sequence, &transition)
+            queue.sendWaiting(at: reading, &transition)
+        }
+    }
+
+    /// The peer reports how an item ended. The outcome is final, and is acknowledged even if it came before.
+    package mutating func ended(_ sequence: UInt64, _ outcome: Outcome, at reading: Reading) -> OutboundTransition {
+        guard sequence <= lastSent, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
+        return transition(at: reading) { queue, transition in
+            if let record = queue.records.record(sequence: sequence) {
+                // The acknowledgement that it was stored may have been lost with a link.
+                if record.phase == .sent(sequence: sequence), outcome.wasStored {
+                    transition.effects.append(.stored(record.id))
+                }
+                queue.finish(record, outcome, &transition)
+            }
+            transition.effects.append(.sendSettled(sequence: sequence))
+            queue.sendWaiting(at: reading, &transition)
+        }
+    }
+
+    private mutating func acknowledge(through sequence: UInt64, _ transition: inout OutboundTransition) {
+        guard sequence > lastStored else { return }
+        for number in lastStored + 1...sequence {
+            guard var record = records.record(sequence: number) else {
+                journal.acknowledgedWithoutRecord()
+                continue
+            }
+            record.phase = .stored(sequence: number)
+            if record.withdrawal == nil {
+                removePayload(of: record, &transition)
+                transition.effects.append(.stored(record.id))
+            }
+            put(record, &transition)
+        }
+        journal.acknowledge(through: sequence)
+    }
+
+    /// Sends everything again that the peer has not confirmed: items, gaps, and gaps for numbers without an item.
+    private mutating func sendAgain(
+        at reading: Reading, after first: UInt64 = 0, _ transition: inout OutboundTransition
+    ) {
+        guard link.isOpen else { return }
+        for sequence in records.sequences where sequence > first && sequence <= lastStored {
+            guard let reason = records.record(sequence: sequence)?.withdrawal else { continue }
+            transition.effects.append(.sendGap(sequence: sequence, reason))
+        }
+        let start = max(lastStored, first) + 1
+        for sequence in start..<max(start, lastSent + 1) {
+            guard let record = records.record(sequence: sequence) else {
+                transition.effects.append(.sendGap(sequence: sequence, .lost))
+                continue
+            }
+            transition.effects.append(sending(record, sequence, at: reading))
+        }
+    }
+
+    /// Assigns sequences to waiting items and sends them, as far as the window reaches.
+    private mutating func sendWaiting(
+        at reading: Reading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
+        _ transition: inout OutboundTransition
+    ) {
+        guard link.maySend else { return }
+        while lastSent - lastStored < UInt64(limits.window), var record = records.takeWaiting() {
+            let sequence = journal.takeSequence()
+            record.phase = .sent(sequence: sequence)
+            put(record, &transition)
+            let atHand = record.id == id ? payload : nil
+            transition.effects.append(sending(record, sequence, at: reading, payload: atHand))
+            link.sent(at: reading.monotonic)
+        }
+    }
+
+    private func sending(
+        _ record: OutboundRecord, _ sequence: UInt64, at reading: Reading, payload: [UInt8]? = nil
+    ) -> OutboundEffect {
+        if let reason = record.withdrawal { return .sendGap(sequence: sequence, reason) }
+        let now = now(reading)
+        return .send(
+            OutboundDispatch(
+                ordinal: record.ordinal, sequence: sequence, id: record.id, age: max(0, now - record.acceptedAt),
+                remaining: max(0, record.expiresAt - now), attempt: record.attempts + 1, topic: record.topic,
+                revision: record.revision, payload: payload))
+    }
+
+    // MARK: refusals
+
+    /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
+    package mutating func refused(
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: Reading
+    ) -> OutboundTransition {
+        guard var record = refusable(id), case .sent(let sequence) = record.phase else { return OutboundTransition() }
+        record.attempts += 1
+        record.refusal = refusal
+        let isDead = record.attempts >= limits.attempts
+        if !isDead { link.pause(until: reading.monotonic + limits.pause(afterAttempts: record.attempts)) }
+        return transition(at: reading) { queue, transition in
+            queue.put(record, &transition)
+            guard isDead else { return }
+            queue.withdraw(record.ordinal, .dead, &transition)
+            queue.sendAgain(at: reading, after: sequence, &transition)
+        }
+    }
+
+    /// The peer has no room for this item now, and may have later. Nothing is wrong with the item: that is no attempt, it waits in
+    /// its place, and only its time to live ends it.
+    package mutating func foundNoRoom(
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: Reading
+    ) -> OutboundTransition {
+        guard var record = refusable(id) else { return OutboundTransition() }
+        link.pause(withoutSpaceFor: record.ordinal, at: reading.monotonic, limits: limits)
+        // A refusal that is known already is not written once more.
+        guard record.refusal != refusal else { return OutboundTransition() }
+        record.refusal = refusal
+        return transition(at: reading) { queue, transition in queue.put(record, &transition) }
+    }
+
+    /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts: a refusal counts once for
+    /// each sending, so that a peer that repeats it makes no pause longer and no row written.
+    private func refusable(_ id: UniqueIdentifier) -> OutboundRecord? {
+        guard link.maySend, let record = records[id], case .sent = record.phase, record.withdrawal == nil else {
+            return nil
+        }
+        return record
+    }
+
+    // MARK: time
+
+    /// Time has passed; call it at ``nextDeadline`` or at any other time.
+    package mutating func timeAdvanced(at reading: Reading) -> OutboundTransition {
+        let now = now(reading)
+        return transition(at: reading) { queue, transition in
+            while let ordinal = queue.records.takeExpired(at: now) { queue.withdraw(ordinal, .expired, &transition) }
+            if let time = queue.resendTime, time <= reading.monotonic {
+                queue.link.opened(at: reading.monotonic)
+                queue.sendAgain(at: reading, &transition)
+            }
+            queue.sendWaiting(at: reading, &transition)
+        }
+    }
+
+    /// The next time at which ``timeAdvanced(at:)`` has something to do; nil if nothing depends on time.
+    package var nextDeadline: MonotonicTime? {
+        let earliest = records.nextExpiry.map { journal.clock.time(of: $0) }
+        guard let earliest, let resendTime else { return earliest ?? resendTime }
+        return min(earliest, resendTime)
+    }
+
+    private var resendTime: MonotonicTime? {
+        link.resendTime(isAwaitingPeer: lastStored < lastSent || records.withdrawing > 0, limits: limits)
+    }
+
+    /// The clock may have been set: expiry goes on from the queue's time and not from the wall clock's.
+    package mutating func noteClock(at reading: Reading) -> OutboundTransition {
+        guard count > 0 || budget.start != nil else { return OutboundTransition() }
+        return OutboundTransition(changes: journal.noteClock(of: key, at: reading))
+    }
+
+    // MARK: epochs
+
+    /// A new epoch of the pairing begins. Items that the peer has not stored are sent again, perhaps a second time. Items that only
+    /// the peer has are lost to this queue, because their sequences mean nothing any more.
+    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> OutboundTransition {
+        guard epoch != journal.epoch else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in
+            for sequence in queue.records.sequences {
+                guard var record = queue.records.record(sequence: sequence) else { continue }
+                if let reason = record.withdrawal {
+                    queue.finish(record, .withdrawn(reason), &transition)
+                } else if case .stored = record.phase {
+                    queue.finish(record, .withdrawn(.lost), &transition)
+                } else {
+                    record.phase = .waiting
+                    queue.put(record, &transition)
+                }
+            }
+            queue.link.closed()
+            queue.records.rebuildWaiting()
+            // A context that waits again need not be set again.
+            let isContextWaiting = queue.records.newest(supersededBy: [])?.phase == .waiting
+            queue.journal.startEpoch(epoch, isContextWaiting: isContextWaiting)
+            if queue.needsContextAgain { transition.effects.append(.setContextAgain) }
+        }
+    }
+
+    // MARK: ended items
+
+    /// Ends an item. A dead letter keeps its body; one whose submitter has acknowledged an earlier end reports nothing more.
+    private mutating func finish(
+        _ record: OutboundRecord, _ outcome: Outcome, _ transition: inout OutboundTransition
+    ) {
+        var ended = record
+        ended.phase = .finished(outcome)
+        // One that the peer took after all failed there for another reason.
+        if record.withdrawal != .dead { ended.refusal = nil }
+        records.unrelate(record)
+        noteContext(record, outcome)
+        if !ended.isDeadLetter { removePayload(of: record, &transition) }
+        put(ended, &transition)
+        if ended.isDeadLetter { dropExcessLetters(&transition) }
+        guard !record.isHeard else {
+            if !ended.isDeadLetter { remove(ended, &transition) }
+            return
+        }
+        transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
+        forgetExcess(&transition)
+    }
+
+    private mutating func noteContext(_ record: OutboundRecord, _ outcome: Outcome) {
+        guard let revision = record.revision, revision == context?.revision else { return }
+        // The same bytes again are a change then; a context that an epoch lost is set again without being asked.
+        if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
+    }
+
+    /// The submitter acknowledges how the item ended; nothing for one that has not ended. A dead letter stays for the operator.
+    package mutating func forget(_ id: UniqueIdentifier, at reading: Reading) -> OutboundTransition {
+        guard let record = records[id], record.isUnacknowledged else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in queue.forget(record, &transition) }
+    }
+
+    private mutating func forget(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
+        guard ended.isDeadLetter else { return remove(ended, &transition) }
+        var letter = ended
+        letter.isHeard = true
+        put(letter, &transition)
+    }
+
+    /// Forgets the oldest ends that no submitter acknowledges: an app that never returns must not fill the store (LIM-24).
+    private mutating func forgetExcess(_ transition: inout OutboundTransition) {
+        while let oldest = records.excessUnacknowledged(over: limits.unheard) { forget(oldest, &transition) }
+    }
+
+    // MARK: dead letters
+
+    /// Drops a dead letter and its body; nothing for another number.
+    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: Reading) -> OutboundTransition {
+        guard let letter = records[ordinal], letter.isDeadLetter else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in queue.drop(letter, &transition) }
+    }
+
+    private mutating func drop(_ letter: OutboundRecord, _ transition: inout OutboundTransition) {
+        guard !letter.isHeard else { return remove(letter, &transition) }
+        // Its submitter still has to acknowledge its end.
+        var ended = letter
+        ended.withdrawal = nil
+        removePayload(of: letter, &transition)
+        put(ended, &transition)
+    }
+
+    private mutating func dropExcessLetters(_ transition: inout OutboundTransition) {
+        while let oldest = records.excessLetter(over: limits) { drop(oldest, &transition) }
+    }
+
+    /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter that has
+    /// acknowledged its end is not notified again.
+    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: Reading) -> OutboundTransition {
+        guard var record = records[ordinal], record.isDeadLetter else { return OutboundTransition() }
+        return transition(at: reading) { queue, transition in
+            record.phase = .waiting
+            record.withdrawal = nil
+            record.attempts = 0
+            record.expiresAt = queue.expiry(of: nil, at: reading)
+            queue.records.reopen(record)
+            queue.put(record, &transition)
+            queue.sendWaiting(at: reading, &transition)
+        }
+    }
+
+    // MARK: rows
+
+    /// Runs an event, and adds the header's row if the other rows would not restore it.
+    private mutating func transition(
+        at reading: Reading, _ event: (inout Self, inout OutboundTransition) -> Void
+    ) -> OutboundTransition {
+        var transition = OutboundTransition()
+        event(&self, &transition)
+        records.prune()
+        journal.complete(&transition.changes, of: key, at: reading)
+        return transition
+    }
+
+    private func row(_ table: DeliveryTable, of record: OutboundRecord) -> DeliveryRowKey {
+        DeliveryRowKey(table, key, record.ordinal)
+    }
+
+    private mutating func put(_ record: OutboundRecord, _ transition: inout OutboundTransition) {
+        if let before = records.set(record) { journal.recordChanged(from: before.phase, to: record.phase) }
+        transition.changes.append(.put(row(.outboundRecord, of: record), .outboundRecord(record)))
+    }
+
+    /// Removes an ended item and whatever body it still has.
+    private mutating func remove(_ record: OutboundRecord, _ transition: inout OutboundTransition) {
+        journal.recordRemoved(record.ordinal)
+        records.remove(record)
+        transition.changes.append(.remove(row(.outboundRecord, of: record)))
+        if record.isDeadLetter { removePayload(of: record, &transition) }
+    }
+
+    /// Removes a body, and releases the file that belongs to it.
+    private func removePayload(of record: OutboundRecord, _ transition: inout OutboundTransition) {
+        if key.channel == .file { transition.effects.append(.released(record.id)) }
+        transition.changes.append(.remove(row(.outboundPayload, of: record)))
+    }
+}
+
+extension OutboundQueue: DeliveryMachine {
+    package var kept: KeptAmount { records.kept }
 }

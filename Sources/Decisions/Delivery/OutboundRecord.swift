@@ -1,4 +1,5 @@
-// What a sender keeps of each item, apart from its body: enough to go on after a restart at any point.
+// An item of a sender: as it is submitted, and as the record that the queue keeps of it without its body. The record is enough to
+// continue after a restart at any point.
 
 package import TandemBase
 package import TandemWire
@@ -9,7 +10,41 @@ package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {
     case ordinary = 1
 }
 
-/// Where an item stands on its way.
+/// An item as it is submitted.
+package struct OutboundItem: Sendable, Equatable {
+    package let id: UniqueIdentifier
+    package let payload: [UInt8]
+    package var precedence: Precedence
+    package var supersedeKey: [UInt8]?
+    /// The time to live; nil for the usual one.
+    package var lifetime: Duration?
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package var topic: String?
+    /// What an urgent item is about: the newest of each kind is the current one.
+    package var kind: String?
+    /// The item whose end this one waits for; only one that is known and has not ended.
+    package var after: UniqueIdentifier?
+    /// For a context: what to do if its bytes equal those of the last one.
+    package var policy = ContextPolicy.ifChanged
+    /// Assigned by the queue to a context.
+    var revision: UInt64?
+
+    package init(
+        id: UniqueIdentifier, payload: [UInt8], precedence: Precedence = .ordinary, supersedeKey: [UInt8]? = nil,
+        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil
+    ) {
+        self.id = id
+        self.payload = payload
+        self.precedence = precedence
+        self.supersedeKey = supersedeKey
+        self.lifetime = lifetime
+        self.topic = topic
+        self.kind = kind
+        self.after = after
+    }
+}
+
+/// The state of an item on its way.
 package enum OutboundPhase: Sendable, Equatable {
     /// Durable here, never sent: the sender alone decides about it.
     case waiting
@@ -17,7 +52,7 @@ package enum OutboundPhase: Sendable, Equatable {
     case sent(sequence: UInt64)
     /// Durable at the peer.
     case stored(sequence: UInt64)
-    /// Ended; kept until its submitter has heard.
+    /// Ended; kept until its submitter has acknowledged that.
     case finished(Outcome)
 
     var sequence: UInt64? {
@@ -57,7 +92,7 @@ package struct OutboundRecord: Sendable, Equatable {
     package internal(set) var phase = OutboundPhase.waiting
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
-    /// Whether the submitter knows how it ended: what is left is a dead letter, or one that is tried once more.
+    /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once more.
     package internal(set) var isHeard = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
@@ -83,8 +118,10 @@ package struct OutboundRecord: Sendable, Equatable {
         self.expiresAt = expiresAt
     }
 
-    /// Whether how it ends is still open.
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
+
+    /// Whether it has ended and its submitter has not acknowledged that.
+    var isUnacknowledged: Bool { !isUnfinished && !isHeard }
 
     /// Whether its time to live still counts: it has not ended and is not being taken back.
     var canExpire: Bool { isUnfinished && withdrawal == nil }
@@ -92,33 +129,86 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
 
-    /// What explains the item's end, if its sender gave it up: the peer's last refusal.
+    /// The peer's last refusal, if it explains the item's end: its sender gave it up.
     package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
 }
 
-/// What a sender keeps of a queue as a whole.
-package struct OutboundHeader: Sendable, Equatable {
-    package internal(set) var epoch: UInt64
-    package internal(set) var nextOrdinal: UInt64 = 1
-    /// The sequence of the next item to be sent for the first time.
-    package internal(set) var nextSequence: UInt64 = 1
-    /// Every sequence up to this one is durable at the peer, as an item or a gap.
-    package internal(set) var storedThrough: UInt64 = 0
-    /// The epoch in which the last context was given to the queue; nil if there is none, or if it ended unhandled.
-    package internal(set) var contextEpoch: UInt64?
-    var clock: QueueClock.Mark
+/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item that was
+/// given up (DEL-25).
+package struct ItemRefusal: Sendable, Hashable {
+    /// One of the error codes.
+    package let code: Int64
+    /// A more exact reason; nil if the peer sent none.
+    package let name: String?
 
-    /// The header of a new queue.
-    package init(epoch: UInt64, at reading: Reading) {
-        self.epoch = epoch
-        clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
+    package init(code: Int64, name: String? = nil) {
+        self.code = code
+        self.name = name
+    }
+}
+
+// MARK: stored form
+
+extension OutboundRecord {
+    /// The record's stored form; its ordinal is in the row's key.
+    var stored: [UInt8] {
+        var record = RecordWriter()
+        record.add(.id, id)
+        record.add(.precedence, Int(precedence.rawValue), unless: Int(Precedence.ordinary.rawValue))
+        record.add(.size, Int64(size))
+        record.add(.accepted, acceptedAt)
+        record.add(.expires, expiresAt)
+        record.add(.attempts, attempts, unless: 0)
+        record.add(.supersedes, supersedeKey)
+        record.add(.topic, topic)
+        record.add(.revision, revision)
+        record.add(.kind, kind)
+        record.add(.current, if: isCurrent)
+        record.add(.after, after)
+        record.add(.failure, refusal?.code)
+        record.add(.heard, if: isHeard)
+        record.add(.withdrawal, withdrawal?.rawValue)
+        switch phase {
+        case .waiting: break
+        case .sent(let sequence): record.add(.sent, sequence)
+        case .stored(let sequence): record.add(.stored, sequence)
+        case .finished(let outcome): record.add(outcome)
+        }
+        record.add(.refusal, refusal?.name)
+        return record.bytes
     }
 
-    init(epoch: UInt64, nextOrdinal: UInt64, nextSequence: UInt64, storedThrough: UInt64, clock: QueueClock.Mark) {
-        self.epoch = epoch
-        self.nextOrdinal = nextOrdinal
-        self.nextSequence = nextSequence
-        self.storedThrough = storedThrough
-        self.clock = clock
+    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
+        var fields = try RecordReader(stored, of: .outboundRecord)
+        guard let id = try fields.identifier(.id) else { throw .missing(.outboundRecord, .id) }
+        let precedence = try fields.count(.precedence, usually: Int(Precedence.ordinary.rawValue))
+        guard let precedence = UInt8(exactly: precedence).flatMap({ Precedence(rawValue: $0) }) else {
+            throw .invalid(.outboundRecord, .precedence)
+        }
+        let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
+        let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
+        self.init(
+            ordinal: ordinal, id: id, precedence: precedence, supersedeKey: try fields.bytes(.supersedes), size: size,
+            acceptedAt: acceptedAt, expiresAt: expiresAt)
+        self.attempts = attempts
+        topic = try fields.text(.topic)
+        revision = try fields.optionalNumber(.revision)
+        kind = try fields.text(.kind)
+        isCurrent = fields.flag(.current)
+        after = try fields.identifier(.after)
+        let failure = try fields.integer(.failure)
+        isHeard = fields.flag(.heard)
+        withdrawal = try fields.word(.withdrawal) { GapReason(rawValue: $0) }
+        phase = try Self.phase(in: &fields)
+        let name = try fields.text(.refusal)
+        refusal = failure.map { ItemRefusal(code: $0, name: name) }
+        try fields.finish()
+    }
+
+    /// One of three fields names the phase; a second one is left over and refused.
+    private static func phase(in fields: inout RecordReader) throws(DeliveryRecordError) -> OutboundPhase {
+        if let sequence = try fields.optionalNumber(.sent) { return .sent(sequence: sequence) }
+        if let sequence = try fields.optionalNumber(.stored) { return .stored(sequence: sequence) }
+        return try fields.outcome().map { .finished($0) } ?? .waiting
     }
 }

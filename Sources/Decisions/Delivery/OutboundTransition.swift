@@ -1,5 +1,5 @@
-// What an outbound queue answers to an event: changes to commit together, and effects to run after that commit, in
-// their order. A transition without changes waits for the commits before it all the same.
+// The answer of an outbound queue to an event: changes to commit together, and effects to run after that commit, in their order. A
+// transition without changes waits for the commits before it all the same.
 
 package import TandemBase
 package import TandemWire
@@ -21,8 +21,8 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let payload: [UInt8]?
 }
 
-/// What to do once a transition's changes are durable. That an item was accepted is none: whoever submitted it waits for the
-/// commit itself, also of a transition without effects.
+/// What to do once a transition's changes are durable. There is none for an accepted item: its submitter waits for the commit
+/// itself, also of a transition without effects.
 package enum OutboundEffect: Sendable, Equatable {
     /// An `item` frame for the peer.
     case send(OutboundDispatch)
@@ -30,16 +30,15 @@ package enum OutboundEffect: Sendable, Equatable {
     case sendGap(sequence: UInt64, GapReason)
     /// A `settled` frame: the outcome is durable here, the peer may forget it.
     case sendSettled(sequence: UInt64)
-    /// The submitter may be told that the item is durable at the peer.
+    /// The item is durable at the peer.
     case stored(UniqueIdentifier)
-    /// The submitter may be told how the item ended, with the peer's refusal if that explains it; `forget` once it has
-    /// heard.
+    /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged that.
     case finished(UniqueIdentifier, Outcome, ItemRefusal?)
     /// The item's file is not needed any more (FIL-14).
     case released(UniqueIdentifier)
-    /// The context has to be given to the queue again: the peer may have lost it with its epoch.
+    /// The context has to be enqueued again: the peer may have lost it with its epoch.
     case setContextAgain
-    /// This device's and its peer's numbers contradict each other: one was restored. Begin a new epoch of the pairing.
+    /// The numbers of this device and its peer contradict each other: a store was restored. Start a new epoch of the pairing.
     case startEpoch
     /// The peer acknowledged what was never sent; the link should be closed.
     case violation
@@ -50,11 +49,33 @@ package struct OutboundTransition: Sendable, Equatable {
     package internal(set) var changes: [DeliveryChange] = []
     package internal(set) var effects: [OutboundEffect] = []
 
-    init(changes: [DeliveryChange] = [], effects: [OutboundEffect]) {
+    init(changes: [DeliveryChange] = [], effects: [OutboundEffect] = []) {
         self.changes = changes
         self.effects = effects
     }
 
     /// Nothing changes and nothing is to be done.
     package init() {}
+}
+
+/// The result of taking an item back.
+package enum Cancellation: Sendable, Equatable {
+    /// It will never be handled.
+    case cancelled
+    /// It was sent: the peer decides, and `finished` reports its decision.
+    case asked
+    /// It had ended before.
+    case tooLate(Outcome)
+    /// No such item.
+    case unknown
+    /// The store could not write it; the item is as it was.
+    case notStored
+}
+
+/// The result of setting a context.
+package enum ContextUpdate: Sendable, Equatable {
+    /// It is a new revision.
+    case set(revision: UInt64)
+    /// Its bytes equal those of this revision, which stays.
+    case unchanged(revision: UInt64)
 }

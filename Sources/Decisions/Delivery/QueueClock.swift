@@ -1,5 +1,6 @@
-// The time by which items expire. It runs with the monotonic clock while the program runs, so that a jump of the wall
-// clock expires nothing; across restarts it takes the wall clock's difference, and never runs backwards.
+// Expiry: the time by which items expire, and the index of which expires first. The time runs with the monotonic clock while the
+// program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall clock's difference, and it never
+// runs backwards.
 
 package import TandemBase
 
@@ -16,7 +17,7 @@ package struct Reading: Sendable, Equatable {
 
 /// A queue's own time in milliseconds since the queue began.
 struct QueueClock: Sendable, Equatable {
-    /// What is stored: the queue's time and the wall clock's at one moment.
+    /// The stored form: the queue's time and the wall clock's at one moment.
     struct Mark: Sendable, Equatable {
         var milliseconds: Int64
         var wall: Int64
@@ -25,7 +26,7 @@ struct QueueClock: Sendable, Equatable {
     private let start: Int64
     private let origin: MonotonicTime
 
-    /// Goes on from the stored mark; the time switched off counts, as the wall clock tells it.
+    /// Goes on from the stored mark; the time switched off counts, by the wall clock.
     init(resuming mark: Mark, at reading: Reading) {
         let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
         let elapsed = overflow ? 0 : max(0, difference)
@@ -43,7 +44,7 @@ struct QueueClock: Sendable, Equatable {
         Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
     }
 
-    /// Whether going on from this mark would tell another time than this clock: the wall clock was set meanwhile.
+    /// Whether a clock that resumed from this mark would differ from this one: the wall clock was set meanwhile.
     func strays(from mark: Mark, at reading: Reading) -> Bool {
         let (elapsed, isFar) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
         let (shown, isFarther) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
@@ -63,5 +64,59 @@ struct QueueClock: Sendable, Equatable {
     static func sum(_ left: Int64, _ right: Int64) -> Int64 {
         let (sum, overflow) = left.addingReportingOverflow(right)
         return overflow ? (right < 0 ? .min : .max) : sum
+    }
+}
+
+/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves a dead entry;
+/// dead entries go when they come to the top, or together when they are the majority.
+struct ExpiryIndex: Sendable {
+    struct Entry: Sendable {
+        let time: Int64
+        let ordinal: UInt64
+
+        func isBefore(_ other: Entry) -> Bool { (time, ordinal) < (other.time, other.ordinal) }
+    }
+
+    private var heap: [Entry] = []
+
+    /// The entry at the top, dead or alive.
+    var first: Entry? { heap.first }
+
+    mutating func add(_ ordinal: UInt64, at time: Int64) {
+        heap.append(Entry(time: time, ordinal: ordinal))
+        var index = heap.count - 1
+        while index > 0, heap[index].isBefore(heap[(index - 1) / 2]) {
+            heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    /// Drops dead entries until the top is alive.
+    /// - Parameter living: how many entries may be alive at most.
+    mutating func prune(living: Int, isAlive: (Entry) -> Bool) {
+        if heap.count > 64, heap.count > 2 * living {
+            heap = heap.filter(isAlive)
+            for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
+        }
+        while let first = heap.first, !isAlive(first) { removeFirst() }
+    }
+
+    mutating func removeFirst() {
+        guard let last = heap.popLast(), !heap.isEmpty else { return }
+        heap[0] = last
+        siftDown(from: 0)
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var index = start
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
+                if heap[child].isBefore(heap[least]) { least = child }
+            }
+            guard least != index else { return }
+            heap.swapAt(index, least)
+            index = least
+        }
     }
 }

@@ -1,14 +1,14 @@
-// How many urgent items an application may send to one device: a number for each day, a day being 24 hours of its queue's time
-// from the first one. It counts and tells; what becomes of an item over budget is decided elsewhere.
+// The number of urgent items that an application may send to one device in a day, a day being 24 hours of its queue's time from the
+// first one. What becomes of an item over budget is decided elsewhere.
 
-/// What of a day's urgent items is spent.
+/// The urgent items of a day that are spent.
 package struct UrgentBudget: Sendable, Equatable {
-    static let day: Int64 = 24 * 3600 * 1000
+    private static let day: Int64 = 24 * 3600 * 1000
 
     /// Spent in the day that began at `start`.
-    package internal(set) var used = 0
+    private var used = 0
     /// The queue's time of the day's first item; nil before it.
-    package internal(set) var start: Int64?
+    private(set) var start: Int64?
 
     package init() {}
 
@@ -23,21 +23,37 @@ package struct UrgentBudget: Sendable, Equatable {
         return true
     }
 
-    /// How many are left of the day.
-    func remaining(at now: Int64, limit: Int) -> Int { max(0, limit - current(at: now).used) }
-
-    /// Milliseconds until the day is over; 0 if none has begun.
-    func reset(at now: Int64) -> Int64 {
-        current(at: now).start.map { max(0, QueueClock.sum($0, Self.day) - now) } ?? 0
+    /// The items left of the day.
+    func reading(at now: Int64, limit: Int) -> UrgentBudgetReading {
+        let day = current(at: now)
+        let reset = day.start.map { max(0, QueueClock.sum($0, Self.day) - now) } ?? 0
+        return UrgentBudgetReading(
+            remaining: max(0, limit - day.used), limit: limit, reset: .milliseconds(reset))
     }
 
     private func current(at now: Int64) -> UrgentBudget {
         guard let start, now >= QueueClock.sum(start, Self.day) else { return self }
         return UrgentBudget()
     }
+
+    /// The budget's stored form.
+    var stored: [UInt8] {
+        var record = RecordWriter()
+        record.add(.used, Int64(used))
+        record.add(.start, start)
+        return record.bytes
+    }
+
+    init(stored: [UInt8]) throws(DeliveryRecordError) {
+        var fields = try RecordReader(stored, of: .urgentBudget)
+        self.init()
+        used = try fields.count(.used)
+        start = try fields.integer(.start)
+        try fields.finish()
+    }
 }
 
-/// What of an application's urgent items is left today.
+/// The urgent items that an application has left of the day.
 package struct UrgentBudgetReading: Sendable, Equatable {
     package let remaining: Int
     package let limit: Int

@@ -1,8 +1,11 @@
-// What is told of a file: by the app that submits it (name, size, metadata), and to the peer by the daemon that took it
-// (the same, and the digest). Only the daemon's own digest is ever sent: it has hashed what it stored.
+// The description of a file: by the app that submits it (name, size, metadata), and for the peer by the daemon that took it (the
+// same, and the digest). Only the daemon's own digest is ever sent: it has hashed what it stored.
 
 package import TandemPropertyList
 package import TandemWire
+
+/// One file of a queue: its item's key.
+package typealias FileKey = ItemKey
 
 /// A file as its app describes it: the body of `submit` (FIL-2).
 package struct FileDescription: Sendable, Equatable {
@@ -81,4 +84,55 @@ package struct FileManifest: Sendable, Equatable {
         dictionary["path"] = .string(path)
         return dictionary
     }
+}
+
+/// One safe component of a path, made from a name that came from outside (FIL-12). Whatever the sender called the file, the result
+/// stays in its directory, is not hidden, is no option of a command, and does nothing to a terminal. What a person reads is kept:
+/// letters of every script, spaces, the extension. The sender's own name travels beside it as text, never as a path.
+package struct ReceivedFileName: Sendable, Hashable {
+    /// 1 to 200 bytes of UTF-8 without a slash, a control or format character, a leading dot or hyphen.
+    package let text: String
+
+    private static var limit: Int { 200 }
+    private static var extensionLimit: Int { 20 }
+
+    /// The last component of the name, with what could do harm replaced by `_`; `file` if nothing is left.
+    package init(reducing name: String) {
+        // By scalars: a combining character after a slash makes another Character of it, and a slash all the same.
+        let component = name.unicodeScalars.split(separator: "/").last.map(Array.init) ?? []
+        var scalars = component.map { Self.isHarmless($0) ? $0 : "_" }
+        if let first = scalars.first, first == "." || first == "-" { scalars[0] = "_" }
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars)
+        text = Self.shortened(text)
+        self.text = text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: " ") } ? "file" : text
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: scalar != "\\"
+        }
+    }
+
+    /// Cut between characters, before the extension if it is a short one.
+    private static func shortened(_ text: String) -> String {
+        guard text.utf8.count > limit else { return text }
+        var suffix = ""
+        if let dot = text.lastIndex(of: "."), text[dot...].utf8.count <= extensionLimit {
+            suffix = String(text[dot...])
+        }
+        var stem = ""
+        var room = limit - suffix.utf8.count
+        for scalar in text.unicodeScalars {
+            room -= scalar.utf8.count
+            guard room >= 0 else { break }
+            stem.unicodeScalars.append(scalar)
+        }
+        return stem + suffix
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var utf8: UTF8.EncodedScalar { UTF8.encode(self) ?? UTF8.encodedReplacementCharacter }
 }

@@ -6,9 +6,9 @@ import TandemWire
 package struct FileLimits: Sendable, Equatable {
     /// The bytes of one `chunk` (LIM-28): large enough to be cheap, small enough to let a message pass between two.
     package var chunk = 65_536
-    /// Chunks that an app may send ahead of its daemon's last word (LIM-39).
+    /// Chunks that an app may send ahead of its daemon's last progress report (LIM-39).
     package var chunksAhead = 8
-    /// Bytes of one file sent and not yet asked past (LIM-29): fills a link, and is all that is sent twice after a cut.
+    /// Bytes of one file sent and not acknowledged (LIM-29): fills a link, and is all that is sent twice after a cut.
     package var window = 262_144
     /// The same for all files of a pairing together (LIM-29): what a message may find ahead of it.
     package var linkWindow = 524_288
@@ -18,11 +18,11 @@ package struct FileLimits: Sendable, Equatable {
     package var name = 255
     /// The largest file (LIM-30): 1 TiB.
     package var size: Int64 = 1 << 40
-    /// Space that a file leaves free (LIM-31): the store must be able to write down how it ended.
+    /// Space that a file leaves free (LIM-31): the store must be able to write how it ended.
     package var reserve: Int64 = 64 << 20
     /// Files that apps of one device hand over at once (LIM-31): bounded memory.
     package var takings = 16
-    /// A receiver that heard nothing for this long asks again (LIM-31): twice a dead link's time.
+    /// A receiver to which nothing came for this long requests again (LIM-31): twice a dead link's time.
     package var silence = Duration.seconds(30)
     /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).
     package var waiting = Limits.queuedItems
@@ -31,7 +31,7 @@ package struct FileLimits: Sendable, Equatable {
     package var spooled: Int64 = 64 << 30
     /// Bytes of the files that came through one pairing and were not handled (LIM-43), beyond one file.
     package var received: Int64 = 64 << 30
-    /// The shortest time between two words of progress: what an eye follows.
+    /// The shortest time between two progress reports: as fast as an eye follows.
     package var progressInterval = Duration.milliseconds(100)
 
     package init() {}

@@ -1,0 +1,76 @@
+// The latest context of an application in each direction. Never set, set to no bytes, and set to an empty dictionary are three
+// states; the bytes are not inspected here. A revision is one more than the last. A received context applies only if (epoch,
+// revision) rises: one that comes late changes nothing.
+
+/// The context that this device's application last set.
+package struct SentContext: Sendable, Equatable {
+    /// From 1, one more for each that was set; it goes on when an epoch changes.
+    package let revision: UInt64
+    /// Detects equal bytes without keeping them.
+    package let digest: [UInt8]
+
+    package init(revision: UInt64, digest: [UInt8]) {
+        self.revision = revision
+        self.digest = digest
+    }
+
+    func stored(_ body: [UInt8]) -> [UInt8] {
+        var record = RecordWriter(capacity: 64 + digest.count + body.count)
+        record.add(.revision, revision)
+        record.add(.digest, digest)
+        record.add(.body, body)
+        return record.bytes
+    }
+
+    static func read(_ stored: [UInt8]) throws(DeliveryRecordError) -> DeliveryValue {
+        var fields = try RecordReader(stored, of: .sentContext)
+        let revision = try fields.number(.revision, from: 1)
+        guard let digest = try fields.bytes(.digest) else { throw .missing(.sentContext, .digest) }
+        guard let body = try fields.bytes(.body) else { throw .missing(.sentContext, .body) }
+        try fields.finish()
+        return .sentContext(SentContext(revision: revision, digest: digest), body: body)
+    }
+}
+
+/// What to do with a context whose bytes equal those of the last one.
+package enum ContextPolicy: Sendable, Hashable {
+    /// Nothing, if the last one is on its way or was handled.
+    case ifChanged
+    /// Sets it again, with a new revision.
+    case always
+}
+
+/// The context that the peer's application last set, as far as it has arrived.
+package struct ReceivedContext: Sendable, Equatable {
+    /// The pairing's epoch in which it came: a peer that was restored counts from an older revision.
+    package let epoch: UInt64
+    package let revision: UInt64
+
+    package init(epoch: UInt64, revision: UInt64) {
+        self.epoch = epoch
+        self.revision = revision
+    }
+
+    /// Whether it replaces the other.
+    package func isNewer(than other: ReceivedContext?) -> Bool {
+        guard let other else { return true }
+        return (epoch, revision) > (other.epoch, other.revision)
+    }
+
+    func stored(_ body: [UInt8]) -> [UInt8] {
+        var record = RecordWriter(capacity: 64 + body.count)
+        record.add(.epoch, epoch)
+        record.add(.revision, revision)
+        record.add(.body, body)
+        return record.bytes
+    }
+
+    static func read(_ stored: [UInt8]) throws(DeliveryRecordError) -> DeliveryValue {
+        var fields = try RecordReader(stored, of: .receivedContext)
+        let context = ReceivedContext(
+            epoch: try fields.number(.epoch, from: 1), revision: try fields.number(.revision, from: 1))
+        guard let body = try fields.bytes(.body) else { throw .missing(.receivedContext, .body) }
+        try fields.finish()
+        return .receivedContext(context, body: body)
+    }
+}

@@ -1,0 +1,53 @@
+// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides when the queue may send
+// and when it must send again.
+
+import TandemBase
+
+/// The state of a queue's link.
+struct PeerLink: Sendable {
+    private struct Open: Sendable {
+        /// When the peer last acknowledged something, or everything was last sent again.
+        var lastProgress: MonotonicTime
+        /// The peer refused the head: nothing is sent before this.
+        var pausedUntil: MonotonicTime?
+    }
+
+    private var open: Open?
+    /// The item that is blocked on space at the peer, and how often the peer said so. A restart begins with short pauses again.
+    private var blockedOnSpace: (ordinal: UInt64, times: Int)?
+
+    var isOpen: Bool { open != nil }
+
+    /// Whether the link is open and no pause lasts.
+    var maySend: Bool { open.map { $0.pausedUntil == nil } ?? false }
+
+    mutating func opened(at time: MonotonicTime) { open = Open(lastProgress: time) }
+
+    mutating func closed() { open = nil }
+
+    /// The peer has stored something that it had not.
+    mutating func progressed(at time: MonotonicTime) {
+        open?.lastProgress = time
+        open?.pausedUntil = nil
+    }
+
+    mutating func sent(at time: MonotonicTime) {
+        if let before = open?.lastProgress { open?.lastProgress = max(before, time) }
+    }
+
+    mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
+
+    /// The peer has no space for an item: each further refusal of the same item makes the pause longer.
+    mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime, limits: DeliveryLimits) {
+        let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
+        blockedOnSpace = (ordinal, times)
+        pause(until: time + limits.pause(withoutSpace: times))
+    }
+
+    /// When everything unacknowledged is sent again; nil if nothing depends on time.
+    /// - Parameter isAwaitingPeer: whether the peer still has to answer something that was sent.
+    func resendTime(isAwaitingPeer: Bool, limits: DeliveryLimits) -> MonotonicTime? {
+        guard let open else { return nil }
+        return open.pausedUntil ?? (isAwaitingPeer ? open.lastProgress + limits.resendAfter : nil)
+    }
+}
