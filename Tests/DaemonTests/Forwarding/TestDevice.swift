@@ -1,4 +1,4 @@
-// One device as its daemon composes it, with a delegate that a test steers: a relay, a local endpoint, and a place for a
+// One device as its daemon composes it, with outlets that a test steers: a relay, a local endpoint, and a place for a
 // link. Nothing is stored; what the daemon would store is remembered in the order it was asked.
 
 import TandemBase
@@ -9,7 +9,7 @@ import TandemTransport
 import TandemWire
 import Testing
 
-final class TestDevice: LocalEndpointDelegate {
+final class TestDevice {
     let scheduler: ManualScheduler
     let relay: Relay
     let endpoint: LocalEndpoint
@@ -18,13 +18,17 @@ final class TestDevice: LocalEndpointDelegate {
     private(set) var stored: [ApplicationIdentifier] = []
     private(set) var connected: [ConnectedApplication] = []
     private(set) var disconnected: [ConnectedApplication] = []
-    private var storing: [(Bool) -> Void] = []
+    private var storing: [CheckedContinuation<Bool, Never>] = []
 
     init(options: LocalEndpoint.Options, scheduler: ManualScheduler) {
         self.scheduler = scheduler
         relay = Relay(scheduler: scheduler, devices: PerRole(options.device))
         endpoint = LocalEndpoint(options: options, relay: relay)
-        endpoint.delegate = self
+        endpoint.connect(
+            LocalEndpoint.Outlets(
+                store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
+                connected: { [unowned self] in connected.append($0) },
+                disconnected: { [unowned self] in disconnected.append($0) }))
     }
 
     convenience init(_ role: DeviceRole, scheduler: ManualScheduler = ManualScheduler()) {
@@ -66,29 +70,12 @@ final class TestDevice: LocalEndpointDelegate {
     func finishStoring(_ isStored: Bool) {
         let waiting = storing
         storing = []
-        for completion in waiting { completion(isStored) }
+        for continuation in waiting { continuation.resume(returning: isStored) }
         scheduler.run()
     }
 
-    // MARK: the delegate
-
-    func localEndpoint(
-        _ endpoint: LocalEndpoint, store app: ApplicationIdentifier, ownedBy user: UInt32,
-        completion: @escaping (Bool) -> Void
-    ) {
+    private func store(_ app: ApplicationIdentifier) async -> Bool {
         stored.append(app)
-        if storesAtOnce { completion(true) } else { storing.append(completion) }
-    }
-
-    func localEndpoint(_ endpoint: LocalEndpoint, directoryOf app: ApplicationIdentifier) -> String? {
-        "apps/\(app)"
-    }
-
-    func localEndpoint(_ endpoint: LocalEndpoint, connected application: ConnectedApplication) {
-        connected.append(application)
-    }
-
-    func localEndpoint(_ endpoint: LocalEndpoint, disconnected application: ConnectedApplication) {
-        disconnected.append(application)
+        return storesAtOnce ? true : await withCheckedContinuation { storing.append($0) }
     }
 }

@@ -1,6 +1,6 @@
-// One connection on a local socket, from hello to its end. It decides which frames may come when, and hands them to
-// whom they concern: messages and answers to the relay, answers to configurations to the hand-overs, control requests
-// to the responder. What is wrong earns one refusal, and then the connection closes.
+// Host app's connection on a local socket, from hello to its end. It decides which frames may come when, and passes them
+// on: messages and answers to the relay, items to the durable channels, answers to configurations to the pending offers,
+// control requests to the responder. A fault earns one refusal, and then the connection closes.
 
 import TandemBase
 import TandemPropertyList
@@ -11,11 +11,10 @@ import TandemWire
 
 /// A host app's or a command's connection to its daemon.
 final class HostAppConnection {
-    enum Phase {
+    private enum Phase {
         /// Nothing but `hello`.
         case opening
-        /// `register` or `control` decides what the connection is. What the client said that it can do matters until
-        /// then.
+        /// `register` or `control` decides what the connection is. The client's capabilities matter until then.
         case greeted([Capability])
         /// Its app's ownership is being stored; it is not read meanwhile.
         case registering
@@ -24,22 +23,27 @@ final class HostAppConnection {
         /// It takes its app's messages. Boxed: the others need no room for it.
         indirect case receiving(ConnectedApplication)
         case controlling(OpenControls)
-        /// Refused or told to go; nothing more is read.
+        /// Refused or sent away; nothing more is read.
         case closing
     }
 
     /// The control requests that wait for their answer.
-    final class OpenControls {
+    private final class OpenControls {
         var identifiers: Set<UniqueIdentifier> = []
     }
+
+    /// Requests that one connection may have open (LIM-18): a person's or a script's, never a flood.
+    private static var openControlLimit: Int { 64 }
+    /// One array for all that have them all, as most do.
+    private static let allCapabilities = Capability.allCases
 
     // Nothing weak may refer to this, nor anything be added lightly: thousands are idle, and each is to be small.
     let number: ConnectionNumber
     let channel: FrameChannel
-    let endpoint: LocalEndpoint
-    var phase = Phase.opening
+    private let endpoint: LocalEndpoint
+    private var phase = Phase.opening
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
-    var port: RelayPort?
+    private(set) var port: RelayPort?
     let credentials: PeerCredentials
 
     init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {
@@ -54,7 +58,12 @@ final class HostAppConnection {
         channel.start()
     }
 
-    /// Sends the frame of an envelope that we made.
+    /// The app whose messages the connection takes; nil if it takes none.
+    var receiving: ConnectedApplication? { if case .receiving(let application) = phase { application } else { nil } }
+
+    // MARK: sending and ending
+
+    /// Sends the frame of an envelope of this daemon's own.
     func send(_ envelope: @autoclosure () throws(WireError) -> Envelope) {
         do throws(WireError) { send(try envelope().frame()) } catch {
             endpoint.log(LogEvent(.error, "frame not written", .text("error", "\(error)")))
@@ -62,32 +71,31 @@ final class HostAppConnection {
         }
     }
 
-    /// Tells why, and ends the connection.
+    /// Sends the reason, and ends the connection.
     func refuse(_ refusal: Refusal) {
         endpoint.log(
             LogEvent(
                 .warning, "local connection refused", .text("name", refusal.word), .outside("text", refusal.text),
                 .integer("uid", credentials.user), .integer("pid", credentials.process)))
-        end(with: Envelope(.refusal, name: refusal.word), refusal.text)
+        if case .closing = phase { return }
+        send(try refusal.envelope())
+        finish()
     }
 
     func refuse(_ name: RefusalName, _ text: String = "") { refuse(Refusal(name, text)) }
 
-    private func end(with envelope: Envelope, _ text: String) {
-        if case .closing = phase { return }
-        send(try envelope.with(body: text.isEmpty ? [:] : ["text": .string(text)]))
-        leave()
-        channel.closeAfterFlush()
+    private func unexpected(_ envelope: Envelope, _ place: String) {
+        refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
     }
 
-    /// Flushes and closes, after `bye` has been sent.
+    /// Flushes and closes.
     func finish() {
         leave()
         channel.closeAfterFlush()
     }
 
-    /// Leaves the relay; what it owes others is settled.
-    func leave() {
+    /// Leaves the relay and the durable channels.
+    private func leave() {
         let (last, port) = (phase, port)
         phase = .closing
         self.port = nil
@@ -95,12 +103,213 @@ final class HostAppConnection {
         if let app = port?.app { endpoint.items?.left(self, app, receives: port?.receives ?? false) }
         if case .receiving(let application) = last { endpoint.left(self, application) }
     }
+
+    // MARK: frames
+
+    /// Which frames a connection takes in which phase (SES-1, SES-5, CTL-1).
+    private func receive(_ frame: Frame, _ envelope: Envelope) throws(WireError) {
+        switch phase {
+        case .opening: try greet(envelope)
+        case .greeted(let capabilities): try begin(envelope, capabilities)
+        case .registered, .receiving: if let port { take(frame, envelope, port) }
+        case .controlling(let open): control(envelope, open)
+        case .registering, .closing: break
+        }
+    }
+
+    /// The client's hello: the highest common version and the common capabilities (SES-2, SES-3).
+    private func greet(_ envelope: Envelope) throws(WireError) {
+        guard envelope.kind == .hello, envelope.pairing == nil else {
+            return refuse(.helloExpected, "the first frame must be hello, without a pairing")
+        }
+        let hello = try Hello(body: envelope.dictionaryBody())
+        guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
+            return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
+        }
+        let common = Capability.allCases.filter(hello.capabilities.contains)
+        let capabilities = common.count == Self.allCapabilities.count ? Self.allCapabilities : common
+        let answer = Hello(
+            .chosen(version), capabilities: capabilities, software: endpoint.options.software,
+            role: endpoint.options.role, device: endpoint.options.device)
+        phase = .greeted(capabilities)
+        send(try Envelope(.hello).with(body: answer.body))
+    }
+
+    private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
+        guard envelope.kind.mayBeSent(by: .greeted) else { return unexpected(envelope, "before register") }
+        switch envelope.kind {
+        case .register: try register(envelope, capabilities)
+        case .control:
+            let open = OpenControls()
+            phase = .controlling(open)
+            control(envelope, open)
+        default: takeUpkeep(envelope)
+        }
+    }
+
+    private func take(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
+        guard envelope.kind.mayBeSent(by: .app) else { return unexpected(envelope, "after register") }
+        switch envelope.kind {
+        case .message, .messageData: pass(frame, envelope, port)
+        case .reply, .failure:
+            if !endpoint.handOvers.answered(envelope, by: number) { pass(frame, envelope, port) }
+        case .ping, .pong, .bye: takeUpkeep(envelope)
+        default:
+            guard let items = endpoint.items else { return unexpected(envelope, "after register") }
+            if let refusal = items.receive(envelope, from: self) { refuse(refusal) }
+        }
+    }
+
+    /// Takes `ping`, `pong` or `bye`.
+    private func takeUpkeep(_ envelope: Envelope) {
+        switch envelope.kind {
+        case .ping: send(Envelope(.pong, id: envelope.id))
+        case .bye: finish()
+        default: break
+        }
+    }
+
+    private func pass(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
+        if let name = port.receive(frame, envelope) { refuse(name, "in \(envelope.kind.rawValue)") }
+    }
+
+    private func pass(_ frame: Frame, _ head: EnvelopeHead, _ port: RelayPort) {
+        if let name = port.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
+    }
+
+    /// Whether the relay takes a frame of a registered connection without a look at the rest of the envelope.
+    private func isForRelay(_ head: EnvelopeHead) -> Bool {
+        switch head.kind {
+        case .message, .messageData: true
+        case .reply, .failure: !endpoint.handOvers.isOpen(head.id, to: number)
+        default: false
+        }
+    }
+
+    // MARK: registration
+
+    /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port of
+    /// the relay.
+    private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
+        guard let app = envelope.app else { throw .missingKey(.app, .register) }
+        let registration = try TandemSession.Registration(body: envelope.dictionaryBody())
+        // The owner comes first: no other user learns whether the app is connected.
+        if let owner = endpoint.owner(of: app), owner != credentials.user { return refuse(.otherOwner(of: app)) }
+        let application = ConnectedApplication(
+            app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
+            takesConfiguration: capabilities.contains(.configuration))
+        if registration.receives, !endpoint.reserve(app, for: self) {
+            return refuse(.alreadyReceiving, "another connection takes the messages of \(app)")
+        }
+        if endpoint.isOwned(app, by: credentials.user) { return enter(application, capabilities) }
+        phase = .registering
+        channel.pauseReading()
+        // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
+        endpoint.scheduler.start { [self] in await claim(application, capabilities) }
+    }
+
+    private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {
+        let refusal = await endpoint.claim(application.app, by: credentials.user)
+        // The connection may have ended while its claim was stored.
+        guard case .registering = phase else { return endpoint.release(application.app, from: self) }
+        channel.resumeReading()
+        if let refusal {
+            endpoint.release(application.app, from: self)
+            return refuse(refusal)
+        }
+        enter(application, capabilities)
+    }
+
+    private func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
+        let app = application.app
+        let registration = application.registration
+        // A connection that only sends does not speak for the app.
+        endpoint.relay.install(
+            app, on: endpoint.side, identifier: registration.identifier,
+            features: registration.receives ? registration.features : nil)
+        let port = endpoint.relay.attach(
+            self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
+        phase = registration.receives ? .receiving(application) : .registered
+        self.port = port
+        answer(application)
+        endpoint.entered(application)
+        let channels = capabilities.compactMap(\.channel)
+        endpoint.items?.entered(self, app, receives: registration.receives, Set(channels))
+    }
+
+    private func answer(_ application: ConnectedApplication) {
+        let situation = endpoint.relay.situation(of: application.app, on: endpoint.side)
+        do throws(WireError) {
+            let frame = try situation.fitted { situation throws(WireError) in
+                let answer = RegistrationAnswer(
+                    device: endpoint.options.device, role: application.role,
+                    directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
+                    situation: situation)
+                let body = answer.body(now: endpoint.scheduler.now)
+                return try Envelope(.registered, app: application.app).with(body: body).frame()
+            }
+            send(frame)
+        } catch {
+            refuse(Refusal(.tooLarge, "\(error)"))
+        }
+    }
+
+    // MARK: control requests
+
+    /// Takes a control request (CTL-1, CTL-2): each is answered once under its own identifier.
+    private func control(_ envelope: Envelope, _ open: OpenControls) {
+        guard envelope.kind != .ping, envelope.kind != .bye else { return takeUpkeep(envelope) }
+        guard envelope.kind == .control, let id = envelope.id, let command = envelope.command else {
+            return unexpected(envelope, "on a control connection")
+        }
+        guard !open.identifiers.contains(id) else {
+            return refuse(.unexpected, "a control request with this identifier is open")
+        }
+        let isPrivileged = credentials.user == 0 || credentials.user == endpoint.options.daemonUser
+        if let failure = obstacle(command, isPrivileged, open) { return answer(id, command, failure) }
+        guard let body = try? envelope.dictionaryBody() else {
+            return answer(id, command, .failed(.badRequest, text: "'body' is not a property list"))
+        }
+        let request = ControlRequest(command: command, body: body, caller: credentials, isPrivileged: isPrivileged)
+        ask(request, id, open)
+    }
+
+    private func obstacle(_ command: String, _ isPrivileged: Bool, _ open: OpenControls) -> ControlAnswer? {
+        if !isPrivileged, command != "status" {
+            return .failed(.notAllowed, text: "only the daemon's own user and root may use this command")
+        }
+        guard open.identifiers.count < Self.openControlLimit else {
+            return .failed(.full, text: "\(Self.openControlLimit) requests are open on this connection")
+        }
+        return nil
+    }
+
+    private func ask(_ request: ControlRequest, _ id: UniqueIdentifier, _ open: OpenControls) {
+        guard let responder = endpoint.controlResponder else {
+            return answer(id, request.command, .failed(.unknownCommand, text: "there are no commands here"))
+        }
+        open.identifiers.insert(id)
+        responder.respond(to: request) { [self] answer in
+            guard open.identifiers.remove(id) != nil else { return }
+            self.answer(id, request.command, answer)
+        }
+    }
+
+    private func answer(_ id: UniqueIdentifier, _ command: String, _ answer: ControlAnswer) {
+        if case .closing = phase { return }
+        let envelope = Envelope(.result, id: id, code: answer.code, name: answer.name, command: command)
+        do throws(WireError) {
+            send(try envelope.with(body: answer.body).frame())
+        } catch {
+            send(Envelope(.result, id: id, code: 1, name: ControlFailure.full.rawValue, command: command))
+        }
+    }
 }
 
 extension HostAppConnection: RelayEndpoint {
     var queuedBytes: Int { channel.queuedBytes }
     var isCongested: Bool { channel.isCongested }
-    // Nobody asks for a host app's: its open requests fail as 7011 whether sent or not (SES-11).
+    // The relay uses only a link's: a host app's open requests fail as 7011 whether sent or not (SES-11).
     var acceptedBytes: UInt64 { 0 }
     var departedBytes: UInt64 { 0 }
 
@@ -121,7 +330,7 @@ extension HostAppConnection: FrameChannelDelegate {
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame) {
         if let port, let head = EnvelopeHead(plain: frame), isForRelay(head) { return pass(frame, head, port) }
-        // What is no broadcast may be answered, or end the connection: those before it go first (SES-30).
+        // Anything but a broadcast may be answered, or end the connection: the broadcasts before it go first (SES-30).
         port?.sendBroadcasts()
         do throws(WireError) {
             try receive(frame, Envelope(reading: frame))

@@ -1,16 +1,30 @@
-// The local socket of one side of a device: it takes connections, knows whose each app is and which connection takes
-// its messages, and gives configurations to apps. It listens, but stores nothing and decides nothing about pairings.
+// Local endpoint: the local socket of one side of a device. It takes connections, knows the owner of each app and the
+// connection that takes its messages, and offers configurations to apps. It listens, but stores nothing and decides
+// nothing about pairings.
 
 package import TandemBase
 package import TandemOperations
 package import TandemReactor
-import TandemSession
+package import TandemSession
 package import TandemTransport
 import TandemWire
 
+/// A host app whose receiving connection is registered.
+package struct ConnectedApplication: Sendable, Equatable {
+    package let app: ApplicationIdentifier
+    /// The side that its socket serves.
+    package let role: DeviceRole
+    /// The user that owns the app.
+    package let user: UInt32
+    /// The app's declarations: anchor, custom identifier, whether its code allows invalid signatures.
+    package let registration: TandemSession.Registration
+    /// The app's library takes kind `configuration` (SES-3).
+    package let takesConfiguration: Bool
+}
+
 /// A side's local endpoint; confined to its loop.
 package final class LocalEndpoint {
-    /// What the endpoint is told of the daemon around it.
+    /// The facts of the device that the socket serves.
     package struct Options: Sendable {
         /// The side that the socket serves.
         package var role: DeviceRole
@@ -31,16 +45,38 @@ package final class LocalEndpoint {
         }
     }
 
+    /// The device around the endpoint.
+    package struct Outlets {
+        /// Stores that the app is installed and belongs to the user; false if it could not be stored.
+        package var store: (ApplicationIdentifier, _ user: UInt32) async -> Bool
+        /// The app's own directory; nil if the side has none.
+        package var directory: (ApplicationIdentifier) -> String?
+        /// An app's receiving connection has got `registered`.
+        package var connected: (ConnectedApplication) -> Void
+        /// An app's receiving connection is gone.
+        package var disconnected: (ConnectedApplication) -> Void
+
+        package init(
+            store: @escaping (ApplicationIdentifier, _ user: UInt32) async -> Bool,
+            directory: @escaping (ApplicationIdentifier) -> String?,
+            connected: @escaping (ConnectedApplication) -> Void, disconnected: @escaping (ConnectedApplication) -> Void
+        ) {
+            self.store = store
+            self.directory = directory
+            self.connected = connected
+            self.disconnected = disconnected
+        }
+    }
+
     private static let channelOptions = FrameChannelOptions(firstFrameTime: Limits.firstFrameTime)
 
-    /// What the limit of connections may be set to (LIM-5): descriptors are raised for as many at the start.
+    /// The highest limit of connections (LIM-5): descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
 
-    /// Connections over the limit that are told so; beyond them the listener closes without a word.
+    /// Connections over the limit that get a refusal; beyond them the listener closes without a word.
     private static var refusalReserve: Int { 16 }
 
     package let options: Options
-    package weak var delegate: (any LocalEndpointDelegate)?
     package weak var controlResponder: (any ControlResponder)?
     /// The durable channels of its apps; nil if this side has none.
     package var items: DurableChannels?
@@ -49,15 +85,16 @@ package final class LocalEndpoint {
     let scheduler: any Scheduler
     let log: LogHandler
     let handOvers: HandOvers
-    var owners: ApplicationOwners
-    /// Apps whose new owner is being stored, and who waits for it.
-    var storing: [ApplicationIdentifier: [(Bool) -> Void]] = [:]
+    private var outlets: Outlets?
+    private var owners: ApplicationOwners
+    /// Apps whose new owner is being stored, and the other registrations that wait for it.
+    private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]
     /// The connection that takes, or is about to take, an app's messages.
-    var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
+    private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
     private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
-    private(set) var isStopping = false
+    private var isStopping = false
 
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
@@ -75,6 +112,11 @@ package final class LocalEndpoint {
         handOvers = HandOvers(scheduler: relay.scheduler)
     }
 
+    /// Connects the device around the endpoint. Without it ownership lasts as long as the endpoint.
+    package func connect(_ outlets: Outlets) { self.outlets = outlets }
+
+    // MARK: connections
+
     /// The connections that are open.
     package var connectionCount: Int { connections.count }
 
@@ -89,8 +131,8 @@ package final class LocalEndpoint {
     }
 
     /// Takes a stream that has not been started.
-    /// - Parameter credentials: who is at its other end; by default who the kernel says it is. Without any, the stream
-    ///   is closed: a local peer is known by its user or not at all.
+    /// - Parameter credentials: the user at its other end; by default the kernel's answer. Without any, the stream is
+    ///   closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
@@ -120,12 +162,124 @@ package final class LocalEndpoint {
             LogEvent(
                 isOrderly ? .debug : .warning, "local connection closed", .text("reason", "\(reason)"),
                 .integer("uid", connection.credentials.user), .integer("pid", connection.credentials.process)))
-        tellClosed()
+        reportClosed()
+    }
+
+    // MARK: registration
+
+    /// The user that an app belongs to.
+    package func owner(of app: ApplicationIdentifier) -> UInt32? { owners[app] }
+
+    /// The operator assigns an app to a user. The caller stores it.
+    package func assign(_ app: ApplicationIdentifier, to user: UInt32) { owners.assign(app, to: user) }
+
+    /// Whether the app is this user's, and that is stored.
+    func isOwned(_ app: ApplicationIdentifier, by user: UInt32) -> Bool { owners[app] == user && storing[app] == nil }
+
+    /// Claims an app for a user. No app is registered before its ownership lasts (SES-6), and of two claims at once the
+    /// first counts.
+    /// - Returns: nil once the app is this user's for good.
+    func claim(_ app: ApplicationIdentifier, by user: UInt32) async -> Refusal? {
+        switch owners.claim(app, by: user) {
+        case .refused(.appOwned): return .otherOwner(of: app)
+        case .refused(let name): return Refusal(name, "no more apps can be registered")
+        case .owned:
+            guard storing[app] != nil else { return nil }
+            // Unsafe, because a scheduler that stops drops the commit, and with it these.
+            let isStored = await withUnsafeContinuation { storing[app]?.append($0) }
+            return isStored ? nil : .notStored
+        case .new:
+            guard let outlets else { return nil }
+            storing[app] = []
+            let isStored = await outlets.store(app, user)
+            if !isStored { owners.withdraw(app) }
+            for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
+            return isStored ? nil : .notStored
+        }
+    }
+
+    /// Reserves an app's messages for a connection; false if another one takes them.
+    func reserve(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Bool {
+        guard receivers[app] == nil else { return false }
+        receivers[app] = connection
+        return true
+    }
+
+    /// The connection takes the app's messages no more.
+    func release(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
+        if receivers[app] === connection { receivers[app] = nil }
+    }
+
+    func directory(of app: ApplicationIdentifier) -> String? { outlets?.directory(app) }
+
+    /// A connection has got `registered`.
+    func entered(_ application: ConnectedApplication) {
+        log(
+            LogEvent(
+                .info, "app registered", .text("app", "\(application.app)"), .integer("uid", application.user),
+                .boolean("receives", application.registration.receives)))
+        if application.registration.receives { outlets?.connected(application) }
+    }
+
+    /// A receiving connection is gone.
+    func left(_ connection: HostAppConnection, _ application: ConnectedApplication) {
+        release(application.app, from: connection)
+        handOvers.closed(connection.number)
+        outlets?.disconnected(application)
+    }
+
+    /// The app whose receiving connection is registered; nil if there is none.
+    package func connected(_ app: ApplicationIdentifier) -> ConnectedApplication? { receivers[app]?.receiving }
+
+    /// The apps whose receiving connections are registered, by identifier.
+    package var connectedApplications: [ConnectedApplication] {
+        receivers.keys.sorted().compactMap { connected($0) }
+    }
+
+    // MARK: configuration
+
+    /// Offers a configuration to an app's receiving connection, as kind `configuration` with a reply wanted.
+    /// - Parameters:
+    ///   - deadline: held to ``Limits/deadline``.
+    ///   - completion: exactly once, on the loop, never before this call returns.
+    package func handOver(
+        _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
+        deadline: Duration = Limits.standardDeadline, completion: @escaping (HandOverOutcome) -> Void
+    ) {
+        let id = UniqueIdentifier.random()
+        let deadline = min(max(deadline, Limits.deadline.lowerBound), Limits.deadline.upperBound)
+        guard let connection = receivers[app], let application = connected(app) else {
+            return scheduler.atEndOfTurn { completion(.notConnected) }
+        }
+        do throws(SessionError) {
+            let frame = try frame(body, to: application, pairing: pairing, id: id, deadline: deadline)
+            handOvers.open(id, to: connection.number, deadline: deadline, completion: completion)
+            connection.send(frame)
+        } catch {
+            scheduler.atEndOfTurn { completion(.failed(error)) }
+        }
+    }
+
+    private func frame(
+        _ body: [UInt8], to application: ConnectedApplication, pairing: UniqueIdentifier, id: UniqueIdentifier,
+        deadline: Duration
+    ) throws(SessionError) -> Frame {
+        guard application.takesConfiguration else {
+            throw SessionError(.deliveryFailed, name: "unhandled", reason: "the app does not take configuration")
+        }
+        do {
+            return try Envelope(
+                .configuration, app: application.app, pairing: pairing, id: id, reply: true, deadline: deadline,
+                body: body
+            ).frame()
+        } catch {
+            throw SessionError(.payloadTooLarge, reason: error.description, actual: body.count, limit: Limits.frame)
+        }
     }
 
     // MARK: stopping
 
-    /// Takes no more connections and says `bye` to those that are open (SES-18). They stay, so that open requests can
+    /// Takes no more connections and sends `bye` to those that are open (SES-18). They stay, so that open requests can
     /// be answered; ``close(completion:)`` ends them.
     package func stop() {
         isStopping = true
@@ -138,12 +292,20 @@ package final class LocalEndpoint {
     package func close(completion: @escaping () -> Void) {
         whenClosed = completion
         for connection in connections.all { connection.finish() }
-        tellClosed()
+        reportClosed()
     }
 
-    private func tellClosed() {
+    private func reportClosed() {
         guard connections.isEmpty, let whenClosed else { return }
         self.whenClosed = nil
         whenClosed()
     }
+}
+
+extension Refusal {
+    static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
+        Refusal(.appOwned, "\(app) belongs to another user")
+    }
+
+    fileprivate static var notStored: Refusal { Refusal(.stopping, "the registration could not be stored") }
 }

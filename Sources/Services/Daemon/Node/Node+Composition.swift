@@ -23,7 +23,7 @@ extension Node {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
         }
         connectRelay()
-        local.delegate = self
+        connectLocal()
         local.controlResponder = self
         connectRouter()
         carrier.delegate = self

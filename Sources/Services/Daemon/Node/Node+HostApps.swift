@@ -1,27 +1,30 @@
 // Host apps that register, come and go: what is stored of them, and who hears of it.
 
-package import TandemBase
+import TandemBase
 import TandemSession
 import TandemStore
 
-extension Node: LocalEndpointDelegate {
-    package func localEndpoint(
-        _ endpoint: LocalEndpoint, store app: ApplicationIdentifier, ownedBy user: UInt32,
-        completion: @escaping (Bool) -> Void
-    ) {
-        installed.perform(
-            { next in (next.install(app, user: user), { completion(true) }) },
-            failure: { [self] error in
-                report(error)
-                completion(false)
-            })
+extension Node {
+    func connectLocal() {
+        local.connect(
+            LocalEndpoint.Outlets(
+                store: { [weak self] app, user in await self?.store(app, ownedBy: user) ?? false },
+                directory: { [weak self] in self?.carrier.directory(of: $0) },
+                connected: { [weak self] in self?.connected($0) },
+                disconnected: { [weak self] in self?.disconnected($0) }))
     }
 
-    package func localEndpoint(_ endpoint: LocalEndpoint, directoryOf app: ApplicationIdentifier) -> String? {
-        carrier.directory(of: app)
+    private func store(_ app: ApplicationIdentifier, ownedBy user: UInt32) async -> Bool {
+        do throws(StoreError) {
+            try await installed.perform { next in (next.install(app, user: user), ()) }
+            return true
+        } catch {
+            report(error)
+            return false
+        }
     }
 
-    package func localEndpoint(_ endpoint: LocalEndpoint, connected application: ConnectedApplication) {
+    private func connected(_ application: ConnectedApplication) {
         let app = application.app
         starter?.connected(app)
         installed.perform(
@@ -43,7 +46,7 @@ extension Node: LocalEndpointDelegate {
             failure: { [self] in report($0) })
     }
 
-    package func localEndpoint(_ endpoint: LocalEndpoint, disconnected application: ConnectedApplication) {
+    private func disconnected(_ application: ConnectedApplication) {
         // First what waits: an app that has handled everything is not to come back.
         starter?.workChanged(exchange.applicationsWithItems)
         starter?.disconnected(application.app)
