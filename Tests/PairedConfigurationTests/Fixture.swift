@@ -1,4 +1,4 @@
-// A daemon's side of the hand-over, as far as the library sees it: messages and files.
+// A daemon's side of the offer, as far as the library sees it: messages and files.
 
 import Glibc
 import PairedConfiguration
@@ -56,7 +56,7 @@ struct Fixture {
     func message(
         _ envelope: [UInt8], mark: UInt64? = nil, allowsInvalid: Bool = false
     ) throws -> PropertyListDictionary {
-        HandOver(try staged(envelope, mark: mark, allowsInvalid: allowsInvalid)).message
+        ConfigurationOffer(try staged(envelope, mark: mark, allowsInvalid: allowsInvalid)).message
     }
 
     /// The verdict of the hook.

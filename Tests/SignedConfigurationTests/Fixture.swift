@@ -66,12 +66,12 @@ enum Fixture {
     /// Brings a configuration to `applied` as a daemon and its app do.
     static func apply(_ envelope: [UInt8], to slot: inout ConfigurationSlot) throws {
         let transition = slot.received(envelope, by: delivery, in: try context())
-        guard case .handOver(let handOver)? = transition.effects.first else {
-            Issue.record("not handed over: \(transition)")
+        guard case .offer(let offer)? = transition.effects.first else {
+            Issue.record("not offered: \(transition)")
             return
         }
-        let applicable = try ApplicableConfiguration(verifying: handOver.envelope, in: try context())
-        let answer = slot.answered(HandOverReply(applied: applicable.verified), now: now)
+        let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: try context())
+        let answer = slot.answered(OfferReply(applied: applicable.verified), now: now)
         #expect(answer.verdict == .applied)
         #expect(slot.active?.record.envelope == envelope)
     }

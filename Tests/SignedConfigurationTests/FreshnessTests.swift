@@ -76,11 +76,11 @@ import Testing
         #expect(slot.clockMoved(in: context) == ApplyTransition())
         context.now = Fixture.now
         let retried = slot.clockMoved(in: context)
-        guard case .handOver? = retried.effects.first else {
-            Issue.record("not handed over: \(retried)")
+        guard case .offer? = retried.effects.first else {
+            Issue.record("not offered: \(retried)")
             return
         }
-        #expect(slot.phase == .handed)
+        #expect(slot.phase == .offered)
     }
 
     @Test("CFG-33: what expired while it waited for the clock is dropped")
@@ -103,12 +103,12 @@ import Testing
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope { $0.issued = Fixture.now.seconds + 200 }
         let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
-        guard case .handOver(let handOver)? = transition.effects.first else {
-            Issue.record("not handed over")
+        guard case .offer(let offer)? = transition.effects.first else {
+            Issue.record("not offered")
             return
         }
-        let verified = try ApplicableConfiguration(verifying: handOver.envelope, in: try Fixture.context()).verified
-        let answer = slot.answered(HandOverReply(applied: verified), now: Fixture.now)
+        let verified = try ApplicableConfiguration(verifying: offer.envelope, in: try Fixture.context()).verified
+        let answer = slot.answered(OfferReply(applied: verified), now: Fixture.now)
         #expect(answer.changes.contains(.clockFloor(Fixture.now)))
     }
 

@@ -1,4 +1,4 @@
-// The apply path of a daemon: stage, hand over, believe the app about the bytes it was given, commit. Each durable step
+// The apply path of a daemon: stage, offer, believe the app about the bytes it was given, commit. Each durable step
 // can be the last one before a crash.
 
 import TandemBase
@@ -9,12 +9,12 @@ import Testing
 
 @Suite struct SlotTests {
     private static func reply(to slot: ConfigurationSlot, _ verdict: String, text: String? = nil) throws
-        -> HandOverReply
+        -> OfferReply
     {
         let digest = try #require(slot.staged?.record.digest)
         var message: PropertyListDictionary = ["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]
         message["tandem.text"] = text.map { .string($0) }
-        return try #require(HandOverReply(message))
+        return try #require(OfferReply(message))
     }
 
     @Test("CFG-35: without its app a configuration is staged and waits")
@@ -28,8 +28,8 @@ import Testing
         #expect(slot.active == nil)
         #expect(slot.mark == nil)
         let connected = slot.applicationConnected()
-        #expect(connected.effects == [.handOver(HandOver(staged))])
-        #expect(slot.phase == .handed)
+        #expect(connected.effects == [.offer(ConfigurationOffer(staged))])
+        #expect(slot.phase == .offered)
     }
 
     @Test("CFG-35: the app's verdict commits file mark floor and report together")
@@ -71,7 +71,7 @@ import Testing
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let digest = PropertyListValue.data(SHA256.digest([1]))
-        let other = try #require(HandOverReply(["tandem.verdict": "applied", "tandem.digest": digest]))
+        let other = try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": digest]))
         let before = slot
         #expect(slot.answered(other, now: Fixture.now) == ApplyTransition())
         #expect(slot == before)
@@ -90,22 +90,22 @@ import Testing
             ["tandem.verdict": "applied", "tandem.digest": .data([1])],
         ] as [PropertyListDictionary])
     func aMalformedReplyIsNone(message: PropertyListDictionary) {
-        #expect(HandOverReply(message) == nil)
+        #expect(OfferReply(message) == nil)
     }
 
-    @Test("CFG-43: what was handed over is handed over again after a crash or a disconnect")
+    @Test("CFG-43: what was offered is offered again after a crash or a disconnect")
     func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let staged = try #require(slot.staged)
         slot.applicationDisconnected()
         #expect(slot.phase == .waitingForApplication)
-        #expect(slot.applicationConnected().effects == [.handOver(HandOver(staged))])
+        #expect(slot.applicationConnected().effects == [.offer(ConfigurationOffer(staged))])
         slot.answerOverdue()
         #expect(slot.phase == .waitingForApplication)
         var restarted = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
-        #expect(restarted.applicationConnected().effects == [.handOver(HandOver(staged))])
+        #expect(restarted.applicationConnected().effects == [.offer(ConfigurationOffer(staged))])
     }
 
     @Test("CFG-35: a crash between file and commit ends in one apply")
@@ -147,14 +147,14 @@ import Testing
         #expect(slot.staged?.record.version == 9)
     }
 
-    @Test("CFG-32: the same bytes while handed over are not handed over twice")
+    @Test("CFG-32: the same bytes while offered are not offered twice")
     func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
         let again = slot.received(bytes, by: nil, in: try Fixture.context(.staging))
         #expect(again.effects.isEmpty)
-        #expect(slot.phase == .handed)
+        #expect(slot.phase == .offered)
         #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
     }
 
@@ -224,21 +224,21 @@ import Testing
         }
     }
 
-    @Test("CFG-40: a hand-over reads back and every other form is malformed")
-    func aHandOverReadsBackAndEveryOtherFormIsMalformed() throws {
+    @Test("CFG-40: an offer reads back and every other form is malformed")
+    func anOfferReadsBackAndEveryOtherFormIsMalformed() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
-        let handOver = HandOver(try #require(slot.staged))
-        #expect(handOver.mark == 6)
-        #expect(try HandOver(handOver.message) == handOver)
-        #expect(HandOver.isClaimed(by: handOver.message))
-        #expect(!HandOver.isClaimed(by: ["tandem": 1, "configuration": 2]))
+        let offer = ConfigurationOffer(try #require(slot.staged))
+        #expect(offer.mark == 6)
+        #expect(try ConfigurationOffer(offer.message) == offer)
+        #expect(ConfigurationOffer.isClaimed(by: offer.message))
+        #expect(!ConfigurationOffer.isClaimed(by: ["tandem": 1, "configuration": 2]))
         for key in ["tandem.configuration", "tandem.target", "tandem.device", "tandem.allowsInvalid"] {
-            var message = handOver.message
+            var message = offer.message
             message[key] = nil
-            #expect(throws: VerificationFailure(.malformed, "")) { try HandOver(message) }
+            #expect(throws: VerificationFailure(.malformed, "")) { try ConfigurationOffer(message) }
             message[key] = .integer(3)
-            #expect(throws: VerificationFailure(.malformed, "")) { try HandOver(message) }
+            #expect(throws: VerificationFailure(.malformed, "")) { try ConfigurationOffer(message) }
         }
     }
 }

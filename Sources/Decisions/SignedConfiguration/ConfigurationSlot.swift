@@ -11,12 +11,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// What the slot is doing.
     package enum Phase: Sendable, Equatable {
         case idle
-        /// Staged; it is handed over as soon as the app is there.
+        /// Staged; it is offered as soon as the app is there.
         case waitingForApplication
         /// Staged; it is verified again when the clock has moved.
         case waitingForClock
-        /// Handed over; an answer about these bytes is expected.
-        case handed
+        /// Offered; an answer about these bytes is expected.
+        case offered
     }
 
     package let key: ConfigurationSlotKey
@@ -30,7 +30,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package private(set) var staged: StagedConfiguration?
     package private(set) var isApplicationConnected = false
 
-    /// The slot as its rows say; after a crash what was handed over is handed over again.
+    /// The slot as its rows say; after a crash what was offered is offered again.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, mark: VersionMark? = nil,
         active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil
@@ -64,27 +64,27 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
-    /// The app's receiving connection has registered: what waits is handed over.
+    /// The app's receiving connection has registered: what waits is offered.
     package mutating func applicationConnected() -> ApplyTransition {
         isApplicationConnected = true
         var transition = ApplyTransition()
-        if phase == .waitingForApplication { handOver(&transition) }
+        if phase == .waitingForApplication { offer(&transition) }
         return transition
     }
 
-    /// The connection is gone: what was handed over waits again.
+    /// The connection is gone: what was offered waits again.
     @discardableResult
     package mutating func applicationDisconnected() -> ApplyTransition {
         isApplicationConnected = false
         return answerOverdue()
     }
 
-    /// No usable answer came in time (CFG-43): what was handed over waits for the next registration, and its sender is
+    /// No usable answer came in time (CFG-43): what was offered waits for the next registration, and its sender is
     /// told.
     @discardableResult
     package mutating func answerOverdue() -> ApplyTransition {
         var transition = ApplyTransition()
-        guard phase == .handed, let staged else { return transition }
+        guard phase == .offered, let staged else { return transition }
         phase = .waitingForApplication
         if let delivery = staged.delivery {
             transition.add(.report(report(.waitingForApplication, of: staged.record, by: delivery)))
@@ -139,13 +139,13 @@ extension ConfigurationSlot {
         _ verified: VerifiedConfiguration, by delivery: ConfigurationDelivery?, in context: VerificationContext,
         _ transition: inout ApplyTransition
     ) throws(VerificationFailure) {
-        let isHanded = phase == .handed && staged?.record.digest == verified.digest
+        let isOffered = phase == .offered && staged?.record.digest == verified.digest
         let record = try record(of: verified.bytes)
         replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
-        if isHanded { return }
+        if isOffered { return }
         phase = .waitingForApplication
         if isApplicationConnected {
-            handOver(&transition)
+            offer(&transition)
         } else {
             conclude(.waitingForApplication, of: verified, by: delivery, &transition)
         }
@@ -165,10 +165,10 @@ extension ConfigurationSlot {
         phase = .waitingForClock
     }
 
-    private mutating func handOver(_ transition: inout ApplyTransition) {
+    private mutating func offer(_ transition: inout ApplyTransition) {
         guard let staged else { return }
-        phase = .handed
-        transition.add(.handOver(HandOver(staged)))
+        phase = .offered
+        transition.add(.offer(ConfigurationOffer(staged)))
     }
 
     private mutating func replaceStaged(
@@ -195,10 +195,10 @@ extension ConfigurationSlot {
 }
 
 extension ConfigurationSlot {
-    /// The app has answered a hand-over. An answer about other bytes than those that were handed over is as none.
-    package mutating func answered(_ reply: HandOverReply, now: WallTime) -> ApplyTransition {
+    /// The app has answered an offer. An answer about other bytes than those that were offered is as none.
+    package mutating func answered(_ reply: OfferReply, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        guard phase == .handed, let staged, reply.digest == staged.record.digest else { return transition }
+        guard phase == .offered, let staged, reply.digest == staged.record.digest else { return transition }
         switch reply.verdict {
         case .applied: commit(staged, now: now, &transition)
         case .rejected(.clockUnset): phase = .waitingForClock
@@ -345,7 +345,7 @@ package enum ApplyChange: Sendable, Equatable {
 /// What to do once the changes are durable.
 package enum ApplyEffect: Sendable, Equatable {
     /// Send this to the app's receiving connection, and give the answer to `answered`.
-    case handOver(HandOver)
+    case offer(ConfigurationOffer)
     /// Tell the app that its files have changed (CFG-42).
     case reload
 }

@@ -63,7 +63,7 @@ import Testing
             #expect(app.handed.count == 1, "\(name): the app never sees it")
             #expect(try nodes.held()?["version"] == 5, "\(name)")
         }
-        app.answer = { HandOverReply(VerificationFailure(.schema, "volume: too loud"), of: $0.envelope) }
+        app.answer = { OfferReply(VerificationFailure(.schema, "volume: too loud"), of: $0.envelope) }
         #expect(nodes.verdict(try nodes.envelope(6)) == "schema")
         #expect(try nodes.held()?["version"] == 5)
         #expect(nodes.verdict(good) == "applied", "it is still active")

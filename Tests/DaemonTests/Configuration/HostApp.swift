@@ -13,13 +13,13 @@ import Testing
 final class HostApp: ByteStreamDelegate {
     private(set) var stream: SocketStream?
     private(set) var envelopes: [Envelope] = []
-    private(set) var handed: [HandOver] = []
+    private(set) var handed: [ConfigurationOffer] = []
     private(set) var reloads = 0
     private var decoder = FrameDecoder(limit: Limits.frame)
     /// What the app answers; nil: nothing.
-    var answer: (HandOver) -> HandOverReply?
+    var answer: (ConfigurationOffer) -> OfferReply?
 
-    init(answer: @escaping (HandOver) -> HandOverReply?) { self.answer = answer }
+    init(answer: @escaping (ConfigurationOffer) -> OfferReply?) { self.answer = answer }
 
     func received(_ kind: FrameKind) -> [Envelope] { envelopes.filter { $0.kind == kind } }
 
@@ -61,13 +61,13 @@ final class HostApp: ByteStreamDelegate {
         envelopes.append(envelope)
         guard envelope.kind == .configuration else { return }
         let message = try envelope.dictionaryBody()
-        if HandOver.isReload(message) {
+        if ConfigurationOffer.isReload(message) {
             reloads += 1
             return try reply(to: envelope, with: ["tandem.verdict": "applied"])
         }
-        let handOver = try HandOver(message)
-        handed.append(handOver)
-        if let answer = answer(handOver) { try reply(to: envelope, with: answer.message) }
+        let offer = try ConfigurationOffer(message)
+        handed.append(offer)
+        if let answer = answer(offer) { try reply(to: envelope, with: answer.message) }
     }
 
     private func reply(to envelope: Envelope, with body: PropertyListDictionary) throws {

@@ -121,16 +121,16 @@ final class TwoNodes {
 
     /// An app on the secondary that trusts the signer and judges what it is handed by all steps.
     func startApp(_ registration: TandemSession.Registration? = nil) throws -> HostApp {
-        let hostApp = HostApp { [app, signer, loop] handOver in
+        let hostApp = HostApp { [app, signer, loop] offer in
             do throws(VerificationFailure) {
                 let context = VerificationContext(
                     profile: .full, application: app, role: .secondary,
-                    anchor: .trusted(TrustedKeySet(signer.publicKey)), target: handOver.target, device: handOver.device,
+                    anchor: .trusted(TrustedKeySet(signer.publicKey)), target: offer.target, device: offer.device,
                     now: loop.wallNow)
-                return HandOverReply(
-                    applied: try ApplicableConfiguration(verifying: handOver.envelope, in: context).verified)
+                return OfferReply(
+                    applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
             } catch {
-                return HandOverReply(error, of: handOver.envelope)
+                return OfferReply(error, of: offer.envelope)
             }
         }
         let own = registration ?? TandemSession.Registration(anchor: signer.publicKey.key.pem)

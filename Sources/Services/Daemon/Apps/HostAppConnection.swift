@@ -152,7 +152,7 @@ final class HostAppConnection {
         switch envelope.kind {
         case .message, .messageData: pass(frame, envelope, port)
         case .reply, .failure:
-            if !endpoint.handOvers.answered(envelope, by: number) { pass(frame, envelope, port) }
+            if !endpoint.pendingOffers.answered(envelope, by: number) { pass(frame, envelope, port) }
         case .ping, .pong, .bye: takeUpkeep(envelope)
         default:
             guard let items = endpoint.items else { return unexpected(envelope, "after register") }
@@ -181,7 +181,7 @@ final class HostAppConnection {
     private func isForRelay(_ head: EnvelopeHead) -> Bool {
         switch head.kind {
         case .message, .messageData: true
-        case .reply, .failure: !endpoint.handOvers.isOpen(head.id, to: number)
+        case .reply, .failure: !endpoint.pendingOffers.isOpen(head.id, to: number)
         default: false
         }
     }

@@ -84,7 +84,7 @@ package final class LocalEndpoint {
     let side: Side
     let scheduler: any Scheduler
     let log: LogHandler
-    let handOvers: HandOvers
+    let pendingOffers: PendingOffers
     private var outlets: Outlets?
     private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
@@ -109,7 +109,7 @@ package final class LocalEndpoint {
         self.owners = owners
         self.log = log
         scheduler = relay.scheduler
-        handOvers = HandOvers(scheduler: relay.scheduler)
+        pendingOffers = PendingOffers(scheduler: relay.scheduler)
     }
 
     /// Connects the device around the endpoint. Without it ownership lasts as long as the endpoint.
@@ -224,7 +224,7 @@ package final class LocalEndpoint {
     /// A receiving connection is gone.
     func left(_ connection: HostAppConnection, _ application: ConnectedApplication) {
         release(application.app, from: connection)
-        handOvers.closed(connection.number)
+        pendingOffers.closed(connection.number)
         outlets?.disconnected(application)
     }
 
@@ -242,9 +242,9 @@ package final class LocalEndpoint {
     /// - Parameters:
     ///   - deadline: held to ``Limits/deadline``.
     ///   - completion: exactly once, on the loop, never before this call returns.
-    package func handOver(
+    package func offer(
         _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
-        deadline: Duration = Limits.standardDeadline, completion: @escaping (HandOverOutcome) -> Void
+        deadline: Duration = Limits.standardDeadline, completion: @escaping (OfferOutcome) -> Void
     ) {
         let id = UniqueIdentifier.random()
         let deadline = min(max(deadline, Limits.deadline.lowerBound), Limits.deadline.upperBound)
@@ -253,7 +253,7 @@ package final class LocalEndpoint {
         }
         do throws(SessionError) {
             let frame = try frame(body, to: application, pairing: pairing, id: id, deadline: deadline)
-            handOvers.open(id, to: connection.number, deadline: deadline, completion: completion)
+            pendingOffers.open(id, to: connection.number, deadline: deadline, completion: completion)
             connection.send(frame)
         } catch {
             scheduler.atEndOfTurn { completion(.failed(error)) }

@@ -104,7 +104,7 @@ extension Carrier {
         }
     }
 
-    /// Waits for the app's own verdict on bytes that were handed over.
+    /// Waits for the app's own verdict on bytes that were offered.
     private func awaitVerdict(
         of key: ConfigurationSlotKey, _ envelope: [UInt8], _ payload: ConfigurationPayload, until end: MonotonicTime,
         _ completion: @escaping (ApplyOutcome) -> Void

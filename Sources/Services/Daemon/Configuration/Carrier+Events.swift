@@ -117,7 +117,7 @@ extension ConfigurationReceiver {
         disconnected(app, as: role)
         guard isConnected, let key = shownKey(of: app, as: role) else { return }
         perform(key, { slot, _ in slot.applicationConnected() }) { [self] _ in
-            handOver(HandOver.reloadMessage, to: key) { _ in }
+            offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
         }
     }
 

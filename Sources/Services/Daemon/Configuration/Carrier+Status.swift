@@ -101,7 +101,7 @@ extension ConfigurationSlot {
         switch phase {
         case .waitingForApplication: "waiting for app"
         case .waitingForClock: "waiting for clock"
-        case .handed: "handed to app"
+        case .offered: "handed to app"
         case .idle where waived != nil: "applied, invalid signature allowed"
         case .idle: active == nil ? "none" : "applied"
         }

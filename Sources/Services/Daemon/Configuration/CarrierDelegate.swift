@@ -28,7 +28,7 @@ package protocol CarrierDelegate: AnyObject {
     func trustsConfigurationKey(of app: ApplicationIdentifier, as role: DeviceRole)
 
     /// Gives a body to the app's receiving connection as kind `configuration`.
-    func handOver(
+    func offer(
         _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
-        completion: @escaping (HandOverOutcome) -> Void)
+        completion: @escaping (OfferOutcome) -> Void)
 }

@@ -75,41 +75,41 @@ extension ConfigurationReceiver {
         }
     }
 
-    // MARK: hand-over
+    // MARK: offer
 
     /// Gives a message to the app of a slot, over its receiving connection.
-    func handOver(
+    func offer(
         _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
-        completion: @escaping (HandOverOutcome) -> Void
+        completion: @escaping (OfferOutcome) -> Void
     ) {
         // Zero stands for a configuration that came through no pairing.
         let pairing = committed.state.slots[key]?.staged?.delivery?.pairing ?? .zero
         guard let delegate = context.delegate, let body = try? PropertyListWriter.write(message) else {
             return completion(.notConnected)
         }
-        delegate.handOver(body, to: key.application, pairing: pairing, completion: completion)
+        delegate.offer(body, to: key.application, pairing: pairing, completion: completion)
     }
 
     func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
         for effect in transition.effects {
             switch effect {
-            case .handOver(let handOver): give(handOver, to: key)
+            case .offer(let offer): give(offer, to: key)
             case .reload: giveReload(to: key)
             }
         }
     }
 
-    private func give(_ handOver: HandOver, to key: ConfigurationSlotKey) {
-        self.handOver(handOver.message, to: key) { [weak self] outcome in self?.answered(outcome, key) }
+    private func give(_ offer: ConfigurationOffer, to key: ConfigurationSlotKey) {
+        self.offer(offer.message, to: key) { [weak self] outcome in self?.answered(outcome, key) }
     }
 
     private func giveReload(to key: ConfigurationSlotKey) {
-        handOver(HandOver.reloadMessage, to: key) { _ in }
+        offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
     }
 
-    private func answered(_ outcome: HandOverOutcome, _ key: ConfigurationSlotKey) {
+    private func answered(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) {
         guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
-            let reply = HandOverReply(message)
+            let reply = OfferReply(message)
         else { return overdue(key, outcome) }
         let now = context.reading.wall
         perform(key, { slot, _ in slot.answered(reply, now: now) }) { [weak self] transition in
@@ -120,7 +120,7 @@ extension ConfigurationReceiver {
         }
     }
 
-    private func overdue(_ key: ConfigurationSlotKey, _ outcome: HandOverOutcome) {
+    private func overdue(_ key: ConfigurationSlotKey, _ outcome: OfferOutcome) {
         context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
@@ -142,7 +142,7 @@ extension ConfigurationReceiver {
     }
 }
 
-extension HandOverOutcome {
+extension OfferOutcome {
     /// The outcome in a word, for the log.
     fileprivate var name: String {
         switch self {

@@ -33,10 +33,10 @@ extension Node: CarrierDelegate {
         relay.install(app, role: role, isAnchored: true)
     }
 
-    package func handOver(
+    package func offer(
         _ body: [UInt8], to app: ApplicationIdentifier, pairing: UniqueIdentifier,
-        completion: @escaping (HandOverOutcome) -> Void
+        completion: @escaping (OfferOutcome) -> Void
     ) {
-        local.handOver(body, to: app, pairing: pairing, completion: completion)
+        local.offer(body, to: app, pairing: pairing, completion: completion)
     }
 }

@@ -12,26 +12,26 @@ extension Configuration {
     /// Appfigurate's `APLSessionDidReceiveMessage`.
     /// - Returns: the reply to give at once, or nil if the message is not ours and the app handles it itself.
     public func sessionDidReceiveMessage(_ message: PropertyListDictionary) -> PropertyListDictionary? {
-        guard HandOver.isClaimed(by: message) else { return nil }
-        if HandOver.isReload(message) {
+        guard ConfigurationOffer.isClaimed(by: message) else { return nil }
+        if ConfigurationOffer.isReload(message) {
             reload()
             return ["tandem.verdict": "applied"]
         }
         let envelope = message["tandem.configuration"]?.dataValue ?? []
-        let reply: HandOverReply
+        let reply: OfferReply
         do {
-            reply = HandOverReply(applied: try receive(try HandOver(message)))
+            reply = OfferReply(applied: try receive(try ConfigurationOffer(message)))
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
             store.notices.add(.event(.rejected(rejection)))
-            reply = HandOverReply(error, of: envelope)
+            reply = OfferReply(error, of: envelope)
         }
         store.notices.deliver()
         return reply.message
     }
 
     /// Judges and applies; a failure leaves everything as it was.
-    private func receive(_ handOver: HandOver) throws(VerificationFailure) -> VerifiedConfiguration {
+    private func receive(_ offer: ConfigurationOffer) throws(VerificationFailure) -> VerifiedConfiguration {
         let anchor = ConfigurationAnchor(pem: publicKey)
         let allowsInvalid = allowsInvalidSignatures
         return try signed.withLock { state throws(VerificationFailure) -> VerifiedConfiguration in
@@ -42,9 +42,9 @@ extension Configuration {
                 home: home, anchor: anchor, allowsInvalidSignatures: allowsInvalid, schema: store.schema,
                 now: home.clock())
             let claim = ConfigurationJudge.Claim(
-                envelope: handOver.envelope, target: handOver.target, device: handOver.device,
-                allowsInvalid: handOver.allowsInvalid)
-            let record = try judge.judgeNew(claim, mark: handOver.mark, active: state.applied)
+                envelope: offer.envelope, target: offer.target, device: offer.device,
+                allowsInvalid: offer.allowsInvalid)
+            let record = try judge.judgeNew(claim, mark: offer.mark, active: state.applied)
             if let record { apply(record, &state) }
             guard let applied = record ?? state.applied else {
                 preconditionFailure("a configuration is active already only if one is applied")

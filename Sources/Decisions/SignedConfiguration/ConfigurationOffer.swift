@@ -7,7 +7,7 @@ import TandemCrypto
 package import TandemPropertyList
 
 /// What the daemon hands to the app.
-package struct HandOver: Sendable, Equatable {
+package struct ConfigurationOffer: Sendable, Equatable {
     package let envelope: [UInt8]
     package let target: PairedIdentifier
     package let device: UniqueIdentifier
@@ -54,13 +54,13 @@ package struct HandOver: Sendable, Equatable {
             allowsInvalid = try fields.required("tandem.allowsInvalid", "a boolean") { $0.booleanValue }
             try fields.refuseUnknownFields()
         } catch {
-            throw VerificationFailure(.malformed, "the hand-over's \(error.description)")
+            throw VerificationFailure(.malformed, "the offer's \(error.description)")
         }
     }
 }
 
-/// The app's answer to a hand-over.
-package struct HandOverReply: Sendable, Equatable {
+/// The app's answer to an offer.
+package struct OfferReply: Sendable, Equatable {
     package let verdict: Verdict
     /// SHA-256 of the bytes that were judged.
     package let digest: [UInt8]
@@ -98,7 +98,7 @@ package struct HandOverReply: Sendable, Equatable {
         return fields
     }
 
-    /// Reads a reply; nil for one of another form, or one that could not follow from a hand-over: then it is as if
+    /// Reads a reply; nil for one of another form, or one that could not follow from an offer: then it is as if
     /// there were none.
     package init?(_ message: PropertyListDictionary) {
         guard let name = message["tandem.verdict"]?.stringValue, let verdict = Verdict(name: name),

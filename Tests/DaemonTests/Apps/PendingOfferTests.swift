@@ -1,4 +1,4 @@
-// Configurations given to a host app: each hand-over ends exactly once, by the app's answer, its end, or the deadline.
+// Configurations given to a host app: each offer ends exactly once, by the app's answer, its end, or the deadline.
 
 import TandemBase
 import TandemDaemon
@@ -8,18 +8,18 @@ import TandemSession
 import TandemWire
 import Testing
 
-@Suite struct HandOverTests {
+@Suite struct PendingOfferTests {
     private let device = TestDevice(.secondary)
     private let pairing = UniqueIdentifier.random()
     private let outcomes = Outcomes()
 
     private final class Outcomes {
-        var all: [HandOverOutcome] = []
+        var all: [OfferOutcome] = []
     }
 
-    private func handOver(_ body: [UInt8] = [1, 2, 3], deadline: Duration = .seconds(30)) throws {
+    private func offer(_ body: [UInt8] = [1, 2, 3], deadline: Duration = .seconds(30)) throws {
         let app = try ApplicationIdentifier("com.example.app")
-        device.endpoint.handOver(body, to: app, pairing: pairing, deadline: deadline) { [outcomes] in
+        device.endpoint.offer(body, to: app, pairing: pairing, deadline: deadline) { [outcomes] in
             outcomes.all.append($0)
         }
         #expect(outcomes.all.isEmpty)
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `the app gets kind configuration with a reply wanted, and its reply's body comes back`() throws {
         let app = try device.app()
-        try handOver()
+        try offer()
         let request = try #require(app.received(.configuration).first)
         #expect(request.wantsReply && request.pairing == pairing && Array(request.body ?? []) == [1, 2, 3])
         #expect(request.deadline == .seconds(30))
@@ -43,7 +43,7 @@ import Testing
 
     @Test func `the app's failure comes back as its error`() throws {
         let app = try device.app()
-        try handOver()
+        try offer()
         let request = try #require(app.received(.configuration).first)
         let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no hook")
         let (name, id) = (try #require(request.app), try #require(request.id))
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `without a receiving connection it is not-connected, and nothing is sent later`() throws {
         let sender = try device.app("com.example.app", .init(receives: false))
-        try handOver()
+        try offer()
         #expect(outcomes.all == [.notConnected])
         _ = try device.app()
         #expect(sender.received(.configuration).isEmpty)
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `an app that disconnects ends it as disconnected`() throws {
         let app = try device.app()
-        try handOver()
+        try offer()
         app.disconnect()
         device.scheduler.advance(by: .seconds(60))
         #expect(outcomes.all == [.disconnected])
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `an app that does not answer ends it at the deadline, and its late reply is nothing`() throws {
         let app = try device.app()
-        try handOver(deadline: .seconds(5))
+        try offer(deadline: .seconds(5))
         device.scheduler.advance(by: .milliseconds(4_900))
         #expect(outcomes.all.isEmpty)
         device.scheduler.advance(by: .milliseconds(200))
@@ -84,7 +84,7 @@ import Testing
     @Test func `another connection of the app cannot answer for it`() throws {
         let app = try device.app()
         let second = try device.app("com.example.app", .init(receives: false))
-        try handOver()
+        try offer()
         let request = try #require(app.received(.configuration).first)
         try second.send(request.answer("forged"))
         device.scheduler.run()
@@ -97,14 +97,14 @@ import Testing
     @Test func `SES-3: an app that does not know configurations gets none`() throws {
         let app = try device.app(capabilities: [.message])
         #expect(device.connected.first?.takesConfiguration == false)
-        try handOver()
+        try offer()
         guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
         #expect(failure.code == .deliveryFailed && app.received(.configuration).isEmpty)
     }
 
     @Test func `what is too large for a frame fails before it is sent`() throws {
         _ = try device.app()
-        try handOver([UInt8](repeating: 1, count: Limits.frame + 1))
+        try offer([UInt8](repeating: 1, count: Limits.frame + 1))
         guard case .failed(let failure) = outcomes.all.first else { return #expect(Bool(false), "no failure") }
         #expect(failure.code == .payloadTooLarge && failure.limit == Limits.frame)
     }

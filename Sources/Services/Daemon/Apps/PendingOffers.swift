@@ -7,7 +7,7 @@ import TandemSession
 package import TandemWire
 
 /// What became of a configuration given to a host app.
-package enum HandOverOutcome: Sendable, Equatable {
+package enum OfferOutcome: Sendable, Equatable {
     /// The body of the app's reply.
     case reply([UInt8])
     /// The app answered `failure`, or the configuration is too large for a frame.
@@ -20,12 +20,12 @@ package enum HandOverOutcome: Sendable, Equatable {
     case notConnected
 }
 
-/// The open hand-overs of one endpoint.
-final class HandOvers {
+/// The open offers of one endpoint.
+final class PendingOffers {
     private struct Entry {
         let connection: ConnectionNumber
         let timer: TimerToken
-        let completion: (HandOverOutcome) -> Void
+        let completion: (OfferOutcome) -> Void
     }
 
     /// Unchecked, because nothing is called while it is touched: a completion runs when its entry is out.
@@ -36,19 +36,19 @@ final class HandOvers {
 
     func open(
         _ id: UniqueIdentifier, to connection: ConnectionNumber, deadline: Duration,
-        completion: @escaping (HandOverOutcome) -> Void
+        completion: @escaping (OfferOutcome) -> Void
     ) {
         let timer = scheduler.schedule(after: deadline) { [weak self] in self?.complete(id, .expired) }
         entries[id] = Entry(connection: connection, timer: timer, completion: completion)
     }
 
-    /// Whether this connection was given the hand-over with this identifier and has not answered it.
+    /// Whether this connection was given the offer with this identifier and has not answered it.
     func isOpen(_ id: UniqueIdentifier, to connection: ConnectionNumber) -> Bool {
         guard !entries.isEmpty else { return false }
         return entries[id]?.connection == connection
     }
 
-    /// Takes a `reply` or `failure`; false if it answers no hand-over to this connection.
+    /// Takes a `reply` or `failure`; false if it answers no offer to this connection.
     func answered(_ envelope: Envelope, by connection: ConnectionNumber) -> Bool {
         guard let id = envelope.id, entries[id]?.connection == connection else { return false }
         complete(id, envelope.kind == .reply ? .reply(Array(envelope.body ?? [])) : .failed(Self.error(of: envelope)))
@@ -67,7 +67,7 @@ final class HandOvers {
         for (id, entry) in entries where entry.connection == connection { complete(id, .disconnected) }
     }
 
-    private func complete(_ id: UniqueIdentifier, _ outcome: HandOverOutcome) {
+    private func complete(_ id: UniqueIdentifier, _ outcome: OfferOutcome) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         scheduler.cancel(entry.timer)
         entry.completion(outcome)
