@@ -95,7 +95,7 @@ struct RequestTests {
 
         let unpairing = try activated()
         let gone = unpairing.request()
-        unpairing.daemon.situation = Situation(revision: 1, active: nil, pairings: [])
+        unpairing.daemon.situation = SessionState(revision: 1, active: nil, pairings: [])
         unpairing.daemon.tellSituation()
         unpairing.scheduler.run()
         #expect(gone.all.map(\.error?.code) == [.deviceNotPaired])

@@ -14,7 +14,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     let scheduler: ManualScheduler
     let app: ApplicationIdentifier
     let device = UniqueIdentifier.random()
-    var situation: Situation
+    var situation: SessionState
     var role = DeviceRole.primary
     /// False: nobody answers the next dials.
     var isRunning = true
@@ -34,7 +34,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     init(_ scheduler: ManualScheduler, app: String = "com.example.app") throws {
         self.scheduler = scheduler
         self.app = try ApplicationIdentifier(app)
-        situation = Situation(revision: 1, active: nil, pairings: [])
+        situation = SessionState(revision: 1, active: nil, pairings: [])
     }
 
     /// Adds a reachable pairing, the active one if it is the first.
@@ -44,7 +44,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     ) -> UniqueIdentifier {
         let pairing = UniqueIdentifier.random()
         situation.pairings.append(
-            PairingSituation(
+            PairingState(
                 pairing: pairing, peer: .random(), name: "panel", role: role, target: .vendor(device),
                 isInstalled: reason != .notInstalled, level: level, reason: reason, since: scheduler.now))
         situation.active = situation.active ?? pairing
@@ -112,7 +112,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))
                 if let refusal { return send(try refusal.envelope()) }
                 let answer = RegistrationAnswer(
-                    device: device, role: role, directory: "/apps/x", uid: 1, situation: situation)
+                    device: device, role: role, directory: "/apps/x", uid: 1, state: situation)
                 send(.registered, body: answer.body(now: scheduler.now))
             default: onFrame(envelope)
             }

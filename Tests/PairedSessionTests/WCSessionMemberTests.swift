@@ -59,7 +59,7 @@ struct WCSessionMemberTests {
         }
     }
 
-    private func activate(as role: DeviceRole = .primary, _ change: (inout PairingSituation) -> Void = { _ in }) {
+    private func activate(as role: DeviceRole = .primary, _ change: (inout PairingState) -> Void = { _ in }) {
         fixture.daemon.role = role
         fixture.daemon.pair()
         change(&fixture.daemon.situation.pairings[0])

@@ -9,28 +9,28 @@ import Testing
 struct BodyTests {
     private let now = MonotonicTime(nanoseconds: 60_000_000_000)
 
-    private func situation() throws -> Situation {
+    private func state() throws -> SessionState {
         let custom = PairedIdentifier.custom(try CustomIdentifier("Küche"))
-        let entry = PairingSituation(
+        let entry = PairingState(
             pairing: .random(), peer: .random(), name: "panel", role: .secondary, target: custom, isInstalled: true,
             level: .background, reason: .counterpartAbsent, since: now + .seconds(-3))
-        return Situation(revision: 7, active: entry.pairing, pairings: [entry])
+        return SessionState(revision: 7, active: entry.pairing, pairings: [entry])
     }
 
-    @Test("SES-7: a situation is read as it was written, since as elapsed milliseconds")
-    func situationRoundTrip() throws {
-        let body = try situation().body(now: now)
-        let read = try Situation(body: body, now: now)
+    @Test("SES-7: a state is read as it was written, since as elapsed milliseconds")
+    func stateRoundTrip() throws {
+        let body = try state().body(now: now)
+        let read = try SessionState(body: body, now: now)
         #expect(read.body(now: now) == body)
         #expect(body["pairings"]?.arrayValue?.first?.dictionaryValue?["since"] == .integer(3000))
-        let later = try Situation(body: body, now: now + .seconds(100))
+        let later = try SessionState(body: body, now: now + .seconds(100))
         #expect(later.pairings.first?.since == now + .seconds(97))
     }
 
     @Test("SES-6: registered is read as it was written")
     func registeredRoundTrip() throws {
         let answer = RegistrationAnswer(
-            device: .random(), role: .primary, directory: "/x", uid: 1000, situation: try situation())
+            device: .random(), role: .primary, directory: "/x", uid: 1000, state: try state())
         #expect(try RegistrationAnswer(body: answer.body(now: now), now: now) == answer)
     }
 
@@ -56,11 +56,11 @@ struct BodyTests {
             ("target", .string("vendor:x")), ("pairing", .data([1, 2])), ("installed", .integer(1)),
         ] as [(String, PropertyListValue?)])
     func stateFaults(key: String, value: PropertyListValue?) throws {
-        var body = try situation().body(now: now)
+        var body = try state().body(now: now)
         var entry = try #require(body["pairings"]?.arrayValue?.first?.dictionaryValue)
         entry[key] = value
         body["pairings"] = .array([.dictionary(entry)])
-        let error = #expect(throws: WireError.self) { try Situation(body: body, now: now) }
+        let error = #expect(throws: WireError.self) { try SessionState(body: body, now: now) }
         #expect(error?.description.contains("'\(key)'") == true)
     }
 
@@ -77,8 +77,8 @@ struct BodyTests {
 
     @Test("SES-24: a key that a later version may add is ignored")
     func unknownKey() throws {
-        var body = try situation().body(now: now)
+        var body = try state().body(now: now)
         body["novelty"] = .integer(1)
-        #expect(try Situation(body: body, now: now).revision == 7)
+        #expect(try SessionState(body: body, now: now).revision == 7)
     }
 }

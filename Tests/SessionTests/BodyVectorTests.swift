@@ -16,7 +16,7 @@ import Testing
         switch kind {
         case .register: return try Registration(body: body).body
         case .application: return try ApplicationAnnouncement(body: body).body
-        case .state: return try Situation(body: body, now: now).body(now: now)
+        case .state: return try SessionState(body: body, now: now).body(now: now)
         default: return nil
         }
     }

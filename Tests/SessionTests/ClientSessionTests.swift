@@ -9,29 +9,29 @@ struct ClientSessionTests {
     private let now = MonotonicTime(nanoseconds: 1_000)
     private let device = UniqueIdentifier.random()
 
-    private func pairing(_ id: UniqueIdentifier, level: ReachabilityLevel = .immediate) -> PairingSituation {
-        PairingSituation(
+    private func pairing(_ id: UniqueIdentifier, level: ReachabilityLevel = .immediate) -> PairingState {
+        PairingState(
             pairing: id, peer: .random(), name: "panel", role: .primary, target: .vendor(device), isInstalled: true,
             level: level, reason: level == .immediate ? .none : .noLink, since: now)
     }
 
-    private func situation(
+    private func state(
         _ revision: UInt64, active: UniqueIdentifier?, _ ids: [UniqueIdentifier]
-    ) -> Situation {
-        Situation(revision: revision, active: active, pairings: ids.map { pairing($0) })
+    ) -> SessionState {
+        SessionState(revision: revision, active: active, pairings: ids.map { pairing($0) })
     }
 
-    private func activated(role: DeviceRole = .primary, _ situation: Situation) -> ClientSession {
+    private func activated(role: DeviceRole = .primary, _ state: SessionState) -> ClientSession {
         var session = ClientSession(now: now)
         _ = session.activate()
         _ = session.connected()
         _ = session.greeted()
-        _ = session.registered(answer(role, situation))
+        _ = session.registered(answer(role, state))
         return session
     }
 
-    private func answer(_ role: DeviceRole, _ situation: Situation) -> RegistrationAnswer {
-        RegistrationAnswer(device: device, role: role, directory: nil, uid: 1000, situation: situation)
+    private func answer(_ role: DeviceRole, _ state: SessionState) -> RegistrationAnswer {
+        RegistrationAnswer(device: device, role: role, directory: nil, uid: 1000, state: state)
     }
 
     @Test("SES-1, SES-5: connect, hello, register, activated")
@@ -41,8 +41,8 @@ struct ClientSessionTests {
         #expect(session.connected() == [.startTimer(.seconds(10)), .sendHello])
         #expect(session.greeted() == [.startTimer(.seconds(10)), .sendRegister])
         #expect(session.activation == .notActivated)
-        let effects = session.registered(answer(.primary, situation(1, active: nil, [])))
-        #expect(effects == [.stopTimer, .activation(.activated), .situationChanged])
+        let effects = session.registered(answer(.primary, state(1, active: nil, [])))
+        #expect(effects == [.stopTimer, .activation(.activated), .stateChanged])
         #expect(session.activation == .activated && session.role == .primary && session.device == device)
     }
 
@@ -55,7 +55,7 @@ struct ClientSessionTests {
         #expect(session.activate() == [])
         _ = session.greeted()
         #expect(session.activate() == [])
-        _ = session.registered(answer(.primary, situation(1, active: nil, [])))
+        _ = session.registered(answer(.primary, state(1, active: nil, [])))
         #expect(session.activate() == [])
         _ = session.lost(now: now, random: 0)
         #expect(session.activate() == [])
@@ -84,11 +84,11 @@ struct ClientSessionTests {
     @Test("SES-23: losing the daemon fails all open requests and dials again, from the first wait")
     func daemonLost() {
         let id = UniqueIdentifier.random()
-        var session = activated(situation(1, active: id, [id]))
+        var session = activated(state(1, active: id, [id]))
         let effects = session.lost(now: now + .seconds(9), random: 0)
         #expect(
             effects == [
-                .disconnect, .failRequests(to: nil, .daemonLost), .activation(.notActivated), .situationChanged,
+                .disconnect, .failRequests(to: nil, .daemonLost), .activation(.notActivated), .stateChanged,
                 .startTimer(.milliseconds(100)),
             ])
         #expect(session.reachability(of: nil) == (.unreachable, .noDaemon, now + .seconds(9)))
@@ -97,50 +97,50 @@ struct ClientSessionTests {
     @Test("SES-23: a primary's switch passes inactive and not activated; requests to the old one fail")
     func switchOnPrimary() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
-        var session = activated(situation(1, active: old, [old, new]))
-        let effects = session.situationArrived(situation(2, active: new, [old, new]))
+        var session = activated(state(1, active: old, [old, new]))
+        let effects = session.stateArrived(state(2, active: new, [old, new]))
         #expect(
             effects == [
-                .activation(.inactive), .failRequests(to: old, .switched), .situationChanged, .deliverArrivals,
+                .activation(.inactive), .failRequests(to: old, .switched), .stateChanged, .deliverArrivals,
             ])
-        #expect(session.situation?.active == new && session.activation == .inactive)
+        #expect(session.state?.active == new && session.activation == .inactive)
         #expect(session.activation(of: old) == .activated && session.activation(of: new) == .activated)
         #expect(
-            session.arrivalsDelivered() == [.activation(.notActivated), .activation(.activated), .situationChanged])
+            session.arrivalsDelivered() == [.activation(.notActivated), .activation(.activated), .stateChanged])
         #expect(session.activation == .activated && session.arrivalsDelivered() == [])
     }
 
     @Test("SES-31: what changes while a switch is under way joins it, and the last word counts")
     func switchTwice() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
-        var session = activated(situation(1, active: old, [old, new]))
-        _ = session.situationArrived(situation(2, active: new, [old, new]))
-        let back = session.situationArrived(situation(3, active: old, [old, new]))
-        #expect(back == [.failRequests(to: new, .switched), .situationChanged])
+        var session = activated(state(1, active: old, [old, new]))
+        _ = session.stateArrived(state(2, active: new, [old, new]))
+        let back = session.stateArrived(state(3, active: old, [old, new]))
+        #expect(back == [.failRequests(to: new, .switched), .stateChanged])
         #expect(session.arrivalsDelivered().contains(.activation(.activated)))
-        #expect(session.situation?.active == old)
+        #expect(session.state?.active == old)
     }
 
     @Test("SES-31: a switch that happened without a connection is seen as one when it is back")
     func switchWhileLost() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
-        var session = activated(situation(1, active: old, [old, new]))
+        var session = activated(state(1, active: old, [old, new]))
         for (active, effects) in [
-            (old, [.stopTimer, .activation(.activated), .situationChanged]),
-            (new, [.stopTimer, .activation(.inactive), .situationChanged, .deliverArrivals]),
+            (old, [.stopTimer, .activation(.activated), .stateChanged]),
+            (new, [.stopTimer, .activation(.inactive), .stateChanged, .deliverArrivals]),
         ] as [(UniqueIdentifier, [ClientSession.Effect])] {
             _ = session.lost(now: now, random: 0)
             _ = session.timerFired(now: now, random: 0)
             _ = (session.connected(), session.greeted())
-            #expect(session.registered(answer(.primary, situation(1, active: active, [old, new]))) == effects)
+            #expect(session.registered(answer(.primary, state(1, active: active, [old, new]))) == effects)
         }
     }
 
     @Test("SES-31: a daemon that is lost during a switch ends it")
     func lostDuringSwitch() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
-        var session = activated(situation(1, active: old, [old, new]))
-        _ = session.situationArrived(situation(2, active: new, [old, new]))
+        var session = activated(state(1, active: old, [old, new]))
+        _ = session.stateArrived(state(2, active: new, [old, new]))
         #expect(session.lost(now: now, random: 0).contains(.activation(.notActivated)))
         #expect(session.activation == .notActivated && session.arrivalsDelivered() == [])
     }
@@ -148,33 +148,33 @@ struct ClientSessionTests {
     @Test("SES-23: a secondary's session stays activated when its active primary changes")
     func switchOnSecondary() {
         let (old, new) = (UniqueIdentifier.random(), UniqueIdentifier.random())
-        var session = activated(role: .secondary, situation(1, active: old, [old, new]))
-        #expect(session.situationArrived(situation(2, active: new, [old, new])) == [.situationChanged])
+        var session = activated(role: .secondary, state(1, active: old, [old, new]))
+        #expect(session.stateArrived(state(2, active: new, [old, new])) == [.stateChanged])
     }
 
     @Test("SES-23: requests to a pairing that is removed fail as unpaired")
     func unpaired() {
         let id = UniqueIdentifier.random()
-        var session = activated(role: .secondary, situation(1, active: id, [id]))
-        let effects = session.situationArrived(situation(2, active: nil, []))
-        #expect(effects == [.failRequests(to: id, .unpaired), .situationChanged])
+        var session = activated(role: .secondary, state(1, active: id, [id]))
+        let effects = session.stateArrived(state(2, active: nil, []))
+        #expect(effects == [.failRequests(to: id, .unpaired), .stateChanged])
         #expect(session.reachability(of: nil).reason == .notPaired)
     }
 
     @Test("The first pairing of a session that had none is no switch")
     func firstPairing() {
         let id = UniqueIdentifier.random()
-        var session = activated(situation(1, active: nil, []))
-        #expect(session.situationArrived(situation(2, active: id, [id])) == [.situationChanged])
+        var session = activated(state(1, active: nil, []))
+        #expect(session.stateArrived(state(2, active: id, [id])) == [.stateChanged])
     }
 
     @Test("SES-7: a revision that does not grow is ignored")
     func oldRevision() {
         let id = UniqueIdentifier.random()
-        var session = activated(situation(5, active: id, [id]))
-        #expect(session.situationArrived(situation(5, active: nil, [])) == [])
-        #expect(session.situationArrived(situation(4, active: nil, [])) == [])
-        #expect(session.situation?.active == id)
+        var session = activated(state(5, active: id, [id]))
+        #expect(session.stateArrived(state(5, active: nil, [])) == [])
+        #expect(session.stateArrived(state(4, active: nil, [])) == [])
+        #expect(session.state?.active == id)
     }
 
     @Test(
@@ -191,7 +191,7 @@ struct ClientSessionTests {
 
     @Test("SES-6: already-receiving after a reconnect is the daemon's memory of the old connection: try again")
     func staleReceiver() {
-        var session = activated(situation(1, active: nil, []))
+        var session = activated(state(1, active: nil, []))
         _ = session.lost(now: now, random: 0)
         _ = session.timerFired(now: now, random: 0)
         _ = session.connected()
@@ -200,14 +200,14 @@ struct ClientSessionTests {
 
     @Test("SES-18: a daemon that stops is dialled again", arguments: [RefusalName.stopping, .slowConsumer, .malformed])
     func passingRefusal(name: RefusalName) {
-        var session = activated(situation(1, active: nil, []))
+        var session = activated(state(1, active: nil, []))
         #expect(session.refused(name, now: now, random: 0).last == .startTimer(.milliseconds(100)))
     }
 
     @Test("The app's own end completes everything and connects no more")
     func end() {
         let id = UniqueIdentifier.random()
-        var session = activated(situation(1, active: id, [id]))
+        var session = activated(state(1, active: id, [id]))
         let effects = session.end(now: now)
         #expect(effects.contains(.failRequests(to: nil, .ended)))
         #expect(session.phase == .idle)
@@ -219,8 +219,8 @@ struct ClientSessionTests {
     func wrongPhase() {
         var session = ClientSession(now: now)
         #expect(session.greeted() == [])
-        #expect(session.registered(answer(.primary, situation(1, active: nil, []))) == [])
-        #expect(session.situationArrived(situation(1, active: nil, [])) == [])
+        #expect(session.registered(answer(.primary, state(1, active: nil, []))) == [])
+        #expect(session.stateArrived(state(1, active: nil, [])) == [])
         #expect(session.connected() == [.disconnect])
         #expect(session.phase == .idle)
     }

@@ -44,7 +44,7 @@ package struct ClientSession: ~Copyable, Sendable {
         /// Complete the callers of `activate()` with this refusal.
         case activationRefused(RefusalName)
         /// Tell observers that pairings or reachability may have changed.
-        case situationChanged
+        case stateChanged
         /// Say ``arrivalsDelivered()`` once the app has been given what had arrived before: only then does the switch go
         /// on (SES-31).
         case deliverArrivals
@@ -69,7 +69,7 @@ package struct ClientSession: ~Copyable, Sendable {
     /// This device's vendor identifier; known once registered.
     package private(set) var device: UniqueIdentifier?
     package private(set) var directory: String?
-    package private(set) var situation: Situation?
+    package private(set) var state: SessionState?
     /// When the daemon was last lost, or the session created.
     package private(set) var withoutDaemonSince: MonotonicTime
     private var backoff = Backoff()
@@ -107,20 +107,20 @@ package struct ClientSession: ~Copyable, Sendable {
         phase = .active
         wasActivated = true
         backoff.reset()
-        let left = situation?.active
+        let left = state?.active
         (role, device, directory) = (answer.role, answer.device, answer.directory)
-        situation = answer.situation
+        state = answer.state
         if isSwitch(from: left) { return [.stopTimer] + beginSwitch([]) }
         activation = .activated
-        return [.stopTimer, .activation(.activated), .situationChanged]
+        return [.stopTimer, .activation(.activated), .stateChanged]
     }
 
     /// `state` arrived; an older revision than the one held is ignored.
-    package mutating func situationArrived(_ new: Situation) -> [Effect] {
-        guard phase == .active, let situation, new.revision > situation.revision else { return [] }
-        let left = situation.active
-        let losses = replaceSituation(new)
-        guard activation == .activated, isSwitch(from: left) else { return losses + [.situationChanged] }
+    package mutating func stateArrived(_ new: SessionState) -> [Effect] {
+        guard phase == .active, let state, new.revision > state.revision else { return [] }
+        let left = state.active
+        let losses = replaceState(new)
+        guard activation == .activated, isSwitch(from: left) else { return losses + [.stateChanged] }
         return beginSwitch(losses)
     }
 
@@ -128,17 +128,17 @@ package struct ClientSession: ~Copyable, Sendable {
     package mutating func arrivalsDelivered() -> [Effect] {
         guard phase == .active, activation == .inactive else { return [] }
         activation = .activated
-        return [.activation(.notActivated), .activation(.activated), .situationChanged]
+        return [.activation(.notActivated), .activation(.activated), .stateChanged]
     }
 
     /// Only a primary's sessions follow another secondary; a secondary's stays activated.
     private func isSwitch(from left: UniqueIdentifier?) -> Bool {
-        role == .primary && left != nil && left != situation?.active
+        role == .primary && left != nil && left != state?.active
     }
 
     private mutating func beginSwitch(_ losses: [Effect]) -> [Effect] {
         activation = .inactive
-        return [.activation(.inactive)] + losses + [.situationChanged, .deliverArrivals]
+        return [.activation(.inactive)] + losses + [.stateChanged, .deliverArrivals]
     }
 
     /// The daemon refused; the connection is over.
@@ -186,14 +186,14 @@ package struct ClientSession: ~Copyable, Sendable {
         guard phase == .active else { return [] }
         activation = .notActivated
         withoutDaemonSince = now
-        return [.failRequests(to: nil, loss), .activation(.notActivated), .situationChanged]
+        return [.failRequests(to: nil, loss), .activation(.notActivated), .stateChanged]
     }
 
-    /// Takes the new situation in; returns what becomes of requests to pairings that are gone or, on a primary, no
+    /// Takes the new state in; returns what becomes of requests to pairings that are gone or, on a primary, no
     /// longer active.
-    private mutating func replaceSituation(_ new: Situation) -> [Effect] {
-        let old = situation
-        situation = new
+    private mutating func replaceState(_ new: SessionState) -> [Effect] {
+        let old = state
+        state = new
         guard phase == .active, let old else { return [] }
         var effects: [Effect] = []
         for gone in old.pairings where new.pairing(gone.pairing) == nil {
@@ -221,8 +221,8 @@ extension ClientSession {
     package func reachability(
         of pairing: UniqueIdentifier?
     ) -> (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime) {
-        guard phase == .active, let situation else { return (.unreachable, .noDaemon, withoutDaemonSince) }
-        guard let found = situation.pairing(pairing) else { return (.unreachable, .notPaired, withoutDaemonSince) }
+        guard phase == .active, let state else { return (.unreachable, .noDaemon, withoutDaemonSince) }
+        guard let found = state.pairing(pairing) else { return (.unreachable, .notPaired, withoutDaemonSince) }
         return (found.level, found.reason, found.since)
     }
 
@@ -238,7 +238,7 @@ extension ClientSession {
 
     /// The facts for ``SendCheck``; nil without such a pairing.
     package func counterpart(of pairing: UniqueIdentifier?) -> SendCheck.Counterpart? {
-        guard let found = situation?.pairing(pairing) else { return nil }
+        guard let found = state?.pairing(pairing) else { return nil }
         return SendCheck.Counterpart(role: found.role, level: found.level, reason: found.reason)
     }
 }

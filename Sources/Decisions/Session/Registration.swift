@@ -55,20 +55,20 @@ package struct RegistrationAnswer: Sendable, Equatable {
     package var directory: String?
     /// The user that owns the app.
     package var uid: UInt64
-    package var situation: Situation
+    package var state: SessionState
 
     package init(
-        device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, situation: Situation
+        device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, state: SessionState
     ) {
         self.device = device
         self.role = role
         self.directory = directory
         self.uid = uid
-        self.situation = situation
+        self.state = state
     }
 
     package func body(now: MonotonicTime) -> PropertyListDictionary {
-        var body = situation.body(now: now)
+        var body = state.body(now: now)
         body["device"] = .data(device.bytes)
         body["role"] = .string(role.rawValue)
         if let directory { body["directory"] = .string(directory) }
@@ -82,7 +82,7 @@ package struct RegistrationAnswer: Sendable, Equatable {
         role = try fields.role("role")
         directory = try fields.optionalString("directory")
         uid = try fields.unsigned("uid")
-        situation = try Situation(body: body, now: now)
+        state = try SessionState(body: body, now: now)
     }
 }
 

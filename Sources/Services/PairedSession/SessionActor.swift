@@ -17,7 +17,7 @@ package enum SessionEvent: Sendable {
     case asked(Result<Void, SessionError>)
     case refused(SessionError)
     /// Pairings or reachability may have changed.
-    case situation
+    case state
 }
 
 package actor SessionActor {
@@ -153,10 +153,10 @@ package actor SessionActor {
             publish()
             finishActivating(.failure(error))
             onEvent?(.refused(error))
-        case .situationChanged:
-            contexts.keepOnly(situation?.pairings.map(\.pairing) ?? [])
+        case .stateChanged:
+            contexts.keepOnly(state?.pairings.map(\.pairing) ?? [])
             publish()
-            onEvent?(.situation)
+            onEvent?(.state)
         case .disconnected: messages.forgetRequests()
         case .requestsLost(let pairing, let loss): fail(to: pairing, loss)
         case .switching(let number): awaitArrivals(number)
@@ -230,7 +230,7 @@ package actor SessionActor {
             publishPending()
         case .accepted: transfers.accepted(envelope)
         case .progress: progressed(envelope)
-        case .finished: transfers.finished(envelope, peer: situation?.pairing(envelope.pairing)?.peer)
+        case .finished: transfers.finished(envelope, peer: state?.pairing(envelope.pairing)?.peer)
         case .context:
             try contexts.arrived(envelope)
             publish()
@@ -244,7 +244,7 @@ package actor SessionActor {
         let token = ReplyToken(wantsReply: envelope.wantsReply, topic: envelope.topic) { [weak self] answer in
             self?.run { $0.send(answer, to: id, pairing: pairing, ifOn: number) }
         }
-        if let message = ReceivedMessage(envelope, id, pairing, peer: situation?.pairing(pairing)?.peer, token) {
+        if let message = ReceivedMessage(envelope, id, pairing, peer: state?.pairing(pairing)?.peer, token) {
             messages.arrived(message)
         }
     }
@@ -301,7 +301,7 @@ package actor SessionActor {
         _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, id: UniqueIdentifier = .random(),
         timeout: Duration = Limits.standardDeadline, reply: @escaping ReplyWaiter
     ) {
-        let peer = situation?.pairing(pairing)?.peer
+        let peer = state?.pairing(pairing)?.peer
         let reply: ReplyWaiter = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
             let (frame, target) = try frame(content, to: pairing, id: id, timeout: timeout, wantsReply: true)
@@ -320,7 +320,7 @@ package actor SessionActor {
         _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, given: @escaping ReplyWaiter,
         laterFailure: ((SessionError) -> Void)? = nil
     ) {
-        let (id, peer) = (UniqueIdentifier.random(), situation?.pairing(pairing)?.peer)
+        let (id, peer) = (UniqueIdentifier.random(), state?.pairing(pairing)?.peer)
         let given: ReplyWaiter = { given($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
             let (frame, target) = try frame(
@@ -349,7 +349,7 @@ package actor SessionActor {
             isSupported: connection.machine.isSupported)
         if let refusal { throw SessionError(refusal, messageID: id) }
         guard content.topic == nil || connection.takesTopics else { throw .noTopics(id) }
-        guard let target = situation?.pairing(pairing)?.pairing,
+        guard let target = state?.pairing(pairing)?.pairing,
             let frame = try? Envelope(
                 content.kind, app: settings.application, pairing: target, id: id, reply: wantsReply, deadline: timeout,
                 topic: content.topic, body: content.body
@@ -365,7 +365,7 @@ package actor SessionActor {
         laterFailure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil,
         completion: @escaping Completion<[BroadcastOutcome]>
     ) {
-        let pairings = situation?.pairings ?? []
+        let pairings = state?.pairings ?? []
         let refusal = content.refusal(
             connection.machine.activation, Self.anyone(of: pairings), isSupported: connection.machine.isSupported)
         if let refusal { return completion(.failure(SessionError(refusal, messageID: id))) }
@@ -378,7 +378,7 @@ package actor SessionActor {
     func abandonBroadcast(_ id: UniqueIdentifier) { broadcasts.abandon(id) }
 
     /// The counterpart of a check for all devices: the daemon knows which of them can be reached.
-    private static func anyone(of pairings: [PairingSituation]) -> SendCheck.Counterpart? {
+    private static func anyone(of pairings: [PairingState]) -> SendCheck.Counterpart? {
         pairings.first.map { SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none) }
     }
 
@@ -434,11 +434,11 @@ package actor SessionActor {
     }
 
     /// - Throws: the first reason against submitting, in the order of SES-13.
-    private func target(of submission: Submission) throws(SessionError) -> PairingSituation {
+    private func target(of submission: Submission) throws(SessionError) -> PairingState {
         let refusal = submission.refusal(
             connection.machine.activation(of: submission.pairing),
             connection.machine.counterpart(of: submission.pairing), isSupported: connection.machine.isSupported)
-        let entry = situation?.pairing(submission.pairing)
+        let entry = state?.pairing(submission.pairing)
         if let entry, refusal == nil { return entry }
         let error = SessionError(refusal ?? .notPaired, messageID: submission.id)
         throw error.about(message: nil, peer: entry?.peer)
@@ -450,7 +450,7 @@ package actor SessionActor {
         _ submission: Submission, to receivers: BroadcastReceivers, until level: AcknowledgementLevel,
         within limit: Duration, completion: @escaping Completion<[DeviceReceipt]>
     ) {
-        let entries = (situation?.pairings ?? []).sorted { $0.pairing < $1.pairing }
+        let entries = (state?.pairings ?? []).sorted { $0.pairing < $1.pairing }
         let refusal = submission.refusal(
             connection.machine.activation, Self.anyone(of: entries), isSupported: connection.machine.isSupported)
         if let refusal { return completion(.failure(SessionError(refusal, messageID: submission.id))) }
@@ -519,7 +519,7 @@ package actor SessionActor {
     package func ask(
         _ command: String, pairing: UniqueIdentifier?, channel: Channel? = nil, _ body: PropertyListDictionary = [:],
         then completion: @escaping AnswerWaiter
-    ) { queries.ask(command, of: situation?.pairing(pairing)?.pairing, on: channel, body, then: completion) }
+    ) { queries.ask(command, of: state?.pairing(pairing)?.pairing, on: channel, body, then: completion) }
 
     /// Takes an item back, and waits for what came of that.
     nonisolated func cancelTransfer(
@@ -534,7 +534,7 @@ package actor SessionActor {
     /// Takes an item back; its end says what came of it.
     /// - Parameter pairing: of an item that a former process submitted.
     package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
-        let target = situation?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing
+        let target = state?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing
         queries.cancel(id, of: target, on: channel)
     }
 
@@ -542,15 +542,15 @@ package actor SessionActor {
     package func outstanding(
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
         then completion: @escaping Completion<[OutstandingTransfer]>
-    ) { queries.outstanding(kind, of: situation?.pairing(pairing)?.pairing, then: completion) }
+    ) { queries.outstanding(kind, of: state?.pairing(pairing)?.pairing, then: completion) }
 
     // MARK: for layers above
 
     /// The pairing that the default session is bound to; nil without one, or without a daemon.
-    package var activePairing: UniqueIdentifier? { daemon.isRegistered ? situation?.active : nil }
+    package var activePairing: UniqueIdentifier? { daemon.isRegistered ? state?.active : nil }
 
     /// The app's directory for the active pairing.
-    package var activeDirectory: String? { activePairing.flatMap { situation?.pairing($0)?.directory } }
+    package var activeDirectory: String? { activePairing.flatMap { state?.pairing($0)?.directory } }
 
     /// Reports each step in order, on the scheduler; for layers that must not miss one.
     package func observeEvents(_ observer: @escaping (SessionEvent) -> Void) { onEvent = observer }
@@ -569,7 +569,7 @@ package actor SessionActor {
 
     nonisolated var statistics: SessionStatistics { counts.statistics }
 
-    private var situation: Situation? { connection.machine.situation }
+    private var state: SessionState? { connection.machine.state }
 }
 
 /// A session that its subscriptions and transfers do not keep alive.

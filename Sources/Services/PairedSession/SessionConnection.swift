@@ -55,7 +55,7 @@ final class SessionConnection {
         /// The daemon refused the application, and waiting cannot cure it.
         case refused(SessionError)
         /// Pairings or reachability may have changed.
-        case situationChanged
+        case stateChanged
         /// Messages that wait for a reply of the app can no longer be answered.
         case disconnected
         /// Open requests to one pairing, or all for nil, get no answer.
@@ -144,7 +144,7 @@ final class SessionConnection {
         case .failRequests(let pairing, let loss): onEvent(.requestsLost(pairing, loss))
         case .activation(let state): onEvent(.activation(state))
         case .activationRefused(let name): onEvent(.refused(SessionError(refused: name, refusalText)))
-        case .situationChanged: onEvent(.situationChanged)
+        case .stateChanged: onEvent(.stateChanged)
         case .deliverArrivals:
             switches += 1
             onEvent(.switching(switches))
@@ -183,7 +183,7 @@ final class SessionConnection {
             if machine.phase == .registering { channel.registered() }
             perform(machine.registered(answer))
         case .state:
-            perform(machine.situationArrived(try Situation(body: envelope.dictionaryBody(), now: scheduler.now)))
+            perform(machine.stateArrived(try SessionState(body: envelope.dictionaryBody(), now: scheduler.now)))
         case .ping: channel.send(Envelope(.pong, id: envelope.id))
         case .bye:
             isDaemonLeaving = true

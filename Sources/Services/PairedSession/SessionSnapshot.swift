@@ -85,27 +85,27 @@ struct SessionSnapshot: Sendable, Equatable {
 extension SessionSnapshot {
     /// The machine's state at this moment.
     init(_ machine: borrowing ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory) {
-        let situation = machine.phase == .active ? machine.situation : nil
+        let state = machine.phase == .active ? machine.state : nil
         reachability = history.status(
-            of: nil, machine.reachability(of: nil), situation?.pairing(nil)?.changes, counting: situation?.active,
+            of: nil, machine.reachability(of: nil), state?.pairing(nil)?.changes, counting: state?.active,
             clocks)
         (activation, role) = (machine.activation, machine.role)
         (device, directory) = (machine.device, machine.directory)
         isRegistered = machine.phase == .active
         isSupported = machine.isSupported
         pairings = []
-        for entry in situation?.pairings ?? [] {
+        for entry in state?.pairings ?? [] {
             let status = history.status(
                 of: entry.pairing, (entry.level, entry.reason, entry.since), entry.changes, counting: entry.pairing,
                 clocks)
-            pairings.append(PairedDevice(entry, isActive: entry.pairing == situation?.active, reachability: status))
+            pairings.append(PairedDevice(entry, isActive: entry.pairing == state?.active, reachability: status))
         }
         history.keepOnly(pairings.map(\.pairing))
     }
 }
 
 extension PairedDevice {
-    fileprivate init(_ entry: PairingSituation, isActive: Bool, reachability: ReachabilityStatus) {
+    fileprivate init(_ entry: PairingState, isActive: Bool, reachability: ReachabilityStatus) {
         self.init(
             pairing: entry.pairing, device: entry.peer, name: entry.name, role: entry.role, target: entry.target,
             isInstalled: entry.isInstalled, isActive: isActive, reachability: reachability,

@@ -51,7 +51,7 @@ final class DelegateDispatcher {
         case .refused(let error):
             guard wasLost else { return }  // else a caller of activate() is told
             session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
-        case .situation: situationChanged()
+        case .state: stateChanged()
         }
     }
 
@@ -89,7 +89,7 @@ final class DelegateDispatcher {
         }
     }
 
-    private func situationChanged() {
+    private func stateChanged() {
         guard let session, let paired = session.pairedSession else { return }
         let device = paired.pairedDevice
         let new = Seen(

@@ -17,8 +17,8 @@ import Testing
         return .init(features: ApplicationFeatures(provides: provides, hasComplication: complication))
     }
 
-    private func entry(_ client: Client) throws -> PairingSituation {
-        try #require(try client.situations(now: world.scheduler.now).last?.pairings.first)
+    private func entry(_ client: Client) throws -> PairingState {
+        try #require(try client.states(now: world.scheduler.now).last?.pairings.first)
     }
 
     @Test func `SES-36: what an app provides is told to its counterpart, and holds when it leaves`() throws {
@@ -80,13 +80,13 @@ import Testing
     @Test func `SES-16: in the simulator each side sees how the other sees it`() throws {
         let simulation = Simulation()
         let app = try simulation.app(.primary)
-        #expect(try simulation.situation(of: app).pairings.first?.seen == nil)
+        #expect(try simulation.state(of: app).pairings.first?.seen == nil)
         let counterpart = try simulation.app(.secondary)
-        #expect(try simulation.situation(of: counterpart).pairings.first?.seen == .immediate)
-        #expect(try simulation.situation(of: app).pairings.first?.seen == .immediate)
+        #expect(try simulation.state(of: counterpart).pairings.first?.seen == .immediate)
+        #expect(try simulation.state(of: app).pairings.first?.seen == .immediate)
         app.disconnect()
         simulation.scheduler.run()
-        #expect(try simulation.situation(of: counterpart).pairings.first?.level == .background)
+        #expect(try simulation.state(of: counterpart).pairings.first?.level == .background)
     }
 
     @Test func `SES-35: the daemon counts changes, those that one state covers too`() throws {

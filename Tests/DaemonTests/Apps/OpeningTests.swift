@@ -51,13 +51,13 @@ import Testing
         #expect(client.refusal == "hello-expected" && client.isClosed)
     }
 
-    @Test func `SES-6: registered tells device, role, owner and the whole situation`() throws {
+    @Test func `SES-6: registered tells device, role, owner and the whole state`() throws {
         let app = try simulation.app(.secondary)
         let answer = try RegistrationAnswer(
             body: try #require(app.received(.registered).first).dictionaryBody(), now: simulation.scheduler.now)
         #expect(answer.role == .secondary && answer.uid == UInt64(Simulation.user) && answer.directory == nil)
-        #expect(answer.situation.active == simulation.pairing)
-        let pairing = try #require(answer.situation.pairings.first)
+        #expect(answer.state.active == simulation.pairing)
+        let pairing = try #require(answer.state.pairings.first)
         #expect(pairing.role == .secondary && pairing.level == .background && pairing.reason == .notInstalled)
         let primary = simulation.simulator.primary.options.device
         #expect(pairing.peer == primary && pairing.target == .vendor(primary))

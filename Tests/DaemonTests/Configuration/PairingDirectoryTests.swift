@@ -22,7 +22,7 @@ import Testing
         let app = try nodes.startApp()
         defer { app.disconnect() }
         let body = try #require(app.received(.registered).last).dictionaryBody()
-        return try Situation(body: body, now: nodes.loop.now).pairings.map(\.directory)
+        return try SessionState(body: body, now: nodes.loop.now).pairings.map(\.directory)
     }
 
     @Test func `SES-32: the directory is made, told, kept over a restart, and deleted with the pairing`() throws {

@@ -61,10 +61,10 @@ final class Client: ByteStreamDelegate {
         return try SessionError(failure: failures[0])
     }
 
-    /// The situations told so far, the one in `registered` first.
-    func situations(now: MonotonicTime) throws -> [Situation] {
+    /// The states told so far, the one in `registered` first.
+    func states(now: MonotonicTime) throws -> [SessionState] {
         try envelopes.filter { $0.kind == .registered || $0.kind == .state }.map {
-            try Situation(body: $0.dictionaryBody(), now: now)
+            try SessionState(body: $0.dictionaryBody(), now: now)
         }
     }
 

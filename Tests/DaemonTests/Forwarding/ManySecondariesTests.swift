@@ -16,13 +16,13 @@ import Testing
         let simulation = Simulation(secondaries: 3)
         let app = try simulation.app(.primary)
         _ = try simulation.app(.secondary, number: 3)
-        let situation = try simulation.situation(of: app)
-        #expect(Set(situation.pairings.map(\.pairing)) == Set(simulation.simulator.pairings))
-        #expect(situation.pairings.map(\.pairing) == simulation.simulator.pairings.sorted())
-        #expect(Set(situation.pairings.map(\.peer)).count == 3)
-        #expect(situation.active == simulation.simulator.pairings[0])
-        #expect(situation.pairing(simulation.simulator.pairings[2])?.level == .immediate)
-        #expect(situation.pairing(simulation.simulator.pairings[1])?.reason == .notInstalled)
+        let state = try simulation.state(of: app)
+        #expect(Set(state.pairings.map(\.pairing)) == Set(simulation.simulator.pairings))
+        #expect(state.pairings.map(\.pairing) == simulation.simulator.pairings.sorted())
+        #expect(Set(state.pairings.map(\.peer)).count == 3)
+        #expect(state.active == simulation.simulator.pairings[0])
+        #expect(state.pairing(simulation.simulator.pairings[2])?.level == .immediate)
+        #expect(state.pairing(simulation.simulator.pairings[1])?.reason == .notInstalled)
     }
 
     @Test func `SES-22: a message goes to the secondary of its pairing alone, and its reply comes back`() throws {
@@ -45,7 +45,7 @@ import Testing
         let simulation = Simulation(secondaries: 2)
         let first = try simulation.app(.secondary, number: 1)
         _ = try simulation.app(.primary)
-        #expect(try simulation.situation(of: first).pairings.map(\.pairing) == [simulation.simulator.pairings[0]])
+        #expect(try simulation.state(of: first).pairings.map(\.pairing) == [simulation.simulator.pairings[0]])
         var message = try simulation.message()
         message.pairing = simulation.simulator.pairings[1]
         try first.send(message)
@@ -64,7 +64,7 @@ import Testing
         // Two hundred pairings rest for 50 ms: in 200 ms of arrivals four or five states.
         #expect((3...6).contains(app.received(.state).count))
         simulation.scheduler.advance(by: .milliseconds(50))
-        let last = try simulation.situation(of: app)
+        let last = try simulation.state(of: app)
         #expect(last.pairings.allSatisfy { $0.level == .immediate })
         let told = app.received(.state).count
         simulation.scheduler.advance(by: .seconds(10))
@@ -78,13 +78,13 @@ import Testing
         for number in 1...4 { _ = try simulation.app(.secondary, number: number) }
         #expect(app.received(.state).count == (count == 8 ? 4 : 1))
         simulation.scheduler.advance(by: Limits.restPerPairing * count)
-        #expect(try simulation.situation(of: app).pairings.count { $0.level == .immediate } == 4)
+        #expect(try simulation.state(of: app).pairings.count { $0.level == .immediate } == 4)
     }
 
     @Test func `LIM-20: the state of the most secondaries fits one frame`() throws {
         let simulation = Simulation(secondaries: Simulator.secondaryLimit)
         let app = try simulation.app(.primary)
-        #expect(try simulation.situation(of: app).pairings.count == Simulator.secondaryLimit)
+        #expect(try simulation.state(of: app).pairings.count == Simulator.secondaryLimit)
     }
 
     @Test func `SES-22: many secondaries listen side by side in one directory, and leave no socket behind`() throws {

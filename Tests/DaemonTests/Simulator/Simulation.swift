@@ -69,8 +69,8 @@ final class Simulation {
     }
 
     /// What an app of this side was told last.
-    func situation(of client: Client) throws -> Situation {
-        try #require(client.situations(now: scheduler.now).last)
+    func state(of client: Client) throws -> SessionState {
+        try #require(client.states(now: scheduler.now).last)
     }
 
     func counter(_ name: StaticString) -> UInt64 { counters.counter(name).value }

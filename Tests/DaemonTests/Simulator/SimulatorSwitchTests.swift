@@ -25,10 +25,10 @@ import Testing
             let body = try result.dictionaryBody()
             #expect(result.code == 0 && body["changed"] == .boolean(changed) && body["name"] == "secondary-3")
         }
-        #expect(try simulation.situation(of: app).active == simulation.simulator.pairings[2])
+        #expect(try simulation.state(of: app).active == simulation.simulator.pairings[2])
         #expect(app.received(.state).count == states + 1)
         let first = try ask("switch", ["pairing": .data(simulation.simulator.pairings[0].bytes)], on: control)
-        let active = try simulation.situation(of: app).active
+        let active = try simulation.state(of: app).active
         #expect(first.code == 0 && active == simulation.simulator.pairings[0])
     }
 

@@ -238,13 +238,13 @@ final class HostAppConnection {
     }
 
     private func answer(_ application: ConnectedApplication) {
-        let situation = endpoint.relay.situation(of: application.app, on: endpoint.side)
+        let state = endpoint.relay.state(of: application.app, on: endpoint.side)
         do throws(WireError) {
-            let frame = try situation.fitted { situation throws(WireError) in
+            let frame = try state.fitted { state throws(WireError) in
                 let answer = RegistrationAnswer(
                     device: endpoint.options.device, role: application.role,
                     directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
-                    situation: situation)
+                    state: state)
                 let body = answer.body(now: endpoint.scheduler.now)
                 return try Envelope(.registered, app: application.app).with(body: body).frame()
             }

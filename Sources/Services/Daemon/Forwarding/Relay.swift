@@ -155,12 +155,12 @@ package final class Relay {
         side.applications[app]?.routes[pairing]?.reachability
     }
 
-    /// The situation as an app of this side sees it now.
-    package func situation(of app: ApplicationIdentifier, on side: Side) -> Situation {
-        publisher.situation(of: app, on: side)
+    /// The state as an app of this side sees it now.
+    package func state(of app: ApplicationIdentifier, on side: Side) -> SessionState {
+        publisher.state(of: app, on: side)
     }
 
-    /// Publishes the situation to the app's connections again: its target has changed.
+    /// Publishes the state to the app's connections again: its target has changed.
     package func refresh(_ app: ApplicationIdentifier, role: DeviceRole) {
         if let application = sides[role].applications[app] { publisher.markState(of: application) }
     }

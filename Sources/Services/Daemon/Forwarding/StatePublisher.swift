@@ -233,9 +233,9 @@ final class StatePublisher {
         application.needsState = false
         guard !application.ports.isEmpty else { return }
         do {
-            let situation = situation(of: application.app, on: application.side)
-            let frame = try situation.fitted { situation throws(WireError) in
-                try Envelope(.state, app: application.app).with(body: situation.body(now: scheduler.now)).frame()
+            let state = state(of: application.app, on: application.side)
+            let frame = try state.fitted { state throws(WireError) in
+                try Envelope(.state, app: application.app).with(body: state.body(now: scheduler.now)).frame()
             }
             for port in application.ports { port.deliver(frame) }
             rest(application)
@@ -256,18 +256,18 @@ final class StatePublisher {
         }
     }
 
-    /// The situation as an app of this side sees it now.
-    func situation(of app: ApplicationIdentifier, on side: Side) -> Situation {
+    /// The state as an app of this side sees it now.
+    func state(of app: ApplicationIdentifier, on side: Side) -> SessionState {
         let pairings = (side.applications[app]?.routes ?? Routes()).all.map { route in
             let known = route.pairing.known
-            return PairingSituation(
+            return PairingState(
                 pairing: known.pairing, peer: known.peer, name: known.name, role: known.role,
                 target: outlets?.target(app, known) ?? declaredTarget(of: app, in: route.pairing, side),
                 isInstalled: route.isInstalled, level: route.reachability.level, reason: route.reachability.reason,
                 since: route.reachability.since, changes: route.reachability.changes, seen: route.seen,
                 features: route.features, directory: outlets?.directory(app, known))
         }
-        return Situation(revision: revision, active: side.active, pairings: pairings)
+        return SessionState(revision: revision, active: side.active, pairings: pairings)
     }
 
     /// The paired identifier by what the primary's app declares now.

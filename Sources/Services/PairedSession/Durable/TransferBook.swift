@@ -65,7 +65,7 @@ final class TransferBook {
     /// Submits an item.
     /// - Parameter accepted: called once, when the item is durable here or never will be.
     func submit(
-        _ submission: Submission, to entry: PairingSituation,
+        _ submission: Submission, to entry: PairingState,
         accepted: @escaping (Result<Acceptance, SessionError>) -> Void
     ) {
         let envelope = submission.envelope(app, to: entry.pairing)
@@ -81,7 +81,7 @@ final class TransferBook {
     ///   - file: the file whose item it is.
     ///   - session: for taking the item back.
     func transfer(
-        _ submission: Submission, of file: FileTransfer? = nil, to entry: PairingSituation, session: WeakSession,
+        _ submission: Submission, of file: FileTransfer? = nil, to entry: PairingState, session: WeakSession,
         accepted: @escaping (Result<Transfer, SessionError>) -> Void
     ) {
         submit(submission, to: entry) { [weak self] result in

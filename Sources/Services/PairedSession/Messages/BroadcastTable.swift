@@ -43,7 +43,7 @@ final class BroadcastTable {
     ///   - isToAll: these are all pairings: the daemon multiplies one message.
     ///   - completion: called once.
     func send(
-        _ content: OutgoingContent, _ id: UniqueIdentifier, to entries: [PairingSituation], isToAll: Bool,
+        _ content: OutgoingContent, _ id: UniqueIdentifier, to entries: [PairingState], isToAll: Bool,
         laterFailure: LaterFailure?, completion: @escaping Completion
     ) {
         let addresses = isToAll ? [(id, .zero)] : entries.map { (UniqueIdentifier.random(), $0.pairing) }

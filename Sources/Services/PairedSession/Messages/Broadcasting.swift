@@ -25,7 +25,7 @@ public enum BroadcastReceivers: Sendable, Equatable {
 extension BroadcastReceivers {
     var isAll: Bool { self == .all }
 
-    func includes(_ entry: PairingSituation) -> Bool {
+    func includes(_ entry: PairingState) -> Bool {
         switch self {
         case .all: true
         case .providing(let name): entry.features.provides.names.contains(name)

@@ -7,7 +7,7 @@ package import TandemPropertyList
 package import TandemWire
 
 /// One pairing as a host app sees it.
-package struct PairingSituation: Sendable, Equatable {
+package struct PairingState: Sendable, Equatable {
     package var pairing: UniqueIdentifier
     /// The other device's vendor identifier.
     package var peer: UniqueIdentifier
@@ -52,26 +52,26 @@ package struct PairingSituation: Sendable, Equatable {
     }
 }
 
-/// The whole situation at one revision.
-package struct Situation: Sendable, Equatable {
+/// The whole state at one revision.
+package struct SessionState: Sendable, Equatable {
     package var revision: UInt64
     package var active: UniqueIdentifier?
-    package var pairings: [PairingSituation]
+    package var pairings: [PairingState]
 
-    package init(revision: UInt64, active: UniqueIdentifier?, pairings: [PairingSituation]) {
+    package init(revision: UInt64, active: UniqueIdentifier?, pairings: [PairingState]) {
         self.revision = revision
         self.active = active
         self.pairings = pairings
     }
 
     /// The pairing with this identifier; the active one for nil.
-    package func pairing(_ identifier: UniqueIdentifier?) -> PairingSituation? {
+    package func pairing(_ identifier: UniqueIdentifier?) -> PairingState? {
         guard let wanted = identifier ?? active else { return nil }
         return pairings.first { $0.pairing == wanted }
     }
 }
 
-extension Situation {
+extension SessionState {
     /// The keys of the body of `state` and of `registered`.
     package static var keys: [String] { ["revision", "active", "pairings"] }
 
@@ -90,14 +90,14 @@ extension Situation {
         revision = try fields.unsigned("revision")
         active = try fields.optionalIdentifier("active")
         pairings = []
-        for entry in try fields.dictionaries("pairings") { pairings.append(try PairingSituation(entry, now: now)) }
+        for entry in try fields.dictionaries("pairings") { pairings.append(try PairingState(entry, now: now)) }
     }
 }
 
-extension Situation {
-    /// What the writer makes of the whole situation or, if that does not fit (thousands of pairings), of one without
+extension SessionState {
+    /// What the writer makes of the whole state or, if that does not fit (thousands of pairings), of one without
     /// what is nice to know (SES-32).
-    package func fitted<Written>(_ write: (Situation) throws(WireError) -> Written) throws(WireError) -> Written {
+    package func fitted<Written>(_ write: (SessionState) throws(WireError) -> Written) throws(WireError) -> Written {
         do { return try write(self) } catch {
             var short = self
             for index in short.pairings.indices {
@@ -109,7 +109,7 @@ extension Situation {
     }
 }
 
-extension PairingSituation {
+extension PairingState {
     fileprivate func body(now: MonotonicTime) -> PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(pairing.bytes), "peer": .data(peer.bytes), "name": .string(name),

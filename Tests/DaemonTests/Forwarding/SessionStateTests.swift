@@ -9,12 +9,12 @@ import TandemSession
 import TandemWire
 import Testing
 
-@Suite struct SituationTests {
+@Suite struct SessionStateTests {
     let world = TwoDevices()
 
     private func levels(_ client: Client) throws -> [String] {
-        try client.situations(now: world.scheduler.now).map { situation in
-            situation.pairings.map { "\($0.level.rawValue) \($0.reason.rawValue)" }.joined(separator: ", ")
+        try client.states(now: world.scheduler.now).map { state in
+            state.pairings.map { "\($0.level.rawValue) \($0.reason.rawValue)" }.joined(separator: ", ")
         }
     }
 
@@ -31,7 +31,7 @@ import Testing
                 "unreachable no-link", "background counterpart-absent", "background not-installed", "immediate none",
                 "background counterpart-absent", "unreachable no-heartbeat",
             ])
-        let revisions = try app.situations(now: world.scheduler.now).map(\.revision)
+        let revisions = try app.states(now: world.scheduler.now).map(\.revision)
         #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0 < $1 })
     }
 
@@ -116,11 +116,11 @@ import Testing
         relay.setPairing(RelayedPairing(pairing: second, role: .primary, peer: .random(), name: "second"))
         relay.setActive(second, role: .primary)
         world.scheduler.run()
-        let both = try #require(try app.situations(now: world.scheduler.now).last)
+        let both = try #require(try app.states(now: world.scheduler.now).last)
         #expect(both.active == second && both.pairings.count == 2)
         relay.removePairing(second, role: .primary)
         world.scheduler.run()
-        let one = try #require(try app.situations(now: world.scheduler.now).last)
+        let one = try #require(try app.states(now: world.scheduler.now).last)
         #expect(one.active == nil && one.pairings.map(\.pairing) == [world.pairing])
     }
 
@@ -130,10 +130,10 @@ import Testing
         let custom = try CustomIdentifier("depot 7")
         let secondary = try world.devices.secondary.app()
         let device = world.devices.primary.endpoint.options.device
-        #expect(try secondary.situations(now: world.scheduler.now).last?.pairings.first?.target == .vendor(device))
+        #expect(try secondary.states(now: world.scheduler.now).last?.pairings.first?.target == .vendor(device))
         let primary = try world.devices.primary.app("com.example.app", .init(identifier: custom))
         for app in [primary, secondary] {
-            #expect(try app.situations(now: world.scheduler.now).last?.pairings.first?.target == .custom(custom))
+            #expect(try app.states(now: world.scheduler.now).last?.pairings.first?.target == .custom(custom))
         }
     }
 }
