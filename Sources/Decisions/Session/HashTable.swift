@@ -1,5 +1,5 @@
-// Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; the request ledger finds its
-// records by it. It stores no keys: the caller compares the candidates. It grows and never shrinks, and allocates only
+// Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; ``ForwardedRequests`` finds
+// its records by it. It stores no keys: the caller compares the candidates. It grows and never shrinks, and allocates only
 // when it grows. Peers choose the identifiers, so the hash is keyed with a secret: without it nobody can choose
 // identifiers that collide.
 
@@ -76,7 +76,7 @@ struct HashTable: ~Copyable, Sendable {
     }
 }
 
-/// The secret of one ledger's hashes.
+/// The secret of one table's hashes.
 package struct HashSeed: Sendable {
     private let first: UInt64
     private let second: UInt64

@@ -16,7 +16,7 @@ final class MessageForwarder {
     let publisher: StatePublisher
     let broadcaster: Broadcaster
     // Unchecked, because nothing that these call comes back here: each frame touches them several times.
-    @exclusivity(unchecked) private var ledger: RequestLedger
+    @exclusivity(unchecked) private var ledger: ForwardedRequests
     /// Every connection that an answer may have to go to, by its party's number in the ledger.
     ///
     /// Unchecked, because nothing is called while it is touched.
@@ -40,7 +40,7 @@ final class MessageForwarder {
         self.log = log
         broadcaster = Broadcaster(scheduler: scheduler, counts: counts)
         var generator = SystemRandomNumberGenerator()
-        ledger = RequestLedger(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
+        ledger = ForwardedRequests(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
     }
 
     // MARK: connections and apps
@@ -154,7 +154,7 @@ final class MessageForwarder {
 
     @inline(never)
     private func refuse(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, _ opening: RequestLedger.Opening,
+        _ frame: Frame, _ passage: Passage, of application: LocalApplication, _ opening: ForwardedRequests.Opening,
         to origin: RelayPort
     ) {
         let failure: RelayFailure = opening == .tooMany ? .tooManyRequests : .duplicateIdentifier

@@ -15,7 +15,7 @@ final class QueryTable {
     private let daemon: DaemonChannel
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
-    private var open = ReplyTable<AnswerWaiter>(capacity: Limits.openRequests)
+    private var open = PendingRequests<AnswerWaiter>(capacity: Limits.openRequests)
 
     init(app: ApplicationIdentifier, daemon: DaemonChannel, scheduler: any Scheduler) {
         self.app = app

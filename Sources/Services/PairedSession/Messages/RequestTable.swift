@@ -17,8 +17,8 @@ final class RequestTable {
     private let scheduler: any Scheduler
     private let counts: SessionCounts
     private let timer: DeadlineTimer
-    private var requests = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
-    private var notes = ReplyTable<ReplyWaiter>(capacity: Limits.openRequests)
+    private var requests = PendingRequests<ReplyWaiter>(capacity: Limits.openRequests)
+    private var notes = PendingRequests<ReplyWaiter>(capacity: Limits.openRequests)
 
     init(daemon: DaemonChannel, scheduler: any Scheduler, counts: SessionCounts) {
         self.daemon = daemon

@@ -5,17 +5,17 @@ import TandemSession
 import TandemTestSupport
 import Testing
 
-struct RequestLedgerTests {
+struct ForwardedRequestsTests {
     private let asker = RequestParty(0)
     private let answerer = RequestParty(1)
     private let stranger = RequestParty(2)
     private let now = MonotonicTime(nanoseconds: 0)
 
     /// A ledger that the three have entered.
-    private static func ledger(capacity: Int, unansweredCapacity: Int = 1024) -> RequestLedger {
+    private static func ledger(capacity: Int, unansweredCapacity: Int = 1024) -> ForwardedRequests {
         var generator = SeededGenerator(seed: 1)
         let seed = HashSeed(using: &generator)
-        var ledger = RequestLedger(capacity: capacity, unansweredCapacity: unansweredCapacity, seed: seed)
+        var ledger = ForwardedRequests(capacity: capacity, unansweredCapacity: unansweredCapacity, seed: seed)
         for number in 0..<3 { #expect(ledger.enter() == RequestParty(number)) }
         return ledger
     }

@@ -1,12 +1,12 @@
 // Library's side of open requests (SES-9): the requests of one app that wait for their reply. Its pair is
-// ``RequestLedger``, the same for the daemon between the apps. The token of a request (a continuation or a closure)
+// ``ForwardedRequests``, the same for the daemon between the apps. The token of a request (a continuation or a closure)
 // leaves the table exactly once, whichever comes first: answer, deadline, loss of the daemon, end of the session. A
 // later answer finds nothing and is counted. Every request has a deadline.
 
 package import TandemBase
 
 /// The open requests of one app by identifier, each with the one token that completes it.
-package struct ReplyTable<Token>: ~Copyable {
+package struct PendingRequests<Token>: ~Copyable {
     fileprivate struct Entry {
         let token: Token
         let pairing: UniqueIdentifier
@@ -78,5 +78,5 @@ package struct ReplyTable<Token>: ~Copyable {
     }
 }
 
-extension ReplyTable.Entry: Sendable where Token: Sendable {}
-extension ReplyTable: Sendable where Token: Sendable {}
+extension PendingRequests.Entry: Sendable where Token: Sendable {}
+extension PendingRequests: Sendable where Token: Sendable {}

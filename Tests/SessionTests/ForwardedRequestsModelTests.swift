@@ -11,7 +11,7 @@ private struct PlainLedger {
     let unansweredCapacity: Int
     var requests: [OpenRequest] = []
 
-    mutating func open(_ request: OpenRequest) -> RequestLedger.Opening {
+    mutating func open(_ request: OpenRequest) -> ForwardedRequests.Opening {
         let isOpen = requests.contains {
             $0.id == request.id && ($0.origin == request.origin || $0.destination == request.destination)
         }
@@ -42,12 +42,12 @@ private struct PlainLedger {
     }
 }
 
-struct RequestLedgerModelTests {
+struct ForwardedRequestsModelTests {
     @Test("SES-9 to SES-11, LIM-7: in any order of events the ledger does what a searched list does", arguments: 0..<8)
     func anyOrder(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let hashSeed = HashSeed(using: &generator)
-        var ledger = RequestLedger(capacity: 20, unansweredCapacity: 15, seed: hashSeed)
+        var ledger = ForwardedRequests(capacity: 20, unansweredCapacity: 15, seed: hashSeed)
         var model = PlainLedger(capacity: 20, unansweredCapacity: 15)
         let ids = (0..<60).map { _ in UniqueIdentifier.random(using: &generator) }
         var now = MonotonicTime(nanoseconds: .random(in: 0...(1 << 40), using: &generator))
@@ -85,7 +85,7 @@ struct RequestLedgerModelTests {
     func unusualDeadlines() {
         var generator = SeededGenerator(seed: 9)
         let hashSeed = HashSeed(using: &generator)
-        var ledger = RequestLedger(capacity: 8, seed: hashSeed)
+        var ledger = ForwardedRequests(capacity: 8, seed: hashSeed)
         let (asker, answerer) = (ledger.enter(), ledger.enter())
         let start = MonotonicTime(nanoseconds: 1 << 50)
         #expect(ledger.expire(now: start) == 0)

@@ -1,13 +1,13 @@
 // Daemon's side of open requests (SES-9 to SES-11, LIM-7): the requests that a daemon has forwarded and whose answer is
-// still outstanding. Its pair is ``ReplyTable``, the same for the library of the asking app. An answer is accepted only
-// from the connection that received the request, and goes only to the connection that asked. The ledger knows
+// still outstanding. Its pair is ``PendingRequests``, the same for the library of the asking app. An answer is accepted
+// only from the connection that received the request, and goes only to the connection that asked. The table knows
 // connections and apps as numbers, and never sees a body. A frame costs the same however many requests are open; a
 // connection that closes costs as much as it had open. Nothing here is reference-counted.
 
 package import TandemBase
 
 /// The open requests that one daemon or simulator has forwarded.
-package struct RequestLedger: ~Copyable, Sendable {
+package struct ForwardedRequests: ~Copyable, Sendable {
     /// The result of opening a request.
     package enum Opening: Sendable, Equatable {
         case opened
@@ -118,7 +118,7 @@ package struct RequestLedger: ~Copyable, Sendable {
     private static var retainedCapacity: Int { 16_384 }
 }
 
-extension RequestLedger {
+extension ForwardedRequests {
     private func find(_ id: UniqueIdentifier, from party: RequestParty, _ hash: UInt32) -> Int? {
         byOrigin.find(hash) { requests[$0].request.id == id && requests[$0].request.origin == party }
     }
@@ -161,7 +161,7 @@ extension RequestLedger {
     }
 }
 
-/// A connection that asks or answers, as the ledger numbers it: small, dense, and reused after the connection has
+/// A connection that asks or answers, as the table numbers it: small, dense, and reused after the connection has
 /// closed.
 package struct RequestParty: Sendable, Hashable {
     private let number: UInt32
@@ -186,7 +186,7 @@ package struct ApplicationNumber: Sendable, Hashable {
 package struct OpenRequest: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let pairing: UniqueIdentifier
-    /// When the caller stops waiting; the ledger forgets the request then.
+    /// When the caller stops waiting; the table forgets the request then.
     package let deadline: MonotonicTime
     /// Offset of the frame's end in the bytes written to the destination's channel.
     package let endOffset: UInt64
@@ -213,7 +213,7 @@ package struct OpenRequest: Sendable, Equatable {
     }
 }
 
-/// A request with what the ledger needs to remove it without a search. Small numbers, so that a record fits two cache
+/// A request with what the table needs to remove it without a search. Small numbers, so that a record fits two cache
 /// lines and is moved without a call.
 private struct RequestRecord: ChainedRecord {
     enum Links: Int {
@@ -235,13 +235,13 @@ private struct RequestRecord: ChainedRecord {
         self.owedHash = owedHash
     }
 
-    /// The app that asked, in the ledger's parties.
+    /// The app that asked, in the table's parties.
     var asker: Int { Int(askerNumber) }
     /// Its slot in the wheel of deadlines.
     var slot: Int { Int(slotNumber) }
 }
 
-/// The ledger's state of one connection.
+/// The table's state of one connection.
 private struct Party: Sendable {
     /// The requests that it sent.
     var asked = Chain()
@@ -265,7 +265,7 @@ private struct Asker: Sendable {
     }
 }
 
-/// The connections of a ledger, by number: the chains of what each has asked and owes, and how many replies each of its
+/// The connections of a table, by number: the chains of what each has asked and owes, and how many replies each of its
 /// apps waits for. A link carries the requests of many apps, and one app must not use up the limit of the others (LIM-7).
 private struct PartyTable: ~Copyable, Sendable {
     private var parties: [Party] = []

@@ -5,13 +5,13 @@ import TandemSession
 import TandemTestSupport
 import Testing
 
-struct ReplyTableTests {
+struct PendingRequestsTests {
     private let now = MonotonicTime(nanoseconds: 0)
     private let pairing = UniqueIdentifier.random()
 
     @Test("SES-9: an answer completes once; a later one is counted and dropped")
     func once() {
-        var table = ReplyTable<Int>(capacity: 4)
+        var table = PendingRequests<Int>(capacity: 4)
         let id = UniqueIdentifier.random()
         #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 7) == true)
         #expect(table.answered(id, from: pairing) == 7)
@@ -21,7 +21,7 @@ struct ReplyTableTests {
 
     @Test("SES-9: an answer from another pairing completes nothing")
     func otherPairing() {
-        var table = ReplyTable<Int>(capacity: 4)
+        var table = PendingRequests<Int>(capacity: 4)
         let id = UniqueIdentifier.random()
         _ = table.open(id, to: pairing, deadline: now + .seconds(1), token: 7)
         #expect(table.answered(id, from: .random()) == nil)
@@ -30,7 +30,7 @@ struct ReplyTableTests {
 
     @Test("SES-9: the deadline completes at its moment and not before")
     func deadline() {
-        var table = ReplyTable<Int>(capacity: 4)
+        var table = PendingRequests<Int>(capacity: 4)
         _ = table.open(.random(), to: pairing, deadline: now + .seconds(2), token: 2)
         _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), token: 1)
         #expect(table.nextDeadline == now + .seconds(1))
@@ -41,7 +41,7 @@ struct ReplyTableTests {
 
     @Test("SES-31: a switch ends what the default session asked, and nothing of a bound one")
     func switched() {
-        var table = ReplyTable<Int>(capacity: 4)
+        var table = PendingRequests<Int>(capacity: 4)
         _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), token: 1)
         _ = table.open(.random(), to: pairing, deadline: now + .seconds(1), followsActive: false, token: 2)
         _ = table.open(.random(), to: .random(), deadline: now + .seconds(1), token: 3)
@@ -51,7 +51,7 @@ struct ReplyTableTests {
 
     @Test("LIM-7: a full table and an open identifier leave the token with the caller")
     func refused() {
-        var table = ReplyTable<Int>(capacity: 1)
+        var table = PendingRequests<Int>(capacity: 1)
         let id = UniqueIdentifier.random()
         #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 1) == true)
         #expect(table.open(id, to: pairing, deadline: now + .seconds(1), token: 2) == false)
@@ -62,7 +62,7 @@ struct ReplyTableTests {
     @Test("in 10,000 random schedules each of the tokens leaves exactly once", arguments: [1, 2, 3] as [UInt64])
     func randomSchedules(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var table = ReplyTable<Int>(capacity: .max)
+        var table = PendingRequests<Int>(capacity: .max)
         var (time, completions, ids) = (now, [Int: Int](), [UniqueIdentifier]())
         let pairings = (0..<3).map { _ in UniqueIdentifier.random(using: &random) }
         func count(_ tokens: [Int]) { for token in tokens { completions[token, default: 0] += 1 } }
