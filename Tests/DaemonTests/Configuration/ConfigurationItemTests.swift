@@ -76,7 +76,7 @@ import Testing
     func sameIdentifier() throws {
         let id = try fixture.submit(1)
         var isAccepted = false
-        fixture.sender.exchange.submit(OutboundItem(id: id, payload: [1]), to: fixture.queue) { _ in
+        fixture.sender.exchange.submissions.submit(OutboundItem(id: id, payload: [1]), to: fixture.queue) { _ in
             isAccepted = true
         }
         fixture.loop.run(until: { isAccepted })
@@ -89,7 +89,7 @@ import Testing
     func closedStore() throws {
         fixture.sender.store.close()
         var failure: StoreError?
-        fixture.sender.exchange.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) { result in
+        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) { result in
             if case .failure(.store(let error)) = result { failure = error }
         }
         fixture.loop.run(until: { failure != nil })
@@ -146,7 +146,7 @@ import Testing
         fixture.sender.exchange.setPairing(other, epoch: 1)
         let key = QueueKey(pairing: other, app: fixture.queue.app, channel: .configuration)
         var isAccepted = false
-        fixture.sender.exchange.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in isAccepted = true
+        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in isAccepted = true
         }
         fixture.loop.run(until: { isAccepted })
         fixture.sender.exchange.removePairing(fixture.pairing)

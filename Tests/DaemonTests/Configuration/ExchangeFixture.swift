@@ -11,7 +11,7 @@ import TandemWire
 import Testing
 
 /// One side: an exchange, its store, and what it was told.
-final class ExchangeSide: ItemExchangeDelegate {
+final class ExchangeSide {
     let loop: EventLoop
     let store: Store
     private(set) var exchange: ItemExchange
@@ -30,7 +30,7 @@ final class ExchangeSide: ItemExchangeDelegate {
         self.loop = loop
         store = try Store(path: path)
         exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
-        exchange.delegate = self
+        connect()
     }
 
     /// Starts anew from the rows that are durable.
@@ -38,7 +38,7 @@ final class ExchangeSide: ItemExchangeDelegate {
         unlink(pairing)
         exchange.removePairing(pairing)
         exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
-        exchange.delegate = self
+        connect()
         exchange.setPairing(pairing, epoch: epoch)
         try exchange.restore { try store.read(RowRange(space: $0)) }
         exchange.resume()
@@ -55,9 +55,14 @@ final class ExchangeSide: ItemExchangeDelegate {
         exchange.linkClosed(pairing)
     }
 
-    // MARK: delegate
+    // MARK: outlets
 
-    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+    private func connect() {
+        exchange.connect(
+            send: { [unowned self] envelope, _ in send(envelope) }, onEvent: { [unowned self] in take($0) })
+    }
+
+    private func send(_ envelope: Envelope) {
         guard isLinked, !loses(envelope) else { return }
         loop.submit { [weak other] in
             guard let other, other.isLinked else { return }
@@ -65,34 +70,21 @@ final class ExchangeSide: ItemExchangeDelegate {
         }
     }
 
-    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
-        received.append(item)
-        if handles(item) {
-            exchange.handled(item.ordinal, in: item.queue)
-        } else {
-            exchange.failed(item.ordinal, in: item.queue)
+    private func take(_ event: DeliveryEvent) {
+        switch event {
+        case .received(let item):
+            received.append(item)
+            if handles(item) {
+                exchange.arrivals.handled(item.ordinal, in: item.queue)
+            } else {
+                exchange.arrivals.failed(item.ordinal, in: item.queue)
+            }
+        case .ended(let id, _, let outcome, _): endings[id, default: []].append(outcome)
+        case .needsEpoch: epochRequests += 1
+        case .violation: violations += 1
+        case .stored, .contextChanged, .fileReleased, .fileArrived: break
         }
     }
-
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
-
-    func exchange(
-        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
-        _ direction: DeliveryDirection
-    ) {}
-
-    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
-
-    func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
-        _ refusal: ItemRefusal?
-    ) {
-        endings[id, default: []].append(outcome)
-    }
-
-    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochRequests += 1 }
-
-    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
 }
 
 extension ExchangeSide: @unchecked Sendable {
@@ -132,7 +124,7 @@ final class ExchangeFixture {
     func submit(_ number: UInt8) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         var isAccepted: Bool?
-        sender.exchange.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
+        sender.exchange.submissions.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
             if case .success = result { isAccepted = true } else { isAccepted = false }
         }
         #expect(isAccepted == nil, "nothing is accepted before its commit")

@@ -13,14 +13,16 @@ import Testing
     private let pairing = UniqueIdentifier.random()
 
     private func exchange(
-        records: Int = 4, bytes: Int = 1000, share: Int = 1000, user: Int = 1000, of pairings: [UniqueIdentifier] = []
+        records: Int = 4, bytes: Int = 1000, share: Int = 1000, user: Int = 1000, of pairings: [UniqueIdentifier] = [],
+        userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil }
     ) -> ItemExchange {
         var limits = ItemBudgetLimits()
         limits.pairing = KeptAmount(records: records, bytes: bytes)
         limits.share = KeptAmount(records: share, bytes: 1000)
         limits.user = KeptAmount(records: user, bytes: 1000)
         let exchange = ItemExchange(
-            store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler, budgets: limits)
+            store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler, budgets: limits,
+            userOf: userOf)
         for pairing in [pairing] + pairings { exchange.setPairing(pairing, epoch: 1) }
         return exchange
     }
@@ -34,7 +36,7 @@ import Testing
 
     private func submit(_ item: OutboundItem, to key: QueueKey, _ exchange: ItemExchange) -> SubmitFailure? {
         var answer: Result<Acceptance, SubmitFailure>?
-        exchange.submit(item, to: key) { answer = $0 }
+        exchange.submissions.submit(item, to: key) { answer = $0 }
         scheduler.run()
         guard case .failure(let failure)? = answer else {
             #expect(answer != nil, "one answer")
@@ -67,7 +69,7 @@ import Testing
         let second = OutboundItem(id: .random(), payload: [1, 2, 3, 4, 5])
         #expect(
             submit(second, to: try key("b"), exchange) == .full(items: 1, bytes: 6, itemLimit: 4, byteLimit: 10))
-        exchange.cancel(item.id, in: try key("a")) { _ in }
+        exchange.submissions.cancel(item.id, in: try key("a")) { _ in }
         scheduler.run()
         #expect(submit(second, to: try key("b"), exchange) == nil)
     }
@@ -75,12 +77,11 @@ import Testing
     @Test("LIM-38: ends that nobody hears of count, and are forgotten with their pairing")
     func endsCount() throws {
         let other = UniqueIdentifier.random()
-        let exchange = exchange(user: 4, of: [other])
-        exchange.userOf = { _ in 1000 }
+        let exchange = exchange(user: 4, of: [other], userOf: { _ in 1000 })
         for number in 0..<4 {
             let item = payloadItem(number)
             #expect(submit(item, to: try key("a"), exchange) == nil)
-            exchange.cancel(item.id, in: try key("a")) { _ in }
+            exchange.submissions.cancel(item.id, in: try key("a")) { _ in }
         }
         scheduler.run()
         #expect(submit(payloadItem(5), to: try key("b"), exchange) != nil)
@@ -91,9 +92,8 @@ import Testing
 
     @Test("LIM-38: a user's apps leave others their room")
     func usersShare() throws {
-        let exchange = exchange(share: 2)
         let mine = try key("a").app
-        exchange.userOf = { $0 == mine ? 1000 : 1001 }
+        let exchange = exchange(share: 2, userOf: { $0 == mine ? 1000 : 1001 })
         for number in 0..<2 { #expect(submit(payloadItem(number), to: try key("a"), exchange) == nil) }
         #expect(submit(payloadItem(2), to: try key("a", .urgent), exchange) != nil)
         for number in 0..<2 { #expect(submit(payloadItem(number), to: try key("b"), exchange) == nil) }

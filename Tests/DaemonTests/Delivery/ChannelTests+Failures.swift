@@ -29,7 +29,7 @@ extension ChannelTests {
         sender.submit(item, to: .userInfo)
         let given = receiver.received[0]
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
-        receiver.exchange.handled(given.ordinal, in: given.queue)
+        receiver.exchange.arrivals.handled(given.ordinal, in: given.queue)
         pair.advance(5)
         #expect(sender.endings[item.id] == [.handled])
     }
@@ -60,7 +60,7 @@ extension ChannelTests {
         var answers: [Result<Acceptance, SubmitFailure>] = []
         for _ in 0..<17 {
             let item = OutboundItem(id: .random(), payload: Array(repeating: 0, count: 65_536))
-            sender.exchange.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
+            sender.exchange.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
         }
         pair.scheduler.run()
         #expect(answers == [.failure(.store(.full(path: "disk")))])

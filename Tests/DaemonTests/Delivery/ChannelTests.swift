@@ -60,32 +60,32 @@ import Testing
         receiver.verdict = { _ in .handled }
         for _ in 0..<3 {
             try sender.restart()
-            #expect(sender.exchange.unheard(in: sender.key(.userInfo), limit: .max).map(\.id) == [item.id])
+            #expect(sender.exchange.submissions.unheard(in: sender.key(.userInfo), limit: .max).map(\.id) == [item.id])
         }
-        sender.exchange.forget(item.id, in: sender.key(.userInfo))
+        sender.exchange.submissions.forget(item.id, in: sender.key(.userInfo))
         pair.scheduler.run()
         try sender.restart()
-        #expect(sender.exchange.queuesWithEnds(of: sender.app).isEmpty)
+        #expect(sender.exchange.submissions.queuesWithEnds(of: sender.app).isEmpty)
         #expect(sender.endings[item.id] == [.handled, .handled, .handled, .handled], "told at each start until heard")
     }
 
     @Test("DEL-17: items wait for the application's connection, drain in order, and come again when it goes away")
     func consumers() {
-        receiver.exchange.consumerLeft(receiver.app)
+        receiver.exchange.arrivals.consumerLeft(receiver.app)
         sender.link()
         for number in 1...3 { sender.submit(payloadItem(number), to: .userInfo) }
         #expect(receiver.received.isEmpty && sender.stored.count == 3)
         receiver.verdict = { _ in .none }
-        receiver.exchange.consumerArrived(receiver.app, channels: [.context])
+        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.context])
         pair.scheduler.run()
         #expect(receiver.received.isEmpty, "another channel's connection takes none")
-        receiver.exchange.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.scheduler.run()
         #expect(receiver.received.map(\.number) == [1], "one at a time")
-        receiver.exchange.consumerLeft(receiver.app)
+        receiver.exchange.arrivals.consumerLeft(receiver.app)
         pair.advance(5)
         receiver.verdict = { _ in .handled }
-        receiver.exchange.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.advance(5)
         #expect(receiver.received.map(\.number) == [1, 1, 2, 3])
         #expect(receiver.received.map(\.attempt) == [1, 2, 1, 1], "a redelivery is marked")
@@ -97,7 +97,8 @@ import Testing
         let item = payloadItem(1)
         sender.submit(item, to: .userInfo)
         pair.advance(100)
-        #expect(receiver.received.isEmpty && sender.exchange.outstanding(in: sender.key(.userInfo)).count == 1)
+        #expect(
+            receiver.received.isEmpty && sender.exchange.submissions.outstanding(in: sender.key(.userInfo)).count == 1)
         pair.heal()
         #expect(receiver.received.map(\.number) == [1] && sender.endings[item.id] == [.handled])
     }
@@ -161,7 +162,7 @@ import Testing
         let items = (1...3).map { payloadItem($0) }
         func cancel(_ id: UniqueIdentifier) -> Cancellation? {
             var answers: [Cancellation] = []
-            sender.exchange.cancel(id, in: sender.key(.userInfo)) { answers.append($0) }
+            sender.exchange.submissions.cancel(id, in: sender.key(.userInfo)) { answers.append($0) }
             #expect(answers.isEmpty)
             pair.scheduler.run()
             #expect(answers.count == 1)
@@ -188,13 +189,13 @@ import Testing
         let out = payloadItem(2, key: "sign")
         let back = payloadItem(3, key: "sign")
         for item in [expired, out, back] { sender.submit(item, to: .userInfo) }
-        receiver.exchange.consumerLeft(receiver.app)
+        receiver.exchange.arrivals.consumerLeft(receiver.app)
         let parked = payloadItem(4, lifetime: .seconds(20))
         sender.submit(parked, to: .userInfo)
         pair.advance(6)
         sender.link()
         pair.advance(20)
-        receiver.exchange.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.advance(5)
         #expect(receiver.received.map(\.number) == [3])
         #expect(
@@ -235,7 +236,7 @@ import Testing
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
         var answers: [Result<Acceptance, SubmitFailure>] = []
-        sender.exchange.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
+        sender.exchange.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
         pair.scheduler.run()
         #expect(answers.isEmpty)
         sender.exchange.removePairing(sender.pairing)
@@ -248,15 +249,19 @@ import Testing
         let (kept, lost) = (payloadItem(1), payloadItem(2))
         sender.submit(kept, to: .userInfo)
         sender.memory.failNext([.full(path: "disk")])
-        sender.exchange.submit(lost, to: sender.key(.userInfo)) { _ in }
-        #expect(sender.exchange.hasAccepted(lost.id, in: sender.key(.userInfo)))
+        sender.exchange.submissions.submit(lost, to: sender.key(.userInfo)) { _ in }
+        #expect(sender.exchange.submissions.hasAccepted(lost.id, in: sender.key(.userInfo)))
         var answers: [Bool] = []
         for id in [lost.id, kept.id] {
-            sender.exchange.confirm(id, in: sender.key(.userInfo)) { answers.append((try? $0.get()) != nil) }
+            sender.exchange.submissions.confirm(id, in: sender.key(.userInfo)) {
+                answers.append((try? $0.get()) != nil)
+            }
         }
         #expect(answers.isEmpty)
         pair.advance(5)
-        sender.exchange.confirm(kept.id, in: sender.key(.userInfo)) { answers.append((try? $0.get()) != nil) }
+        sender.exchange.submissions.confirm(kept.id, in: sender.key(.userInfo)) {
+            answers.append((try? $0.get()) != nil)
+        }
         pair.advance(5)
         #expect(answers == [false, false, true])
     }

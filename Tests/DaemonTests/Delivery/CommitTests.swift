@@ -43,7 +43,7 @@ extension RowChange {
         exchange.linkOpened(key.pairing, received: [])
         var accepted = 0
         for number in 0..<10 {
-            exchange.submit(payloadItem(number), to: key) { if case .success = $0 { accepted += 1 } }
+            exchange.submissions.submit(payloadItem(number), to: key) { if case .success = $0 { accepted += 1 } }
         }
         scheduler.run()
         let commits = store.commits.withLock { $0 }.filter { !$0.isEmpty }

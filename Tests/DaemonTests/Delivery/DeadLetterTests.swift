@@ -82,7 +82,7 @@ import Testing
 
     @Test("FIL-14: the file of a received item goes when its time is over before its app comes")
     func expires() {
-        receiver.exchange.consumerLeft(receiver.app)
+        receiver.exchange.arrivals.consumerLeft(receiver.app)
         sender.link()
         let item = payloadItem(1, lifetime: .seconds(60))
         sender.submit(item, to: .file)

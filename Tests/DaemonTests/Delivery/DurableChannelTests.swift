@@ -72,7 +72,7 @@ struct DurableChannelTests {
         let id = try #require(envelope.id)
         let queue = QueueKey(pairing: simulation.pairing, app: app, channel: .userInfo)
         let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")
-        simulation.simulator.primary.items?.ended(id, in: queue, .withdrawn(.dead), refusal)
+        simulation.simulator.primary.items?.take(.ended(id, queue, .withdrawn(.dead), refusal))
         simulation.scheduler.run()
         let finished = try #require(primary.received(.finished).first)
         #expect(finished.id == id && finished.name == "dead" && finished.code == 7014)

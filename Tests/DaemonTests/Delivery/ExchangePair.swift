@@ -10,7 +10,7 @@ import TandemWire
 import Testing
 
 /// One device: its exchange, its rows, and what it was told.
-final class MemoryDevice: ItemExchangeDelegate {
+final class MemoryDevice {
     enum Verdict { case handled, rejected(Int64), failed, none }
 
     struct Released: Hashable {
@@ -58,29 +58,29 @@ final class MemoryDevice: ItemExchangeDelegate {
         (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
         exchange = ItemExchange(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
-        exchange.delegate = self
+        connect()
         exchange.setPairing(pairing, epoch: 1)
-        exchange.consumerArrived(app, channels: Set(Channel.allCases))
+        exchange.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
     /// What a daemon does that is killed and starts again: only the rows are left.
     func restart() throws {
         unlink()
-        exchange.delegate = nil
+        exchange.connect(send: { _, _ in }, onEvent: { _ in })
         exchange.removePairing(pairing)
         exchange = ItemExchange(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
-        exchange.delegate = self
+        connect()
         exchange.setPairing(pairing, epoch: epoch)
         try exchange.restore { memory.read(RowRange(space: $0)) }
         exchange.resume()
-        for key in exchange.queuesWithEnds(of: app) {
-            for record in exchange.unheard(in: key, limit: .max) {
+        for key in exchange.submissions.queuesWithEnds(of: app) {
+            for record in exchange.submissions.unheard(in: key, limit: .max) {
                 guard case .finished(let outcome) = record.phase else { continue }
-                exchange(exchange, item: record.id, in: key, ended: outcome, record.endingRefusal)
+                take(.ended(record.id, key, outcome, record.endingRefusal))
             }
         }
-        exchange.consumerArrived(app, channels: Set(Channel.allCases))
+        exchange.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
     func link(channels: Set<Channel> = Set(Channel.allCases)) {
@@ -115,23 +115,28 @@ final class MemoryDevice: ItemExchangeDelegate {
         let envelope = Envelope(
             .failure, app: app ?? key(channel).app, pairing: pairing, id: id, channel: channel, code: code, name: name)
         guard let failure = try? FailureFrame(envelope) else { return false }
-        return exchange.takeFailure(failure)
+        return exchange.take(failure)
     }
 
     /// Submits an item and waits for its answer.
     @discardableResult
     func submit(_ item: OutboundItem, to channel: Channel) -> Result<Acceptance, SubmitFailure>? {
         var answers: [Result<Acceptance, SubmitFailure>] = []
-        exchange.submit(item, to: key(channel)) { answers.append($0) }
+        exchange.submissions.submit(item, to: key(channel)) { answers.append($0) }
         #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
         scheduler.run()
         #expect(answers.count == 1, "one answer")
         return answers.first
     }
 
-    // MARK: delegate
+    // MARK: outlets
 
-    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+    private func connect() {
+        exchange.connect(
+            send: { [unowned self] in send($0, $1) }, onEvent: { [unowned self] in take($0) })
+    }
+
+    private func send(_ envelope: Envelope, _ pairing: UniqueIdentifier) {
         guard isLinked else { return }
         for _ in 0..<copies(envelope) {
             scheduler.schedule(after: .zero) { [weak self] in
@@ -141,46 +146,35 @@ final class MemoryDevice: ItemExchangeDelegate {
         }
     }
 
-    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
-        received.append(item)
-        log(.received(item.id))
-        answer(item)
+    private func take(_ event: DeliveryEvent) {
+        switch event {
+        case .received(let item):
+            received.append(item)
+            log(.received(item.id))
+            answer(item)
+        case .stored(let id, _): stored.append(id)
+        case .ended(let id, let queue, let outcome, let refusal):
+            endings[id, default: []].append(outcome)
+            codes[id] = outcome.code ?? refusal?.code
+            refusals[id] = refusal?.name
+            log(.ended(id))
+            if hearsAtOnce { exchange.submissions.forget(id, in: queue) }
+        case .fileReleased(let id, _, let direction): released.append(Released(id: id, direction: direction))
+        case .contextChanged(let context): contexts.append(context)
+        case .needsEpoch: epochsWanted += 1
+        case .violation: violations += 1
+        case .fileArrived: break
+        }
     }
 
     func answer(_ item: ReceivedItem) {
         switch verdict(item) {
-        case .handled: exchange.handled(item.ordinal, in: item.queue)
-        case .rejected(let code): exchange.rejected(item.ordinal, code: code, in: item.queue)
-        case .failed: exchange.failed(item.ordinal, in: item.queue)
+        case .handled: exchange.arrivals.handled(item.ordinal, in: item.queue)
+        case .rejected(let code): exchange.arrivals.rejected(item.ordinal, code: code, in: item.queue)
+        case .failed: exchange.arrivals.failed(item.ordinal, in: item.queue)
         case .none: break
         }
     }
-
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) { stored.append(id) }
-
-    func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
-        _ refusal: ItemRefusal?
-    ) {
-        endings[id, default: []].append(outcome)
-        codes[id] = outcome.code ?? refusal?.code
-        refusals[id] = refusal?.name
-        log(.ended(id))
-        if hearsAtOnce { exchange.forget(id, in: queue) }
-    }
-
-    func exchange(
-        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
-        _ direction: DeliveryDirection
-    ) {
-        released.append(Released(id: id, direction: direction))
-    }
-
-    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { contexts.append(context) }
-
-    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochsWanted += 1 }
-
-    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
 }
 
 /// Two such devices.

@@ -11,7 +11,7 @@ import TandemWire
 import Testing
 
 /// One end: an exchange, its store, and what came of its items.
-private final class End: ItemExchangeDelegate {
+private final class End {
     let path: String
     let loop: EventLoop
     let pairing: UniqueIdentifier
@@ -33,7 +33,8 @@ private final class End: ItemExchangeDelegate {
     }
 
     private func open() throws {
-        exchange.delegate = self
+        exchange.connect(
+            send: { [unowned self] envelope, _ in send(envelope) }, onEvent: { [unowned self] in take($0) })
         exchange.setPairing(pairing, epoch: 1)
         try exchange.restore { try store.read(RowRange(space: $0)) }
         exchange.resume()
@@ -44,42 +45,31 @@ private final class End: ItemExchangeDelegate {
         isLinked = false
         peer?.isLinked = false
         peer?.exchange.linkClosed(pairing)
-        exchange.delegate = nil
+        exchange.connect(send: { _, _ in }, onEvent: { _ in })
         store.close()
         store = try Store(path: path)
         exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
         try open()
     }
 
-    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+    private func send(_ envelope: Envelope) {
         loop.schedule(after: .zero) { [self] in
             guard isLinked, let peer, peer.isLinked else { return }
             #expect(peer.exchange.receive(envelope))
         }
     }
 
-    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
-        received.append(item)
-        if handlesAtOnce { exchange.handled(item.ordinal, in: item.queue) }
+    private func take(_ event: DeliveryEvent) {
+        switch event {
+        case .received(let item):
+            received.append(item)
+            if handlesAtOnce { exchange.arrivals.handled(item.ordinal, in: item.queue) }
+        case .ended(let id, _, let outcome, _): ended.append((id, outcome))
+        case .needsEpoch: epochsWanted += 1
+        case .violation: violations += 1
+        case .stored, .contextChanged, .fileReleased, .fileArrived: break
+        }
     }
-
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {}
-
-    func exchange(
-        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
-        _ direction: DeliveryDirection
-    ) {}
-
-    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) {}
-
-    func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
-        _ refusal: ItemRefusal?
-    ) { ended.append((id, outcome)) }
-
-    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { epochsWanted += 1 }
-
-    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) { violations += 1 }
 
     /// The hello's positions.
     var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
@@ -114,7 +104,7 @@ private final class End: ItemExchangeDelegate {
     private func submit(_ bytes: [UInt8]) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         var result: Result<Acceptance, SubmitFailure>?
-        sender.exchange.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
+        sender.exchange.submissions.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
         #expect(result == nil, "DEL-1: nothing is accepted before its commit")
         loop.run(until: { result != nil })
         _ = try result?.get()
@@ -175,7 +165,7 @@ private final class End: ItemExchangeDelegate {
 
     @Test func aRemovedPairingLeavesNoRowBehindWhateverWasUnderWay() throws {
         for number: UInt8 in 1...5 {
-            sender.exchange.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
+            sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
         }
         sender.exchange.removePairing(pairing)
         var isDone = false

@@ -70,7 +70,7 @@ final class UnwillingStore: RowBackend {
 }
 
 /// The primary of a simulation, with a link to the test.
-final class OneDevice: ItemExchangeDelegate {
+final class OneDevice {
     let simulation = Simulation()
     let store = UnwillingStore()
     let exchange: ItemExchange
@@ -85,7 +85,8 @@ final class OneDevice: ItemExchangeDelegate {
         exchange = ItemExchange(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
         channels = DurableChannels(exchange: exchange, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
-        exchange.delegate = self
+        exchange.connect(
+            send: { [unowned self] envelope, _ in sent.append(envelope) }, onEvent: { [unowned self] in take($0) })
         exchange.setPairing(pairing, epoch: 1)
         exchange.linkOpened(pairing, received: [])
         // The counterpart is installed.
@@ -128,28 +129,11 @@ final class OneDevice: ItemExchangeDelegate {
         }
     }
 
-    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
-        sent.append(envelope)
-    }
-    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) { channels.received(item) }
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {
-        channels.stored(id, in: queue)
-    }
-    func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
-        _ refusal: ItemRefusal?
-    ) {
-        channels.ended(id, in: queue, outcome, refusal)
-    }
-    func exchange(
-        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
-        _ direction: DeliveryDirection
-    ) {}
-    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { channels.contextChanged(context) }
-    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) {
-        Issue.record("the link of a test contradicts nothing")
-    }
-    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) {
-        Issue.record("the peer of a test keeps to the rules")
+    private func take(_ event: DeliveryEvent) {
+        switch event {
+        case .needsEpoch: Issue.record("the link of a test contradicts nothing")
+        case .violation: Issue.record("the peer of a test keeps to the rules")
+        default: channels.take(event)
+        }
     }
 }

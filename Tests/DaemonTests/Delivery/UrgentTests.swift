@@ -13,7 +13,9 @@ import Testing
 
     init() throws { pair = try ExchangePair() }
 
-    private var remaining: Int { sender.exchange.urgentBudget(of: sender.app, in: sender.pairing).remaining }
+    private var remaining: Int {
+        sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).remaining
+    }
 
     @Test(
         "DEL-23, LIM-26: the 51st of a day is demoted to the end of the user info, over restarts, until the day is over"
@@ -29,9 +31,9 @@ import Testing
         let demoted = payloadItem(51, kind: "main")
         #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)))
         #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)), "the same item again")
-        #expect(sender.exchange.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
-        #expect(sender.exchange.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
-        let reset = sender.exchange.urgentBudget(of: sender.app, in: sender.pairing).reset
+        #expect(sender.exchange.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
+        #expect(sender.exchange.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+        let reset = sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
         #expect(reset == .seconds(24 * 3600))
         sender.link()
         #expect(pair.receiver.received.count == 52, "demoted ones arrive too")
@@ -48,7 +50,7 @@ import Testing
         let items = [payloadItem(1, kind: "a"), payloadItem(2, kind: "b"), payloadItem(3, kind: "a")]
         for item in items { sender.submit(item, to: .urgent) }
         try sender.restart()
-        let waiting = sender.exchange.outstanding(in: sender.key(.urgent))
+        let waiting = sender.exchange.submissions.outstanding(in: sender.key(.urgent))
         #expect(waiting.map(\.isCurrent) == [false, true, true] && waiting.map(\.kind) == ["a", "b", "a"])
         sender.link()
         #expect(pair.receiver.received.map(\.number) == [1, 2, 3])
@@ -60,7 +62,7 @@ import Testing
         let demoted = payloadItem(50)
         sender.submit(demoted, to: .urgent)
         var answer: Cancellation?
-        sender.exchange.cancel(demoted.id, in: sender.key(.urgent)) { answer = $0 }
+        sender.exchange.submissions.cancel(demoted.id, in: sender.key(.urgent)) { answer = $0 }
         pair.scheduler.run()
         #expect(answer == .cancelled && sender.endings[demoted.id] == [.withdrawn(.cancelled)])
         sender.link()

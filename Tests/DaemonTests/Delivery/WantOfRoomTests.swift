@@ -25,7 +25,7 @@ struct WantOfRoomTests {
             .failure, app: device.queue.app, pairing: device.queue.pairing, id: id, channel: device.queue.channel,
             code: code, name: name
         ).with(body: ["retry": .boolean(retry)])
-        #expect(device.exchange.takeFailure(try FailureFrame(failure)))
+        #expect(device.exchange.take(try FailureFrame(failure)))
         device.run()
         device.simulation.scheduler.advance(by: .seconds(pause))
     }

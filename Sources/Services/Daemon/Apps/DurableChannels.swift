@@ -1,69 +1,39 @@
-// The durable channels of a side's host apps (SES-48 to SES-56): what an app submits goes to the exchange, what the
-// exchange has for an app goes to its receiving connection, one item of a queue at a time. What becomes of an item is
-// the exchange's to decide.
+// Durable delivery for the host apps of one device (SES-48 to SES-56, FIL): submissions of apps go to durable delivery, and received
+// items go to the receiving connection of their app, one item of a queue at a time. What becomes of an item is for durable
+// delivery to decide.
 
 import TandemBase
 import TandemDelivery
 package import TandemOperations
+import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemStore
 import TandemWire
 
-/// Connects host apps with the exchange of their device; confined to its loop. The endpoint owns it.
+/// Connects host apps with the durable delivery of their device; confined to its loop. The endpoint owns it.
 package final class DurableChannels {
-    /// An item that an app has and has not said its verdict of.
-    struct Given {
-        let id: UniqueIdentifier
-        let ordinal: UInt64
-        let connection: ConnectionNumber
-    }
-
-    /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings; the channel is not
-    /// among it, because an urgent item that is demoted changes it.
-    struct Submitted: Hashable {
-        let pairing: UniqueIdentifier
-        let app: ApplicationIdentifier
-        let id: UniqueIdentifier
-
-        init(_ id: UniqueIdentifier, in queue: QueueKey) {
-            (pairing, app) = (queue.pairing, queue.app)
-            self.id = id
-        }
-    }
-
-    /// Ends that an app did not hear of before, told page by page: the next ones follow when these are confirmed.
-    struct MissedEnds {
-        /// Those of the page that was told.
-        var unconfirmed: Set<Submitted> = []
-        /// Of those told as they came the first that are not confirmed: as many as keep one from being told twice.
-        var live: Set<Submitted> = []
-        /// Queues that may have more, the next one last.
-        var queues: [QueueKey]
-    }
-
-    let exchange: ItemExchange
-    /// The bytes of the channel `file`; nil where no files are taken.
-    package var files: FileExchange?
-    unowned let endpoint: LocalEndpoint
-    /// Who submitted an item that has not ended, and is still there; the app's receiving connection hears of all others.
-    var submitters: [Submitted: ConnectionNumber] = [:]
-    /// Lists of outstanding items in the making.
-    var pages: [ConnectionNumber: Int] = [:]
-    var given: [QueueKey: Given] = [:]
-    /// Files that are being put into their app's directory.
-    var handing: [QueueKey: ReceivedItem] = [:]
-    /// What each app's receiving connection is told of former items.
-    var missedEnds: [ApplicationIdentifier: MissedEnds] = [:]
-
+    private let exchange: ItemExchange
+    private unowned let endpoint: LocalEndpoint
+    private let outcomes: AppOutcomes
+    private let queries: AppQueries
+    private var offered = OfferedItems()
     /// An operator lets the queues run empty: nothing new is taken (CTL-14).
-    package var isDraining = false
-    /// Told what apps submit, are given and have handled.
-    package var onEvent: ((TraceEvent) -> Void)?
+    private var isDraining = false
+    /// Traces what apps submit, are given and have handled.
+    private var trace: (TraceEvent) -> Void = { _ in }
 
     package init(exchange: ItemExchange, endpoint: LocalEndpoint) {
         self.exchange = exchange
         self.endpoint = endpoint
+        outcomes = AppOutcomes(of: exchange, endpoint: endpoint)
+        queries = AppQueries(to: exchange, outcomes: outcomes, endpoint: endpoint)
+        exchange.files?.connect { [weak self] in self?.notify($0, $1, $2) }
     }
+
+    package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
+
+    package func setDraining(_ isDraining: Bool) { self.isDraining = isDraining }
 
     /// The channels that an app's connection can have.
     static let channels: [Channel] = [.context, .userInfo, .urgent, .file]
@@ -76,42 +46,320 @@ package final class DurableChannels {
         }
         switch envelope.kind {
         case .submit: submit(envelope, app, connection)
-        case .query: ask(envelope, app, connection)
+        case .query: queries.answer(envelope, app, connection)
         case .verdict: return judged(envelope, connection)
         case .chunk: return chunk(envelope, app, connection)
-        case .heard: heard(envelope, app)
+        case .heard: outcomes.heard(envelope, app)
         default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
         }
         return nil
     }
 
+    /// Takes an event of an app's channel.
+    package func take(_ event: DeliveryEvent) {
+        switch event {
+        case .received(let item): received(item)
+        case .stored(let id, let queue): outcomes.stored(id, in: queue)
+        case .ended(let id, let queue, let outcome, let refusal): outcomes.ended(id, in: queue, outcome, refusal)
+        case .contextChanged(let context): queries.contextChanged(context)
+        case .fileReleased, .fileArrived, .needsEpoch, .violation: break
+        }
+    }
+
     // MARK: connections
 
-    /// A connection was told `registered`: it hears what is known, and gets items if it takes the app's messages.
+    /// A connection was registered: it gets what is known, and items if it takes the app's messages.
     func entered(
         _ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool, _ channels: Set<Channel>
     ) {
-        if channels.contains(.context) { tellContexts(of: app, to: connection) }
+        if channels.contains(.context) { queries.sendContexts(of: app, to: connection) }
         guard receives, !channels.isEmpty else { return }
-        missedEnds[app] = MissedEnds(queues: exchange.queuesWithEnds(of: app).reversed())
-        tellEnds(of: app)
-        exchange.consumerArrived(app, channels: channels)
+        outcomes.receiverArrived(app)
+        exchange.arrivals.consumerArrived(app, channels: channels)
     }
 
-    /// A receiving connection is gone: what its app had comes again.
+    /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
-        for (item, number) in submitters where number == connection.number { submitters[item] = nil }
-        files?.sourceLeft(connection)
+        outcomes.submitterLeft(connection.number)
+        exchange.files?.submissions.sourceLeft(connection.number)
         guard receives else { return }
-        given = given.filter { $0.value.connection != connection.number }
-        handing = handing.filter { $0.key.app != app }
-        missedEnds[app] = nil
-        exchange.consumerLeft(app)
+        offered.remove(connection.number, app)
+        outcomes.receiverLeft(app)
+        exchange.arrivals.consumerLeft(app)
     }
 
-    func note(_ step: TraceEvent.Step, _ id: UniqueIdentifier, _ queue: QueueKey, isOutbound: Bool) {
-        onEvent?(
+    /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
+    private func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
+        if let number, let connection = endpoint.connection(number) { return connection.send(envelope) }
+        if let app { receiver(of: app)?.send(envelope) }
+    }
+
+    private func receiver(of app: ApplicationIdentifier) -> HostAppConnection? {
+        guard let receiver = endpoint.receivers[app], receiver.port != nil else { return nil }
+        return receiver
+    }
+
+    private func note(_ step: TraceEvent.Step, _ id: UniqueIdentifier, _ queue: QueueKey, isOutbound: Bool) {
+        trace(
             TraceEvent(
                 step, id: id, pairing: queue.pairing, app: queue.app, channel: queue.channel, isOutbound: isOutbound))
+    }
+
+    // MARK: submitting
+
+    /// Checks a submission in the order of SES-13, and answers it when it is durable or when it cannot be (SES-48, SES-49).
+    private func submit(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
+            let body = envelope.body
+        else { return }
+        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
+        if let error = obstacle(to: envelope, body.count, queue) { return refuse(id, queue, error, connection) }
+        if channel == .file { return submitFile(envelope, id, queue, connection) }
+        outcomes.setSubmitter(connection.number, of: id, in: queue)
+        exchange.submissions.submit(OutboundItem(envelope, id, Array(body)), to: queue) { [weak self] result in
+            self?.submitted(id, queue, result, connection.number)
+        }
+    }
+
+    private func submitted(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ result: Result<Acceptance, SubmitFailure>,
+        _ number: ConnectionNumber
+    ) {
+        if case .success = result { note(.accepted, id, queue, isOutbound: true) }
+        guard let connection = endpoint.connection(number) else { return }
+        switch result {
+        case .success(let acceptance):
+            // Nothing was submitted, so nothing will end.
+            if acceptance.note == .unchanged { outcomes.removeSubmitter(of: id, in: queue) }
+            connection.send(
+                Envelope(
+                    .accepted, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel,
+                    name: acceptance.note?.rawValue, revision: acceptance.revision))
+        case .failure(let failure):
+            outcomes.removeSubmitter(of: id, in: queue)
+            refuse(id, queue, SessionError(failure), connection)
+        }
+    }
+
+    private func refuse(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ error: SessionError, _ connection: HostAppConnection
+    ) {
+        connection.send(try FailureFrame(of: ItemKey(queue, id), error).envelope)
+    }
+
+    /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
+    private func obstacle(to envelope: Envelope, _ size: Int, _ queue: QueueKey) -> SessionError? {
+        let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
+        let check = SendCheck(
+            activation: .activated,
+            counterpart: seen.map { seen in
+                SendCheck.Counterpart(role: endpoint.options.role, level: seen.level, reason: seen.reason)
+            },
+            badArgument: Self.badArgument(envelope), bodySize: size, bodyLimit: queue.channel.bodyLimit ?? 0,
+            needsReachability: false)
+        if let refusal = check.refusal { return SessionError(refusal, messageID: envelope.id) }
+        return isDraining ? .draining : nil
+    }
+
+    private static func badArgument(_ envelope: Envelope) -> BadArgument? {
+        guard envelope.channel?.bodyLimit != nil else { return .channel }
+        return envelope.channel == .urgent && envelope.name?.isShortText == false ? .kind : nil
+    }
+
+    // MARK: submitting files
+
+    /// An app begins to submit a file, which becomes an item when it is durable here. The same identifier again is the same
+    /// item.
+    private func submitFile(
+        _ envelope: Envelope, _ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection
+    ) {
+        guard let files = exchange.files?.submissions, let body = try? envelope.dictionaryBody() else {
+            let error = SessionError(.deliveryFailed, name: "unsupported-kind", reason: "no files are taken here")
+            return refuse(id, queue, error, connection)
+        }
+        let number = connection.number
+        outcomes.setSubmitter(number, of: id, in: queue)
+        if exchange.submissions.hasAccepted(id, in: queue) {
+            return exchange.submissions.confirm(id, in: queue) { [weak self] in self?.submitted(id, queue, $0, number) }
+        }
+        files.take(FileKey(queue, id), body: body, from: number) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .failure(let refusal): refuse(id, queue, refusal, number)
+            case .success(let manifest): submit(manifest, envelope, id, queue, number)
+            }
+        }
+    }
+
+    private func submit(
+        _ manifest: [UInt8], _ envelope: Envelope, _ id: UniqueIdentifier, _ queue: QueueKey, _ number: ConnectionNumber
+    ) {
+        exchange.submissions.submit(OutboundItem(envelope, id, manifest), to: queue) { [weak self] result in
+            guard let self else { return }
+            if case .failure = result { exchange.files?.submissions.discard(FileKey(queue, id)) }
+            submitted(id, queue, result, number)
+        }
+    }
+
+    private func refuse(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ refusal: FileRefusal, _ number: ConnectionNumber
+    ) {
+        // Another connection may submit the same file by now.
+        outcomes.removeSubmitter(number, of: id, in: queue)
+        guard let connection = endpoint.connection(number) else { return }
+        let failure = FailureFrame(of: ItemKey(queue, id), code: refusal.code, name: refusal.name, body: refusal.body)
+        connection.send(try failure.envelope)
+    }
+
+    /// A part of a file.
+    private func chunk(
+        _ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection
+    ) -> Refusal? {
+        guard let files = exchange.files?.submissions, let id = envelope.id, let pairing = envelope.pairing,
+            envelope.channel == .file
+        else { return Refusal(.unexpected, "a part of no file") }
+        let key = FileKey(QueueKey(pairing: pairing, app: app, channel: .file), id)
+        return files.chunk(envelope, of: key, from: connection.number)
+            ? nil : Refusal(.unexpected, "a part of a file out of its place")
+    }
+
+    // MARK: delivering
+
+    /// An item for its app's handler (SES-51). A file goes into the app's directory first.
+    private func received(_ item: ReceivedItem) {
+        guard item.queue.channel == .file else { return deliver(item, item.payload) }
+        guard let files = exchange.files?.offers else { return fail(item) }
+        offered.begin(item)
+        files.offer(item.id, in: item.queue, manifest: item.payload) { [weak self] result in
+            // The app may have gone meanwhile, and come back, and be given the item again.
+            guard let self, offered.end(item) else { return }
+            switch result {
+            case .success(let body): deliver(item, body)
+            case .failure(.later), .failure(.noInbox): fail(item)
+            case .failure(.missing):
+                let code = Int64(SessionError.Code.fileAccessDenied.rawValue)
+                exchange.arrivals.rejected(item.ordinal, code: code, in: item.queue)
+            }
+        }
+    }
+
+    private func fail(_ item: ReceivedItem) { exchange.arrivals.failed(item.ordinal, in: item.queue) }
+
+    private func deliver(_ item: ReceivedItem, _ body: [UInt8]) {
+        guard let connection = receiver(of: item.queue.app) else { return fail(item) }
+        offered.delivered(item, to: connection.number)
+        connection.send(
+            Envelope(
+                .delivery, app: item.queue.app, pairing: item.queue.pairing, id: item.id, channel: item.queue.channel,
+                age: item.age, remaining: item.remaining, attempt: item.attempt, topic: item.topic,
+                revision: item.revision, body: body))
+        note(.delivered, item.id, item.queue, isOutbound: false)
+    }
+
+    private func judged(_ envelope: Envelope, _ connection: HostAppConnection) -> Refusal? {
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
+            let app = envelope.app, let name = envelope.name
+        else { return Refusal(.envelope, "a verdict names its item") }
+        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
+        // A verdict of what this connection was not given says nothing: it was given again, or withdrawn.
+        guard let ordinal = offered.judged(id, in: queue, by: connection.number) else { return nil }
+        switch (name, envelope.code) {
+        case ("handled", nil):
+            note(.handled, id, queue, isOutbound: false)
+            exchange.arrivals.handled(ordinal, in: queue)
+        case ("failed", nil): exchange.arrivals.failed(ordinal, in: queue)
+        case ("rejected", let code?): exchange.arrivals.rejected(ordinal, code: Int64(code), in: queue)
+        default: return Refusal(.envelope, "a verdict is handled, failed, or rejected with a code")
+        }
+        return nil
+    }
+}
+
+/// The items that apps have and have not judged, one of each queue.
+private struct OfferedItems {
+    private struct Delivered {
+        let id: UniqueIdentifier
+        let ordinal: UInt64
+        let connection: ConnectionNumber
+    }
+
+    private var delivered: [QueueKey: Delivered] = [:]
+    /// Files that are being moved into their app's directory.
+    private var moving: [QueueKey: ReceivedItem] = [:]
+
+    mutating func begin(_ item: ReceivedItem) { moving[item.queue] = item }
+
+    /// - Returns: whether the item is still the one whose file is moved.
+    mutating func end(_ item: ReceivedItem) -> Bool {
+        guard moving[item.queue] == item else { return false }
+        moving[item.queue] = nil
+        return true
+    }
+
+    mutating func delivered(_ item: ReceivedItem, to connection: ConnectionNumber) {
+        delivered[item.queue] = Delivered(id: item.id, ordinal: item.ordinal, connection: connection)
+    }
+
+    /// - Returns: the ordinal of the item; nil if this connection does not have it.
+    mutating func judged(_ id: UniqueIdentifier, in queue: QueueKey, by connection: ConnectionNumber) -> UInt64? {
+        guard let item = delivered[queue], item.id == id, item.connection == connection else { return nil }
+        delivered[queue] = nil
+        return item.ordinal
+    }
+
+    mutating func remove(_ connection: ConnectionNumber, _ app: ApplicationIdentifier) {
+        delivered = delivered.filter { $0.value.connection != connection }
+        moving = moving.filter { $0.key.app != app }
+    }
+}
+
+extension OutboundItem {
+    /// The item of a `submit`.
+    fileprivate init(_ envelope: Envelope, _ id: UniqueIdentifier, _ body: [UInt8]) {
+        self.init(
+            id: id, payload: body, supersedeKey: envelope.key.map { Array($0.utf8) }, lifetime: envelope.remaining,
+            topic: envelope.topic, after: envelope.after)
+        switch envelope.channel {
+        case .urgent: kind = envelope.name ?? "main"
+        case .context: policy = envelope.name == "always" ? .always : .ifChanged
+        default: break
+        }
+    }
+}
+
+extension Channel {
+    /// The largest body that an app may submit (LIM-2); nil for a channel that is not an app's.
+    fileprivate var bodyLimit: Int? {
+        switch self {
+        case .context: Limits.contextBody
+        case .userInfo, .urgent, .file: Limits.userInfoBody
+        case .configuration: nil
+        }
+    }
+}
+
+extension SessionError {
+    fileprivate static var draining: SessionError {
+        SessionError(
+            .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
+            isRetryable: true)
+    }
+
+    /// Why an item did not become durable.
+    fileprivate init(_ failure: SubmitFailure) {
+        switch failure {
+        case .full(let items, let bytes, let itemLimit, let byteLimit):
+            let byCount = items >= itemLimit
+            self.init(
+                .genericError, name: "queue-full", reason: "\(failure)", actual: byCount ? items : bytes,
+                limit: byCount ? itemLimit : byteLimit, isRetryable: true)
+        case .unpaired: self.init(.deviceNotPaired, name: "not-paired", reason: "\(failure)")
+        case .store(.full):
+            self.init(
+                .insufficientSpace, name: "insufficient-space", reason: "this device's disk is full: \(failure)",
+                isRetryable: true)
+        case .store, .lost:
+            self.init(.genericError, name: "store", reason: "the item could not be made durable: \(failure)")
+        }
     }
 }

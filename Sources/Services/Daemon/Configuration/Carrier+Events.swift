@@ -61,7 +61,7 @@ extension Carrier {
     /// A durable item of the channel `configuration` has arrived. It is handled once what it leads to is durable.
     package func received(_ item: ReceivedItem) {
         guard let record = delegate?.pairingRecord(item.queue.pairing) else {
-            return context.exchange.handled(item.ordinal, in: item.queue)
+            return context.exchange.arrivals.handled(item.ordinal, in: item.queue)
         }
         switch record.role {
         case .primary: forwarder.received(item.payload, from: record) { [self] in finish(item, isDurable: $0) }
@@ -72,7 +72,7 @@ extension Carrier {
     private func judge(_ item: ReceivedItem) {
         let app = item.queue.app
         guard let target = delegate?.configurationTarget(of: app, through: item.queue.pairing) else {
-            return context.exchange.handled(item.ordinal, in: item.queue)
+            return context.exchange.arrivals.handled(item.ordinal, in: item.queue)
         }
         let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
         let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
@@ -85,9 +85,9 @@ extension Carrier {
 
     private func finish(_ item: ReceivedItem, isDurable: Bool) {
         if isDurable {
-            context.exchange.handled(item.ordinal, in: item.queue)
+            context.exchange.arrivals.handled(item.ordinal, in: item.queue)
         } else {
-            context.exchange.failed(item.ordinal, in: item.queue)
+            context.exchange.arrivals.failed(item.ordinal, in: item.queue)
         }
     }
 

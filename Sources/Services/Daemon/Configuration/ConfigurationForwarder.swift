@@ -56,7 +56,7 @@ final class ConfigurationForwarder {
             id: entry.id, payload: envelope,
             supersedeKey: SHA256.digest(Array("\(entry.key.role.rawValue) \(entry.key.target.text)".utf8)))
         let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
-        context.exchange.submit(item, to: queue) { [weak self] result in
+        context.exchange.submissions.submit(item, to: queue) { [weak self] result in
             if case .failure(let error) = result {
                 self?.end(entry.id, error.isFull ? "full" : "store", error.description)
             }
@@ -151,7 +151,7 @@ extension SubmitFailure {
         switch self {
         case .full: true
         case .store(let error): error.isFull
-        case .unpaired: false
+        case .lost, .unpaired: false
         }
     }
 }

@@ -32,7 +32,7 @@ extension ConfigurationReceiver {
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard context.delegate?.pairingRecord(report.pairing) != nil else { return completion(true) }
         let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
-        context.exchange.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { [context] result in
+        context.exchange.submissions.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { [context] result in
             if case .failure(let error) = result {
                 context.log(
                     LogEvent(

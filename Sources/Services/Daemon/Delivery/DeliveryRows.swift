@@ -1,5 +1,5 @@
-// How the durable channels' records stand in the store: each table of the Delivery room is a key space, 17 to 25. A row
-// that cannot be read back means a damaged or newer store, and is refused.
+// Stored form of the delivery queues: each table of the Decisions room is a key space of the store, 17 to 25. A row that
+// cannot be read back means a damaged or newer store, and is refused.
 
 import TandemBase
 import TandemDelivery
@@ -82,7 +82,7 @@ struct DeliveryRows {
         }
     }
 
-    /// The queue that these rows tell.
+    /// The queue of these rows.
     func queue(
         _ key: QueueKey, _ header: OutboundHeader, at reading: Reading, limits: DeliveryLimits
     ) -> OutboundQueue {
@@ -91,12 +91,57 @@ struct DeliveryRows {
             context: sentContexts[key], at: reading, limits: limits)
     }
 
-    /// The ledger that these rows tell.
+    /// The ledger of these rows.
     func ledger(
         _ key: QueueKey, _ header: InboundHeader, at reading: Reading, limits: DeliveryLimits
     ) -> InboundLedger {
         InboundLedger(
             key, header: header, records: inboundRecords[key] ?? [], context: receivedContexts[key], at: reading,
             limits: limits)
+    }
+}
+
+extension LoopStore {
+    /// Reads the rows of one queue in these tables, after every commit submitted before.
+    func rows(
+        of key: QueueKey, in tables: ArraySlice<DeliveryTable>, _ rows: DeliveryRows = DeliveryRows(),
+        then done: @escaping (Result<DeliveryRows, StoreError>) -> Void
+    ) {
+        guard let table = tables.first else { return done(.success(rows)) }
+        fetch(.prefix(key.bytes, in: table.space)) { [self] result in
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success(let found):
+                var rows = rows
+                do throws(DeliveryRecordError) {
+                    try rows.add(found, of: table)
+                } catch {
+                    return done(.failure(.corrupt(path: "", detail: error.description)))
+                }
+                self.rows(of: key, in: tables.dropFirst(), rows, then: done)
+            }
+        }
+    }
+
+    /// Reads the body of an item from its row; nil if there is none.
+    func payload(
+        _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable, then done: @escaping ([UInt8]?) -> Void
+    ) {
+        let place = DeliveryRowKey(table, key, ordinal)
+        fetch(.key(place.bytes, in: table.space)) { result in done((try? result.get())?.first?.value) }
+    }
+
+    /// Reads the context of a queue from its row; nil if there is none.
+    func context(at place: DeliveryRowKey, then done: @escaping (ContextStanding?) -> Void) {
+        fetch(.key(place.bytes, in: place.table.space)) { result in
+            let row = (try? result.get())?.first
+            switch row.flatMap({ try? DeliveryValue(place, bytes: $0.value) }) {
+            case .sentContext(let context, let body):
+                done(ContextStanding(place.queue, .sent, context.revision, body))
+            case .receivedContext(let context, let body):
+                done(ContextStanding(place.queue, .received, context.revision, body))
+            default: done(nil)
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
-// Budgets over many queues (LIM-38): an app and a peer may name hundreds of queues, each of which has limits of its own, so
-// what they keep together has one too. Every queue tells its budgets what it keeps after each event; nobody adds up queues
-// to know whether there is room. The operator's configuration has its own, so that no app can keep it out.
+// Budgets over many queues (LIM-38): an app or a peer may name hundreds of queues, each with limits of its own, so a budget
+// limits what they keep together. Every queue reports to its budgets what it keeps after each event, so that no component sums
+// up queues to know whether there is room. Configurations have a budget of their own, so that no app can keep them out.
 
 import TandemBase
 package import TandemDelivery
@@ -59,8 +59,8 @@ final class ItemUsage {
     }
 }
 
-/// The budgets of all queues.
-struct ItemBudgets {
+/// The budgets of all queues; confined to its loop.
+final class ItemBudgets {
     /// What a budget is for; nil means all pairings, or all users.
     private struct Key: Hashable {
         var pairing: UniqueIdentifier?
@@ -74,7 +74,7 @@ struct ItemBudgets {
         let channel: Channel
     }
 
-    let limits: ItemBudgetLimits
+    private let limits: ItemBudgetLimits
     private var budgets: [Key: ItemBudget] = [:]
     private var inboundQueues: [Queues: Int] = [:]
 
@@ -82,7 +82,7 @@ struct ItemBudgets {
 
     /// Counts a new queue.
     /// - Parameter user: whose app it is; only what it sends counts as the user's.
-    mutating func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
+    func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
         if direction == .inbound { inboundQueues[Queues(pairing: key.pairing, channel: key.channel), default: 0] += 1 }
         let isConfiguration = key.channel == .configuration
         let all = Key(pairing: key.pairing, direction: direction, isConfiguration: isConfiguration)
@@ -96,7 +96,7 @@ struct ItemBudgets {
         ])
     }
 
-    private mutating func budget(_ key: Key, _ limit: KeptAmount) -> ItemBudget {
+    private func budget(_ key: Key, _ limit: KeptAmount) -> ItemBudget {
         if let budget = budgets[key] { return budget }
         let budget = ItemBudget(limit)
         budgets[key] = budget
@@ -109,7 +109,7 @@ struct ItemBudgets {
     }
 
     /// A pairing is gone, and its queues have ended.
-    mutating func remove(_ pairing: UniqueIdentifier) {
+    func remove(_ pairing: UniqueIdentifier) {
         budgets = budgets.filter { $0.key.pairing != pairing }
         inboundQueues = inboundQueues.filter { $0.key.pairing != pairing }
     }

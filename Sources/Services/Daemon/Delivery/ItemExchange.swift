@@ -1,84 +1,84 @@
-// The durable channels of all pairings: it gives events to the Delivery room's machines, commits what they answer, and
-// turns their effects into frames. The rules are theirs, the bytes in the store are theirs; who handles an item is the
-// delegate's.
+// Durable delivery of one device: items and files that survive restarts, in order and once, on all durable channels of all
+// pairings. The daemon around it passes frames of links to it, sends the frames that it asks for, and takes its events.
 
 package import TandemBase
 package import TandemDelivery
+import TandemPropertyList
 package import TandemReactor
 package import TandemStore
 package import TandemWire
 
 /// Sends and receives durable items; confined to its loop.
 package final class ItemExchange {
-    typealias OutboundLane = Lane<OutboundQueue, OutboundEffect>
-    typealias InboundLane = Lane<InboundLedger, InboundEffect>
+    package let submissions: Submissions
+    package let arrivals: Arrivals
+    /// The bytes of the channel `file`; nil where no files are taken.
+    package let files: FileExchange?
+    private let environment: DeliveryEnvironment
+    private let outbound: OutboundQueues
+    /// The channels that this device takes part in. A frame of another one is refused, so that a peer cannot fill it.
+    private let channels: Set<Channel>
 
-    package weak var delegate: (any ItemExchangeDelegate)?
-    let store: LoopStore
-    let scheduler: any Scheduler
-    let log: LogHandler
-    /// The channels that this device takes part in; a frame of another one is refused, so that a peer cannot fill it.
-    let channels: Set<Channel>
-    let limits: (Channel) -> DeliveryLimits
-    var budgets: ItemBudgets
-    /// The queues that had no room for what came last.
-    var full: Set<QueueKey> = []
-    /// The user of this device who owns an app; nil if nobody is known.
-    package var userOf: (ApplicationIdentifier) -> UInt32? = { _ in nil }
-    var outbound: [QueueKey: OutboundLane] = [:]
-    var inbound: [QueueKey: InboundLane] = [:]
-    /// What hello may tell: the highest sequence whose commit is done.
-    var committed: [QueueKey: UInt64] = [:]
-    /// The pairings known, and their epochs.
-    private var epochs: [UniqueIdentifier: UInt64] = [:]
-    /// The pairings with a ready link, and the channels that both ends of it know.
-    var open: [UniqueIdentifier: Set<Channel>] = [:]
-    /// The applications that take items now, and from which channels.
-    var consumers: [ApplicationIdentifier: Set<Channel>] = [:]
-    /// Contexts that came and were not newer than what was there (DEL-20).
-    let staleContexts: Counter
-    /// How far the wall clock was ahead of the monotonic one when the queues last noted it.
-    var clockOffset: Int64?
-
+    /// - Parameter userOf: the user of this device who owns an app; nil if unknown.
     package init(
-        store: LoopStore, scheduler: any Scheduler, channels: Set<Channel> = Set(Channel.allCases),
+        store: LoopStore, files: FileExchange? = nil, scheduler: any Scheduler,
+        channels: Set<Channel> = Set(Channel.allCases),
         limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard,
-        budgets: ItemBudgetLimits = ItemBudgetLimits(), counters: Counters = Counters(),
-        log: @escaping LogHandler = { _ in }
+        budgets: ItemBudgetLimits = ItemBudgetLimits(),
+        userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil },
+        counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
-        staleContexts = counters.counter("contexts.stale")
-        self.store = store
+        let environment = DeliveryEnvironment(
+            store: store, scheduler: scheduler, limits: limits, budgets: ItemBudgets(budgets), log: log)
+        let outbound = OutboundQueues(in: environment, userOf: userOf)
+        submissions = Submissions(to: outbound, in: environment)
+        arrivals = Arrivals(in: environment, counters: counters)
+        self.environment = environment
+        self.outbound = outbound
+        self.files = files
         self.channels = channels
-        self.limits = limits
-        self.budgets = ItemBudgets(budgets)
-        self.scheduler = scheduler
-        self.log = log
+        environment.whenClockSet { [weak outbound, weak arrivals] reading in
+            outbound?.noteClock(at: reading)
+            arrivals?.noteClock(at: reading)
+        }
+        files?.attach(to: self)
     }
 
-    var reading: Reading { Reading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    /// Connects the outlets; before the first link.
+    /// - Parameters:
+    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one repeats it.
+    ///   - onEvent: takes the events of all channels.
+    package func connect(
+        send: @escaping (Envelope, UniqueIdentifier) -> Void, onEvent: @escaping (DeliveryEvent) -> Void
+    ) {
+        environment.connect(send: send) { [weak files] event in
+            switch event {
+            case .ended(let id, let queue, _, _) where queue.channel == .file: files?.sentItemEnded(id, in: queue)
+            case .fileReleased(let id, let queue, let direction): files?.released(id, in: queue, direction)
+            default: break
+            }
+            onEvent(event)
+        }
+        files?.connect(send: send) { onEvent(.fileArrived($0)) }
+    }
 
     // MARK: pairings
 
-    /// A pairing exists in this epoch. Another epoch than before starts its numbering anew.
+    /// A pairing exists in this epoch. Another epoch than before restarts its numbering.
     package func setPairing(_ pairing: UniqueIdentifier, epoch: UInt64) {
-        let before = epochs.updateValue(epoch, forKey: pairing)
-        guard let before, before != epoch else { return }
-        for (key, lane) in outbound where key.pairing == pairing { lane.perform { [unowned self] in catchUp(&$0) } }
-        for (key, lane) in inbound where key.pairing == pairing {
-            committed[key] = 0
-            lane.perform { [unowned self] in catchUp(&$0) }
-        }
+        guard let before = environment.setEpoch(epoch, of: pairing), before != epoch else { return }
+        outbound.startEpoch(of: pairing)
+        arrivals.startEpoch(of: pairing)
     }
 
-    /// A pairing is gone: its queues go with it. The caller commits ``removal(of:)``.
-    package func removePairing(_ pairing: UniqueIdentifier) {
-        epochs[pairing] = nil
-        open[pairing] = nil
-        for key in Array(outbound.keys) where key.pairing == pairing { outbound.removeValue(forKey: key)?.end() }
-        for key in Array(inbound.keys) where key.pairing == pairing { inbound.removeValue(forKey: key)?.end() }
-        committed = committed.filter { $0.key.pairing != pairing }
-        budgets.remove(pairing)
-        full = full.filter { $0.pairing != pairing }
+    /// A pairing is gone: its queues and files go with it. The caller commits ``removal(of:)``.
+    /// - Parameter apps: all that may have files.
+    package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier] = []) {
+        environment.removePairing(pairing)
+        outbound.removePairing(pairing)
+        arrivals.removePairing(pairing)
+        environment.budgets.remove(pairing)
+        files?.removePairing(pairing, apps: apps)
     }
 
     /// The rows to delete together with a pairing.
@@ -86,48 +86,233 @@ package final class ItemExchange {
         DeliveryTable.allCases.map { .deleteAll(.prefix(QueueKey.prefix(of: pairing), in: $0.space)) }
     }
 
-    func epoch(of pairing: UniqueIdentifier) -> UInt64? { epochs[pairing] }
+    // MARK: start
 
-    /// Whether frames of this queue can go out now.
-    func isOpen(_ key: QueueKey) -> Bool { open[key.pairing]?.contains(key.channel) ?? false }
-
-    /// The outbound queues of an application in a pairing.
-    func lanes(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> [OutboundLane] {
-        Channel.allCases.compactMap { outbound[QueueKey(pairing: pairing, app: app, channel: $0)] }
+    /// Reads all queues of the known pairings from the store; before the loop runs.
+    /// - Parameter rows: the rows of a key space.
+    package func restore<Failure: Error>(_ rows: (RowSpace) throws(Failure) -> [Row]) throws {
+        var stored = DeliveryRows()
+        for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
+        outbound.restore(stored)
+        arrivals.restore(stored)
     }
 
-    // MARK: the clock
+    /// Removes files that belong to no item (FIL-14); once the items are known, before anything else.
+    /// - Parameter apps: all that may have files.
+    package func restoreFiles(of pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
+        files?.restore(sent: outbound.itemsWithFiles, received: arrivals.itemsWithFiles, pairings: pairings, apps: apps)
+    }
 
-    /// Lets the queues go on from their own time if the wall clock was set; once a minute while there are any.
-    func noteClock() {
-        guard clockOffset != nil else { return }
-        let reading = reading
-        let offset = Self.offset(reading)
-        if (offset - (clockOffset ?? offset)).magnitude > 1000 {
-            for lane in outbound.values { lane.perform { $0.noteClock(at: reading).answer } }
-            for lane in inbound.values { lane.perform { $0.noteClock(at: reading).answer } }
+    /// Reports unconfirmed ends, and passes waiting items to their handlers; once, when all is set up.
+    package func resume() {
+        outbound.startEpochs()
+        arrivals.startEpochs()
+        outbound.resume()
+        arrivals.resume()
+    }
+
+    // MARK: links
+
+    /// The link of a pairing is ready. Items of channels that the peer does not know wait here.
+    /// - Parameters:
+    ///   - received: what the peer's hello says it has stored.
+    ///   - agreed: the channels that both ends know.
+    package func linkOpened(
+        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
+        channels agreed: Set<Channel> = Set(Channel.allCases)
+    ) {
+        environment.linkOpened(pairing, channels: channels.intersection(agreed))
+        let positions = Dictionary(
+            received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }
+        ) {
+            max($0, $1)
         }
-        clockOffset = offset
-        scheduler.schedule(after: .seconds(60)) { [weak self] in self?.noteClock() }
+        outbound.linkOpened(pairing, positions: positions)
+        arrivals.linkOpened(pairing)
     }
 
-    /// Begins to watch the clock, with the first queue.
-    func watchClock() {
-        guard clockOffset == nil else { return }
-        clockOffset = Self.offset(reading)
-        scheduler.schedule(after: .seconds(60)) { [weak self] in self?.noteClock() }
+    /// The link of a pairing is gone.
+    package func linkClosed(_ pairing: UniqueIdentifier) {
+        environment.linkClosed(pairing)
+        outbound.linkClosed(pairing)
+        files?.linkClosed(pairing)
     }
 
-    private static func offset(_ reading: Reading) -> Int64 {
-        // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
-        max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
+    /// The highest sequences stored in order from the peer, and sent to it (SES-2).
+    package func positions(
+        of pairing: UniqueIdentifier
+    ) -> (received: [(key: QueueKey, sequence: UInt64)], sent: [(key: QueueKey, sequence: UInt64)]) {
+        (arrivals.received(from: pairing), outbound.sent(to: pairing))
+    }
+
+    /// Takes `item`, `gap`, `stored`, `outcome`, `settled`, `want` or `chunk` from a link.
+    /// - Returns: false for a frame that does not read.
+    package func receive(_ envelope: Envelope) -> Bool {
+        switch envelope.kind {
+        case .item, .gap:
+            if let files, envelope.channel == .file { return files.receive(envelope) }
+            return receiveItem(envelope)
+        case .want, .chunk: return files?.receive(envelope) ?? false
+        case .stored, .outcome, .settled: return receiveItem(envelope)
+        default: return false
+        }
+    }
+
+    /// The peer cannot take an item now (DEL-12): a `failure` that names its channel.
+    /// - Returns: false if this device has sent no such item.
+    @discardableResult
+    package func take(_ failure: FailureFrame) -> Bool {
+        guard let item = failure.item, submissions.hasAccepted(item.id, in: item.queue) else { return false }
+        outbound.refused(item.id, ItemRefusal(failure), isWantOfRoom: failure.isWantOfRoom, in: item.queue)
+        if item.queue.channel == .file { files?.refused(item) }
+        return true
+    }
+
+    /// Takes the frame of an item whose file, if any, is complete.
+    private func receiveItem(_ envelope: Envelope) -> Bool {
+        guard let pairing = envelope.pairing, let app = envelope.app, let channel = envelope.channel,
+            let sequence = envelope.sequence, channels.contains(channel), environment.epoch(of: pairing) != nil
+        else { return false }
+        let key = QueueKey(pairing: pairing, app: app, channel: channel)
+        switch envelope.kind {
+        case .item:
+            guard let item = ArrivedItem(envelope, sequence) else { return false }
+            arrivals.arrived(item, in: key)
+        case .gap:
+            guard let reason = envelope.name.flatMap({ GapReason(rawValue: $0) }) else { return false }
+            arrivals.gapArrived(sequence, reason, in: key)
+        case .settled: arrivals.settled(sequence, in: key)
+        case .stored: return outbound.stored(through: sequence, in: key)
+        case .outcome:
+            guard let outcome = envelope.name.flatMap({ Outcome(name: $0, code: envelope.code.map { Int64($0) }) })
+            else { return false }
+            return outbound.ended(sequence, outcome, in: key)
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: contexts
+
+    /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and was
+    /// applied.
+    package var contextRevisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
+        let (sent, received) = (outbound.contextRevisions, arrivals.contextRevisions)
+        let keys = Set(sent.keys).union(received.keys)
+        return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
+    }
+
+    /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
+    /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
+    package func contexts(
+        of app: ApplicationIdentifier,
+        each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
+    ) {
+        let sent = outbound.contextRevisions.keys.filter { $0.app == app }
+        let received = arrivals.contextRevisions.keys.filter { $0.app == app }
+        let places =
+            sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
+        readContexts(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each)
+    }
+
+    private func readContexts(
+        at places: ArraySlice<DeliveryRowKey>,
+        _ each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
+    ) {
+        guard let place = places.first else { return }
+        environment.store.context(at: place) { [weak self] context in
+            let next = { [weak self] in self?.readContexts(at: places.dropFirst(), each) ?? () }
+            if let context { each(context, next) } else { next() }
+        }
+    }
+
+    // MARK: status
+
+    /// What waits in an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not take the
+    /// first.
+    package typealias WaitingItems = (key: QueueKey, count: Int, bytes: Int, oldest: Int64?, refusal: ItemRefusal?)
+
+    /// What waits in each outbound queue.
+    package var queues: [WaitingItems] { outbound.waiting }
+
+    /// The apps for which received items wait, here or with their handlers.
+    package var applicationsWithItems: Set<ApplicationIdentifier> { arrivals.applicationsWithItems }
+
+    /// All dead letters, by queue.
+    package func deadLetters() -> [DeadLetter] {
+        (outbound.deadLetters + arrivals.deadLetters).sorted {
+            ($0.queue.pairing, $0.queue.app, $0.queue.channel.rawValue, $0.direction.rawValue, $0.ordinal)
+                < ($1.queue.pairing, $1.queue.app, $1.queue.channel.rawValue, $1.direction.rawValue, $1.ordinal)
+        }
+    }
+
+    /// Tries a dead letter once more; `completion` learns, after the commit, whether there was one to try.
+    package func retryDeadLetter(
+        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
+        then completion: @escaping (Bool) -> Void = { _ in }
+    ) {
+        switch direction {
+        case .outbound: outbound.retryDeadLetter(ordinal, in: key, then: completion)
+        case .inbound: arrivals.retryDeadLetter(ordinal, in: key, then: completion)
+        }
+    }
+
+    /// Drops a dead letter; `completion` learns, after the commit, whether there was one to drop.
+    package func dropDeadLetter(
+        _ ordinal: UInt64, in key: QueueKey, _ direction: DeliveryDirection,
+        then completion: @escaping (Bool) -> Void = { _ in }
+    ) {
+        switch direction {
+        case .outbound: outbound.dropDeadLetter(ordinal, in: key, then: completion)
+        case .inbound: arrivals.dropDeadLetter(ordinal, in: key, then: completion)
+        }
     }
 }
 
-extension OutboundTransition {
-    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
+extension ItemExchange: FileItems {
+    package func wouldStore(_ envelope: Envelope, in queue: QueueKey) -> Bool {
+        guard let sequence = envelope.sequence else { return false }
+        return arrivals.wouldStore(sequence, size: envelope.body?.count ?? 0, in: queue)
+    }
+
+    package func store(_ envelope: Envelope) -> Bool { receiveItem(envelope) }
+
+    package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { outbound.isUnderWay(id, in: queue) }
+
+    package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
+        let code = Int64(SessionError.Code.deliveryFailed.rawValue)
+        outbound.refused(id, ItemRefusal(code: code, name: ErrorName.fileError.rawValue), in: queue)
+    }
+
+    package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
+        arrivals.keptFiles(of: queue, then: done)
+    }
 }
 
-extension InboundTransition {
-    var answer: LaneAnswer<InboundEffect> { LaneAnswer(changes: changes, effects: effects, atOnce: atOnce) }
+extension ArrivedItem {
+    /// Reads an `item`; nil if it lacks what its channel needs.
+    fileprivate init?(_ envelope: Envelope, _ sequence: UInt64) {
+        guard let id = envelope.id, let body = envelope.body else { return nil }
+        if envelope.channel == .context, envelope.revision == nil { return nil }
+        self.init(
+            sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining, age: envelope.age,
+            topic: envelope.topic, revision: envelope.revision)
+    }
+}
+
+extension FailureFrame {
+    /// Whether it says that there is no room now, and that there may be later.
+    fileprivate var isWantOfRoom: Bool {
+        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
+            return false
+        }
+        return body[BodyKey.retry]?.booleanValue == true
+    }
+}
+
+extension ItemRefusal {
+    /// What a `failure` says. A name that is none is not kept.
+    fileprivate init(_ failure: FailureFrame) {
+        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
+    }
 }

@@ -1,52 +1,64 @@
-// One delivery machine in front of the store. Events change it at once; what they changed in one turn of the loop, or
-// while a commit was under way, goes into the next one, so that no commit ever rests on one that failed. What an event
-// leads to happens only after its commit, in order. If a commit fails, memory is ahead of the disk: then the machine is
-// read back from its rows before another event.
+// Journaled queue: one delivery machine in front of the store. Events change the machine at once. The changes of one turn of
+// the loop, or those that arrive while a commit is under way, form the next commit, so that no commit rests on one that failed.
+// The effects of an event run only after its commit, in order. If a commit fails, memory is ahead of the disk: the machine is
+// then read back from its rows before it takes another event.
 
 import TandemBase
 import TandemDelivery
 import TandemReactor
 import TandemStore
 
-/// What an event of a lane's machine leads to.
+/// What an event of the machine leads to.
 struct LaneAnswer<Effect> {
     var changes: [DeliveryChange] = []
-    /// Wait for the commit of the changes, and of all before them.
+    /// Run after the commit of the changes, and of all changes before them.
     var effects: [Effect] = []
-    /// Rest on nothing that is not durable, and wait for nothing.
+    /// Depend on nothing that is not durable yet, and run at once.
     var atOnce: [Effect] = []
-    /// The event promises nothing: whoever gave it hears so without waiting for the disk.
+    /// The event promises nothing: its completion does not wait for the disk.
     var isRefusal = false
+}
+
+/// Why a queue could not make an event durable.
+enum LaneFailure: Error {
+    case store(StoreError)
+    /// The queue's pairing is gone, and its rows with it.
+    case ended
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
 final class Lane<Machine: DeliveryMachine, Effect> {
     typealias Answer = LaneAnswer<Effect>
-    typealias Completion = (Result<Void, StoreError>) -> Void
+    typealias Completion = (Result<Void, LaneFailure>) -> Void
     typealias Event = (inout Machine) -> Answer
 
-    /// What a lane needs from outside it.
+    /// What the queue needs from its owner.
     struct Surroundings {
-        /// Carries out one effect, then calls back; later effects wait for that.
+        /// Runs one effect, then calls back; later effects wait for that.
         let run: (Effect, @escaping () -> Void) -> Void
         /// Reads the machine back from its rows.
         let reload: (@escaping (Result<Machine, StoreError>) -> Void) -> Void
-        /// What a machine that was read back must hear before anything else: its rows may be of an epoch that is over.
+        /// The first event of a machine that was read back: its rows may belong to a former epoch.
         let renewed: (inout Machine) -> Answer
         let timeAdvanced: (inout Machine) -> Answer
-        /// Told what the machine keeps, after each event.
+        /// Counts what the machine keeps, after each event.
         let usage: ItemUsage
     }
 
-    /// What events since the last commit have led to.
+    private enum State {
+        case open
+        case reloading(after: StoreError)
+        case ended
+    }
+
+    /// What the events since the last commit have led to.
     private struct Pending {
-        /// Of each event: they are put together once, when they are committed.
+        /// One entry for each event; they are merged once, when they are committed.
         var changes: [[DeliveryChange]] = []
         var effects: [Effect] = []
         var completions: [Completion] = []
         var repeated: [Event] = []
 
-        /// Whether there is nothing to commit, nothing to do and nobody to tell.
         var isEmpty: Bool { changes.isEmpty && effects.isEmpty && completions.isEmpty }
     }
 
@@ -54,14 +66,12 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     private let store: LoopStore
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
+    private var state = State.open
     private var pending = Pending()
     private var isCommitting = false
     private var isDue = false
     private let effects: EffectQueue<Effect>
-    private var isReloading = false
-    private var isEnded = false
     private var failures = 0
-    private var lastFailure: StoreError?
     private var delayed: [() -> Void] = []
     private var delayedBytes = 0
     private var timer: (token: TimerToken, deadline: MonotonicTime)?
@@ -76,24 +86,27 @@ final class Lane<Machine: DeliveryMachine, Effect> {
         setTimer()
     }
 
-    /// Ends the lane, because its rows go: nothing is written and nothing is done for it any more.
+    /// Ends the queue, because its rows are deleted: it writes nothing and runs no effect any more.
     func end() {
-        isEnded = true
+        state = .ended
         if let timer { scheduler.cancel(timer.token) }
         surroundings.usage.set(KeptAmount())
         effects.removeAll()
-        refusePending(.withdrawn)
-        // Each hears that it came too late.
-        let events = delayed
-        delayed = []
-        delayedBytes = 0
-        for event in events { event() }
+        refusePending(.ended)
+        // Each delayed event completes with the same failure.
+        resumeDelayed()
     }
 
     /// Whether everything that the machine knows is durable.
-    var isIdle: Bool { !isCommitting && !isReloading && pending.changes.isEmpty }
+    var isIdle: Bool {
+        if case .reloading = state { return false }
+        return !isCommitting && pending.changes.isEmpty
+    }
 
-    /// Why a new item of this size has no room beside those of other queues; nil if it has.
+    private var isOpen: Bool { if case .open = state { true } else { false } }
+    private var isEnded: Bool { if case .ended = state { true } else { false } }
+
+    /// Why the budgets have no room for a new item of this size; nil if they have.
     func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
 
     private func weigh() { surroundings.usage.set(Self.kept(&machine)) }
@@ -102,19 +115,25 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     private static func kept(_ machine: inout Machine) -> KeptAmount { machine.kept }
     private static func deadline(_ machine: inout Machine) -> MonotonicTime? { machine.nextDeadline }
 
-    /// Calls back behind the effects of everything that is durable.
+    /// Calls back after the effects of everything that is durable.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
-    /// Gives the machine an event. `completion` is called when its changes are durable or have failed, at the end of the
-    /// turn if it was refused.
+    /// Calls back when everything that the machine knows is durable, or with the failure.
+    func whenDurable(_ done: @escaping Completion) { perform({ _ in LaneAnswer() }, then: done) }
+
+    /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of the turn
+    /// if the event was refused.
     /// - Parameters:
-    ///   - size: bytes that the event holds; it is refused if too much waits for the machine to be read back.
-    ///   - repeats: given again if its commit fails: a word that nobody says twice.
+    ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read back.
+    ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it.
     func perform(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, then completion: Completion? = nil
     ) {
-        guard !isEnded else { return completion?(.failure(.withdrawn)) ?? () }
-        guard !isReloading else { return delay(event, size, repeats, completion) }
+        switch state {
+        case .ended: return completion?(.failure(.ended)) ?? ()
+        case .reloading(let error): return delay(event, size, repeats, error, completion)
+        case .open: break
+        }
         let answer = event(&machine)
         weigh()
         setTimer()
@@ -127,19 +146,39 @@ final class Lane<Machine: DeliveryMachine, Effect> {
             if repeats { pending.repeated.append(event) }
             commitAtEndOfTurn()
         }
-        // Last: what it leads to may come back here.
+        // Last: an effect may come back here.
         for effect in answer.atOnce { surroundings.run(effect) {} }
     }
 
-    /// A disk that stays full for long: whoever submits hears it, and what a peer sends comes again.
-    private func delay(_ event: @escaping Event, _ size: Int, _ repeats: Bool, _ completion: Completion?) {
+    /// As ``perform(_:size:repeats:then:)``; `completion` learns whether the event changed anything, durably.
+    func attempt(_ event: @escaping Event, then completion: @escaping (Bool) -> Void) {
+        var hasChanged = false
+        perform(
+            { machine in
+                let answer = event(&machine)
+                hasChanged = !answer.changes.isEmpty
+                return answer
+            },
+            then: { result in if case .success = result { completion(hasChanged) } else { completion(false) } })
+    }
+
+    /// The disk may stay full for long. Events beyond the bound fail: a submitter gets the failure, a peer sends again.
+    private func delay(
+        _ event: @escaping Event, _ size: Int, _ repeats: Bool, _ error: StoreError, _ completion: Completion?
+    ) {
         guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
-            let failure = lastFailure ?? .withdrawn
-            if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(failure)) } }
+            if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(.store(error))) } }
             return
         }
         delayedBytes += size
         delayed.append { [weak self] in self?.perform(event, size: size, repeats: repeats, then: completion) }
+    }
+
+    private func resumeDelayed() {
+        let events = delayed
+        delayed = []
+        delayedBytes = 0
+        for event in events { event() }
     }
 
     /// What may wait for the machine to be read back (LIM-42).
@@ -148,7 +187,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
 
     // MARK: committing
 
-    /// Whoever was answered by the last commit may have more in this turn: one sync is to carry all of it.
+    /// A completion of the last commit may cause more events in this turn: one sync carries all of them.
     private func commitAtEndOfTurn() {
         guard !isCommitting, !isDue, !pending.isEmpty else { return }
         isDue = true
@@ -159,7 +198,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     }
 
     private func commitPending() {
-        guard !isCommitting, !isEnded, !isReloading else { return }
+        guard !isCommitting, isOpen else { return }
         let group = pending
         pending = Pending()
         if group.isEmpty { return }
@@ -172,64 +211,57 @@ final class Lane<Machine: DeliveryMachine, Effect> {
         switch result {
         case .success:
             failures = 0
-            // First: an item may end in the commit that accepts it, and its submitter hears of both in this order.
-            for completion in group.completions { completion(result) }
+            // First: an item may end in the commit that accepts it, and its submitter learns of both in this order.
+            for completion in group.completions { completion(.success(())) }
             if !isEnded, !group.effects.isEmpty { effects.append(group.effects) }
             commitAtEndOfTurn()
         case .failure(let error):
-            lastFailure = error
-            // What was said once only is said again, before what came after it.
+            // Events that are sent only once are applied again, before those that came after them.
             for event in group.repeated + pending.repeated {
                 delayed.append { [weak self] in self?.perform(event, repeats: true) }
             }
-            // Before anybody is told: who submits again at once must find the machine shut, not ahead of its rows.
-            if !isEnded { reload() }
-            for completion in group.completions { completion(result) }
-            // What followed rests on what failed.
-            refusePending(error)
+            // Reload before the completions run: a caller that resubmits from its completion must find the queue closed, not
+            // ahead of the store.
+            if !isEnded { reload(after: error) }
+            for completion in group.completions { completion(.failure(.store(error))) }
+            // The events since then depend on what failed.
+            refusePending(.store(error))
         }
     }
 
-    private func refusePending(_ error: StoreError) {
+    private func refusePending(_ failure: LaneFailure) {
         let completions = pending.completions
         pending = Pending()
-        for completion in completions { completion(.failure(error)) }
+        for completion in completions { completion(.failure(failure)) }
     }
 
     // MARK: failure
 
     /// At once after the first failure, then once a second: a disk that stays full must not keep the loop busy.
-    private func reload() {
-        guard !isReloading else { return }
-        isReloading = true
+    private func reload(after error: StoreError) {
+        state = .reloading(after: error)
         failures += 1
-        guard failures > 1 else { return surroundings.reload { [weak self] result in self?.reloaded(result) } }
-        scheduler.schedule(after: .seconds(1)) { [weak self] in
-            self?.surroundings.reload { [weak self] result in self?.reloaded(result) }
+        let reload = { [weak self] in
+            self?.surroundings.reload { [weak self] result in self?.reloaded(result, after: error) } ?? ()
         }
+        if failures > 1 { _ = scheduler.schedule(after: .seconds(1), reload) } else { reload() }
     }
 
-    private func reloaded(_ result: Result<Machine, StoreError>) {
+    private func reloaded(_ result: Result<Machine, StoreError>, after error: StoreError) {
         guard !isEnded else { return }
-        guard case .success(let machine) = result else {
-            isReloading = false
-            return reload()
-        }
+        guard case .success(let machine) = result else { return reload(after: error) }
         self.machine = machine
-        isReloading = false
+        state = .open
         weigh()
         setTimer()
         let renewed = surroundings.renewed
         perform { renewed(&$0) }
-        let events = delayed
-        delayed = []
-        delayedBytes = 0
-        for event in events { event() }
+        resumeDelayed()
     }
 
     // MARK: time
 
-    /// A timer that runs too early only looks again: most events move the deadline on, and need not touch the timer.
+    /// A timer that fires too early only looks again: most events move the deadline on, and need not touch the timer.
     private func setTimer() {
         guard let deadline = Self.deadline(&machine) else { return }
         if let timer {
@@ -245,5 +277,83 @@ final class Lane<Machine: DeliveryMachine, Effect> {
         guard let deadline = Self.deadline(&machine), deadline <= scheduler.now else { return setTimer() }
         let event = surroundings.timeAdvanced
         perform { event(&$0) }
+    }
+}
+
+extension OutboundTransition {
+    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
+}
+
+extension InboundTransition {
+    var answer: LaneAnswer<InboundEffect> { LaneAnswer(changes: changes, effects: effects, atOnce: atOnce) }
+}
+
+/// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up those
+/// behind it. Confined to its loop.
+private final class EffectQueue<Effect> {
+    private enum Entry {
+        case effect(Effect)
+        /// Runs after the effects before it.
+        case marker(() -> Void)
+    }
+
+    private let run: (Effect, @escaping () -> Void) -> Void
+    /// The entries, and how many of them are done: removing each from the front would move all the rest each time.
+    private var entries: [Entry] = []
+    private var done = 0
+    private var isRunning = false
+
+    /// - Parameter run: runs one effect, then calls back.
+    init(run: @escaping (Effect, @escaping () -> Void) -> Void) { self.run = run }
+
+    func append(_ new: [Effect]) {
+        entries += new.map { .effect($0) }
+        if !isRunning { runAll() }
+    }
+
+    /// Calls back when the effects before it are done.
+    func append(_ marker: @escaping () -> Void) {
+        entries.append(.marker(marker))
+        if !isRunning { runAll() }
+    }
+
+    /// Drops what has not begun.
+    func removeAll() {
+        entries = []
+        done = 0
+    }
+
+    private func runAll() {
+        isRunning = true
+        while done < entries.count {
+            var isDone = false
+            var isWaiting = false
+            let finished: () -> Void = { [weak self] in
+                isDone = true
+                if isWaiting { self?.runAll() }
+            }
+            switch next() {
+            case .effect(let effect): run(effect, finished)
+            case .marker(let marker):
+                marker()
+                finished()
+            }
+            guard isDone else {
+                isWaiting = true
+                return
+            }
+        }
+        removeAll()
+        isRunning = false
+    }
+
+    /// Entries that are done are released when they are the greater part.
+    private func next() -> Entry {
+        if done > 64, done > entries.count / 2 {
+            entries.removeFirst(done)
+            done = 0
+        }
+        defer { done += 1 }
+        return entries[done]
     }
 }

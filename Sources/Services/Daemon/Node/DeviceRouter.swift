@@ -21,8 +21,6 @@ protocol PeerPath: AnyObject {
 final class DeviceRouter {
     /// Outlets to the device around the router.
     struct Outlets {
-        /// The directory for an app's files; nil if it has none.
-        var inbox: (ApplicationIdentifier) -> FileInbox?
         /// One of two stores was restored: the pairing needs a new epoch (DEL-10).
         var needsEpoch: (UniqueIdentifier) -> Void
         /// A frame of durable delivery was sent to a peer, or came from one.
@@ -42,24 +40,18 @@ final class DeviceRouter {
 
     let apps: DurableChannels
     private let exchange: ItemExchange
-    private let files: FileExchange?
     private let configuration: Carrier?
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
-    /// - Parameters:
-    ///   - files: nil if the device takes no files.
-    ///   - configuration: nil if the device takes no configuration.
-    init(endpoint: LocalEndpoint, exchange: ItemExchange, files: FileExchange?, configuration: Carrier?) {
+    /// - Parameter configuration: nil if the device takes no configuration.
+    init(endpoint: LocalEndpoint, exchange: ItemExchange, configuration: Carrier?) {
         self.exchange = exchange
-        self.files = files
         self.configuration = configuration
         apps = DurableChannels(exchange: exchange, endpoint: endpoint)
-        apps.files = files
         endpoint.items = apps
-        exchange.delegate = self
-        files?.items = exchange
-        files?.delegate = self
+        exchange.connect(
+            send: { [weak self] in self?.send($0, over: $1) }, onEvent: { [weak self] in self?.take($0) })
     }
 
     /// Connects the outlets; once, before the first frame.
@@ -85,7 +77,6 @@ final class DeviceRouter {
     func close(_ pairing: UniqueIdentifier, _ reason: ReachabilityReason) {
         let peer = peers.removeValue(forKey: pairing)
         exchange.linkClosed(pairing)
-        files?.linkClosed(pairing)
         peer?.port?.closed(reason)
     }
 
@@ -98,10 +89,12 @@ final class DeviceRouter {
     func receive(_ envelope: Envelope, in frame: Frame? = nil, from pairing: UniqueIdentifier) -> Breach? {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .settled, .chunk, .want:
-            return receiveDurable(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
+            outlets?.frameMoved(envelope, false)
+            defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
+            return exchange.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
         case .failure where envelope.channel != nil:
             guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
-            if exchange.takeFailure(failure) { files?.refused(failure) }
+            exchange.take(failure)
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else {
@@ -111,73 +104,30 @@ final class DeviceRouter {
         }
     }
 
-    private func receiveDurable(_ envelope: Envelope) -> Bool {
-        outlets?.frameMoved(envelope, false)
-        defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
-        let isFile = envelope.channel == .file
-        switch envelope.kind {
-        case .chunk, .want: return isFile && files?.receive(envelope) == true
-        case .item where isFile, .gap where isFile: return files?.receive(envelope) == true
-        default: return exchange.receive(envelope)
-        }
-    }
-}
+    // MARK: durable delivery
 
-extension DeviceRouter: ItemExchangeDelegate {
-    func exchange(_ exchange: ItemExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
+    private func send(_ envelope: Envelope, over pairing: UniqueIdentifier) {
         guard let path = peers[pairing]?.path else { return }
         outlets?.frameMoved(envelope, true)
         path.send(envelope)
     }
 
-    func exchange(_ exchange: ItemExchange, received item: ReceivedItem) {
-        guard item.queue.channel == .configuration else { return apps.received(item) }
-        guard let configuration else { return exchange.failed(item.ordinal, in: item.queue) }
-        configuration.received(item)
-    }
-
-    func exchange(
-        _ exchange: ItemExchange, item id: UniqueIdentifier, in queue: QueueKey, ended outcome: Outcome,
-        _ refusal: ItemRefusal?
-    ) {
-        switch queue.channel {
-        case .configuration: configuration?.ended(id, outcome)
-        case .context, .userInfo, .urgent, .file: apps.ended(id, in: queue, outcome, refusal)
+    private func take(_ event: DeliveryEvent) {
+        switch event {
+        case .received(let item) where item.queue.channel == .configuration:
+            guard let configuration else { return exchange.arrivals.failed(item.ordinal, in: item.queue) }
+            configuration.received(item)
+        case .ended(let id, let queue, let outcome, _) where queue.channel == .configuration:
+            configuration?.ended(id, outcome)
+        case .stored(_, let queue) where queue.channel == .configuration: break
+        case .received, .stored, .ended, .contextChanged: apps.take(event)
+        case .fileReleased: break
+        case .fileArrived: outlets?.itemsMayWait()
+        case .needsEpoch(let pairing): outlets?.needsEpoch(pairing)
+        case .violation(let pairing):
+            peers[pairing]?.path.refuse(.unexpected, "an acknowledgement of what was never sent")
         }
     }
-
-    func exchange(_ exchange: ItemExchange, item id: UniqueIdentifier, storedIn queue: QueueKey) {
-        if queue.channel != .configuration { apps.stored(id, in: queue) }
-    }
-
-    func exchange(
-        _ exchange: ItemExchange, releasedFileOf id: UniqueIdentifier, in queue: QueueKey,
-        _ direction: DeliveryDirection
-    ) {
-        files?.released(id, in: queue, direction)
-    }
-
-    func exchange(_ exchange: ItemExchange, changed context: ContextStanding) { apps.contextChanged(context) }
-
-    func exchange(_ exchange: ItemExchange, needsEpochOf pairing: UniqueIdentifier) { outlets?.needsEpoch(pairing) }
-
-    func exchange(_ exchange: ItemExchange, violationBy pairing: UniqueIdentifier) {
-        peers[pairing]?.path.refuse(.unexpected, "an acknowledgement of what was never sent")
-    }
-}
-
-extension DeviceRouter: FileExchangeDelegate {
-    func files(_ files: FileExchange, send envelope: Envelope, over pairing: UniqueIdentifier) {
-        peers[pairing]?.path.send(envelope)
-    }
-
-    func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) {
-        apps.tell(envelope, to: app)
-    }
-
-    func files(_ files: FileExchange, completed app: ApplicationIdentifier) { outlets?.itemsMayWait() }
-
-    func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? { outlets?.inbox(app) }
 }
 
 extension Link: PeerPath {}

@@ -27,26 +27,16 @@ extension Node {
         local.controlResponder = self
         connectRouter()
         carrier.delegate = self
-        exchange.userOf = { [installed] in installed.state[$0]?.user }
-        files.userOf = exchange.userOf
         try restore()
     }
 
     private func connectRouter() {
-        router.apps.onEvent = { [weak self] in self?.note($0) }
+        router.apps.onTrace { [weak self] in self?.note($0) }
         router.connect(
             DeviceRouter.Outlets(
-                inbox: { [weak self] in self?.inbox(of: $0) },
                 needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
                 frameMoved: { [weak self] in self?.note($0, isSent: $1) },
                 itemsMayWait: { [weak self] in self?.itemsMayWait() }))
-    }
-
-    private func inbox(of app: ApplicationIdentifier) -> FileInbox? {
-        guard let user = installed.state[app]?.user else { return nil }
-        return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
-            try device.applications.directory(named: app.description, mode: 0o750, owner: user)
-        }
     }
 
     /// One of two stores was restored: both ends number their items from the beginning.
@@ -85,14 +75,8 @@ extension Node {
         }
         activePrimary = registry.state.active(as: .secondary)?.pairing
         chooseActive()
-        restoreFiles()
-    }
-
-    /// Removes files that belong to no item, once the items are known.
-    private func restoreFiles() {
-        let kept = exchange.filesToKeep()
-        files.restore(
-            sent: kept.sent, received: kept.received, pairings: Set(registry.state.pairings.map(\.pairing)),
-            apps: Array(installed.state.records.keys))
+        // Removes files that belong to no item, now that the items are known.
+        exchange.restoreFiles(
+            of: Set(registry.state.pairings.map(\.pairing)), apps: Array(installed.state.records.keys))
     }
 }

@@ -53,8 +53,7 @@ extension Node {
         context.links.end(record.pairing, .unpaired)
         relay.removePairing(record.pairing, role: record.role)
         pairingDirectories.remove(record.pairing)
-        exchange.removePairing(record.pairing)
-        files.removePairing(record.pairing, apps: Array(installed.state.records.keys))
+        exchange.removePairing(record.pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
         store.commit(removal(of: record.pairing)) { _ in }
         carrier.unpaired(record.pairing, targets: targets)

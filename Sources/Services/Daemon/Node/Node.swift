@@ -95,15 +95,23 @@ package final class Node {
         installed = CommittedState(applications, in: store)
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
+        let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
+        files = FileExchange(
+            in: device.directory, scheduler: loop, userOf: userOf,
+            inbox: { app in
+                guard let user = userOf(app) else { return nil }
+                return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+                    try device.applications.directory(named: app.description, mode: 0o750, owner: user)
+                }
+            }, counters: counters, log: log)
         exchange = ItemExchange(
-            store: store, scheduler: loop, channels: Set(Channel.allCases), counters: counters, log: log)
-        files = FileExchange(in: device.directory, scheduler: loop, counters: counters, log: log)
+            store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
-        router = DeviceRouter(endpoint: local, exchange: exchange, files: files, configuration: carrier)
+        router = DeviceRouter(endpoint: local, exchange: exchange, configuration: carrier)
         pairingDirectories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
             scheduler: loop, log: log)

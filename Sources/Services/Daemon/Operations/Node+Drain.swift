@@ -12,7 +12,7 @@ extension Node {
     func drain(_ body: BodyFields, _ completion: @escaping Answering) throws(WireError) {
         let time = try body.milliseconds("wait", absent: .zero)
         isDraining = !(try body.boolean("end", absent: false))
-        router.apps.isDraining = isDraining
+        router.apps.setDraining(isDraining)
         guard isDraining else { return completion(.done(drainReport)) }
         waitUntilDrained(within: time, completion)
     }

@@ -26,22 +26,22 @@ final class SimulatedDevice {
         self.endpoint = endpoint
         self.scheduler = scheduler
         self.log = log
-        exchange = ItemExchange(
-            store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler,
-            channels: directory == nil ? [.context, .userInfo, .urgent] : [.context, .userInfo, .urgent, .file],
-            log: log)
-        files = directory.map { FileExchange(in: $0, suffix: "." + name, scheduler: scheduler, log: log) }
-        router = DeviceRouter(endpoint: endpoint, exchange: exchange, files: files, configuration: nil)
-        router.connect(
-            DeviceRouter.Outlets(
+        files = directory.map { directory in
+            FileExchange(
+                in: directory, suffix: "." + name, scheduler: scheduler,
                 inbox: { app in
-                    guard let directory else { return nil }
-                    return FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
+                    FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
                         try directory.directory(named: "apps." + name).directory(named: app.description)
                     }
-                },
-                // Nothing here is ever restored from a backup.
-                needsEpoch: { InProcessPath.contradiction($0, log) }))
+                }, log: log)
+        }
+        exchange = ItemExchange(
+            store: LoopStore(MemoryStore(), on: scheduler), files: files, scheduler: scheduler,
+            channels: directory == nil ? [.context, .userInfo, .urgent] : [.context, .userInfo, .urgent, .file],
+            log: log)
+        router = DeviceRouter(endpoint: endpoint, exchange: exchange, configuration: nil)
+        // Nothing here is ever restored from a backup.
+        router.connect(DeviceRouter.Outlets(needsEpoch: { InProcessPath.contradiction($0, log) }))
     }
 
     /// Joins two devices by a pairing; once, before any app is there.

@@ -7,13 +7,16 @@ import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemTestSupport
 import TandemWire
 import Testing
 
 /// One device: its exchange of files, and what the daemon around it would do.
 final class FileDevice {
-    let files: FileExchange
+    private(set) lazy var files = FileExchange(
+        in: state, scheduler: scheduler, limits: limits,
+        inbox: { [unowned self] _ in hasInbox ? FileInbox(of: app, owner: nil) : nil }, counters: counters)
     let items = StandInItems()
     let app: OwnedDirectory
     let path: String
@@ -23,13 +26,20 @@ final class FileDevice {
     var hasInbox = true
     let counters = Counters()
 
+    /// The connection of its app that submits files.
+    let source = ConnectionNumber(1)
+    private let state: OwnedDirectory
+    private let scheduler: any Scheduler
+    private let limits: FileLimits
+
     init(_ name: String, in temporary: TemporaryDirectory, _ scheduler: any Scheduler, _ limits: FileLimits) throws {
         path = temporary.path(name)
-        let state = try OwnedDirectory(path: path)
+        (self.scheduler, self.limits) = (scheduler, limits)
+        state = try OwnedDirectory(path: path)
         app = try state.directory(named: "app")
-        files = FileExchange(in: state, scheduler: scheduler, limits: limits, counters: counters)
-        files.delegate = self
-        files.items = items
+        files.attach(to: items)
+        files.connect(send: { [unowned self] envelope, _ in sent.append(envelope) })
+        files.connect { [unowned self] envelope, _, _ in told.append(envelope) }
     }
 
     /// The names of the files in one of its directories, at any depth.
@@ -42,19 +52,6 @@ final class FileDevice {
             return (try? OwnedDirectory(existing: "\(path)/\(name)")) == nil ? [name] : inner
         }
     }
-}
-
-extension FileDevice: FileExchangeDelegate {
-    func files(_ files: FileExchange, send envelope: Envelope, over pairing: UniqueIdentifier) { sent.append(envelope) }
-    func files(_ files: FileExchange, tell envelope: Envelope, to app: ApplicationIdentifier) { told.append(envelope) }
-    func files(_ files: FileExchange, completed app: ApplicationIdentifier) {}
-    func files(_ files: FileExchange, inboxOf app: ApplicationIdentifier) -> FileInbox? {
-        hasInbox ? FileInbox(of: self.app, owner: nil) : nil
-    }
-}
-
-extension FileDevice: FileSource {
-    func tell(_ envelope: Envelope) { told.append(envelope) }
 }
 
 /// Stores what comes in order, and keeps it until it is told to let go.
@@ -79,7 +76,7 @@ final class StandInItems: FileItems {
 
     func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool { item.sequence == next }
 
-    func receive(_ envelope: Envelope) -> Bool {
+    func store(_ envelope: Envelope) -> Bool {
         guard envelope.sequence == next else { return true }
         if envelope.kind == .gap {
             gaps.append(next)
@@ -90,7 +87,6 @@ final class StandInItems: FileItems {
         return true
     }
 
-    func hasAccepted(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { false }
     func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { isUnderWay }
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
@@ -173,12 +169,12 @@ final class FileDevices {
         let key = key(number)
         var result: Result<[UInt8], FileRefusal>?
         let file = FileDescription(name: name, size: Int64(bytes.count), metadata: metadata)
-        sender.files.take(key, body: file.dictionary, from: sender) { result = $0 }
+        sender.files.submissions.take(key, body: file.dictionary, from: sender.source) { result = $0 }
         settle()
         var offset = 0
         while result == nil, offset < bytes.count {
             let part = Array(bytes[offset..<min(offset + 65_536, bytes.count)])
-            #expect(sender.files.chunk(chunk(part, at: offset, of: key), of: key, from: sender))
+            #expect(sender.files.submissions.chunk(chunk(part, at: offset, of: key), of: key, from: sender.source))
             offset += part.count
             settle()
         }
@@ -200,10 +196,10 @@ final class FileDevices {
     }
 
     /// The receiver's daemon hands the stored item to its app.
-    func hand(number: UInt64 = 1) -> Result<PropertyListDictionary, FileHandFailure>? {
+    func hand(number: UInt64 = 1) -> Result<PropertyListDictionary, FileOfferFailure>? {
         guard let body = receiver.items.stored.first(where: { $0.id == key(number).id })?.body else { return nil }
-        var result: Result<[UInt8], FileHandFailure>?
-        receiver.files.hand(key(number).id, in: queue, manifest: Array(body)) { result = $0 }
+        var result: Result<[UInt8], FileOfferFailure>?
+        receiver.files.offers.offer(key(number).id, in: queue, manifest: Array(body)) { result = $0 }
         settle()
         return result?.map { (try? Body.dictionary($0[...])) ?? [:] }
     }

@@ -5,16 +5,12 @@ import TandemDaemon
 import TandemDelivery
 import TandemFiles
 import TandemPropertyList
+import TandemSession
 import TandemTestSupport
 import TandemWire
 import Testing
 
 private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) } }
-
-/// Another connection of the app.
-private final class Source: FileSource {
-    func tell(_ envelope: Envelope) {}
-}
 
 @Suite struct FileExchangeTests {
     @Test(
@@ -34,11 +30,11 @@ private final class Source: FileSource {
         #expect(try FileReading.read(path: path, limit: size) == bytes)
         #expect(delivery["metadata"] == .dictionary(["k": .integer(3)]))
         devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
-        devices.receiver.files.judged(devices.key(1).id, in: devices.queue)
+        devices.receiver.files.offers.judged(devices.key(1).id, in: devices.queue)
         devices.settle()
         #expect(try devices.receiver.names(in: "app/inbox") == ["Übersicht.pdf"])
         devices.receiver.items.kept = []
-        devices.receiver.files.judged(devices.key(1).id, in: devices.queue)
+        devices.receiver.files.offers.judged(devices.key(1).id, in: devices.queue)
         devices.settle()
         #expect(try devices.receiver.names(in: "app/inbox").isEmpty)
         #expect(try devices.receiver.names(in: "partial").isEmpty)
@@ -143,19 +139,27 @@ private final class Source: FileSource {
     func brokenOff() throws {
         let devices = try FileDevices()
         let key = devices.key(1)
-        devices.sender.files.take(key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender) { _ in
+        devices.sender.files.submissions.take(
+            key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender.source
+        ) { _ in
             Issue.record("it was never complete")
         }
         devices.settle()
         #expect(devices.sender.told.map(\.name) == ["taking"])
-        #expect(devices.sender.files.chunk(devices.chunk([1], at: 0, of: key), of: key, from: devices.sender))
-        #expect(!devices.sender.files.chunk(devices.chunk([1], at: 5, of: key), of: key, from: devices.sender))
+        #expect(
+            devices.sender.files.submissions.chunk(
+                devices.chunk([1], at: 0, of: key), of: key, from: devices.sender.source))
+        #expect(
+            !devices.sender.files.submissions.chunk(
+                devices.chunk([1], at: 5, of: key), of: key, from: devices.sender.source))
         devices.settle()
         #expect(try devices.sender.names(in: "spool").count == 1)
-        devices.sender.files.sourceLeft(devices.sender)
+        devices.sender.files.submissions.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
-        #expect(devices.sender.files.chunk(devices.chunk([1], at: 1, of: key), of: key, from: devices.sender))
+        #expect(
+            devices.sender.files.submissions.chunk(
+                devices.chunk([1], at: 1, of: key), of: key, from: devices.sender.source))
     }
 
     @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
@@ -188,21 +192,23 @@ private final class Source: FileSource {
     @Test("FIL-17: of two connections that hand over one file the newer one goes on, and the older one is told")
     func takenOver() throws {
         let devices = try FileDevices()
-        let (key, older) = (devices.key(1), Source())
+        let (key, older) = (devices.key(1), ConnectionNumber(2))
         var refusals: [FileRefusal] = []
-        devices.sender.files.take(key, body: ["name": "x", "size": 2], from: older) { result in
+        devices.sender.files.submissions.take(key, body: ["name": "x", "size": 2], from: older) { result in
             if case .failure(let refusal) = result { refusals.append(refusal) }
         }
         devices.settle()
-        #expect(devices.sender.files.chunk(devices.chunk([9], at: 0, of: key), of: key, from: older))
+        #expect(devices.sender.files.submissions.chunk(devices.chunk([9], at: 0, of: key), of: key, from: older))
         #expect(try #require(devices.handOver([1, 2])).get().isEmpty == false)
         #expect(refusals == [.takenOver])
-        #expect(devices.sender.files.chunk(devices.chunk([9], at: 1, of: key), of: key, from: older), "is dropped")
-        devices.sender.files.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
+        #expect(
+            devices.sender.files.submissions.chunk(devices.chunk([9], at: 1, of: key), of: key, from: older),
+            "is dropped")
+        devices.sender.files.submissions.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
             if case .failure(let refusal) = result { refusals.append(refusal) }
         }
         devices.settle()
-        #expect(devices.sender.files.drop(devices.key(2), for: devices.sender, .cancelled))
+        #expect(devices.sender.files.submissions.drop(devices.key(2), for: devices.sender.source, .cancelled))
         #expect(refusals == [.takenOver, .cancelled])
     }
 

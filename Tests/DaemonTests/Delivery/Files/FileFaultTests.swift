@@ -27,10 +27,14 @@ import Testing
 
         var result: Result<[UInt8], FileRefusal>?
         let key = devices.key(2)
-        devices.sender.files.take(key, body: ["name": "x", "size": 9], from: devices.sender) { result = $0 }
+        devices.sender.files.submissions.take(key, body: ["name": "x", "size": 9], from: devices.sender.source) {
+            result = $0
+        }
         devices.settle()
         devices.sender.files.limits.reserve = 1 << 60
-        #expect(devices.sender.files.chunk(devices.chunk([1], at: 0, of: key), of: key, from: devices.sender))
+        #expect(
+            devices.sender.files.submissions.chunk(
+                devices.chunk([1], at: 0, of: key), of: key, from: devices.sender.source))
         devices.settle()
         guard case .failure(.noSpace)? = result else {
             Issue.record("a part was written without room")
@@ -106,14 +110,18 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var ended = 0
         for number in UInt64(1)...1000 {
-            devices.sender.files.take(devices.key(number), body: ["name": "x", "size": 9], from: devices.sender) { _ in
+            devices.sender.files.submissions.take(
+                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
+            ) { _ in
                 ended += 1
             }
         }
         devices.settle()
         let last = devices.chunk([1], at: 0, of: devices.key(1000))
-        #expect(!devices.sender.files.chunk(last, of: devices.key(1000), from: devices.sender), "it has not begun")
-        devices.sender.files.sourceLeft(devices.sender)
+        #expect(
+            !devices.sender.files.submissions.chunk(last, of: devices.key(1000), from: devices.sender.source),
+            "it has not begun")
+        devices.sender.files.submissions.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(ended == 0)
         #expect(try devices.sender.names(in: "spool").isEmpty)
@@ -131,7 +139,8 @@ import Testing
         #expect(devices.handOver([1], number: 2) == .failure(refusal))
         #expect(refusal.body["actual"] == 200 && refusal.name == "queue-full" && refusal.code == .genericError)
         let again = FileExchange(
-            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits)
+            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
+            inbox: { _ in nil })
         defer { again.close() }
         again.restore(
             sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
@@ -140,7 +149,9 @@ import Testing
             devices.scheduler.run()
         }
         var answer: Result<[UInt8], FileRefusal>?
-        again.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender) { answer = $0 }
+        again.submissions.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender.source) {
+            answer = $0
+        }
         #expect(answer == .failure(refusal))
         devices.sender.files.released(devices.key(1).id, in: devices.queue, .outbound)
         let manifest = try #require(devices.handOver([1], number: 2)).get()
@@ -193,7 +204,7 @@ import Testing
         devices.run(chunks: 1)
         devices.receiver.items.isCommitting = true
         devices.receiver.items.kept = []
-        devices.receiver.files.sweep(devices.queue)
+        devices.receiver.files.offers.sweep(devices.queue)
         devices.cut()
         devices.tell(manifests[1], number: 2, sequence: 2)
         devices.run()
@@ -210,7 +221,7 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {
-            devices.sender.files.take(
+            devices.sender.files.submissions.take(
                 devices.key(number), body: ["name": "x", "size": 9], from: devices.sender
             ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
         }
@@ -221,11 +232,12 @@ import Testing
             QueueKey(
                 pairing: devices.queue.pairing, app: try ApplicationIdentifier("org.example.other"), channel: .file),
             devices.key(9).id)
-        devices.sender.files.take(other, body: ["name": "x", "size": 9], from: devices.sender) { _ in }
+        devices.sender.files.submissions.take(other, body: ["name": "x", "size": 9], from: devices.sender.source) { _ in
+        }
         devices.settle()
         #expect(devices.sender.told.last?.id == other.id)
-        devices.sender.files.drop(devices.key(1))
-        devices.sender.files.drop(other)
+        devices.sender.files.submissions.drop(devices.key(1))
+        devices.sender.files.submissions.drop(other)
         devices.settle()
         #expect(devices.sender.told.last?.id == devices.key(3).id)
     }

@@ -83,8 +83,7 @@ import Testing
         devices.settle()
         #expect(chunks(1) > 0)
         let (first, second) = (chunks(1), chunks(2))
-        devices.sender.files.refused(
-            FailureFrame(of: devices.key(1), code: .insufficientSpace, name: "insufficient-space"))
+        devices.sender.files.refused(devices.key(1))
         devices.settle()
         #expect(chunks(1) == first && chunks(2) == first + second, "the whole window is the other's")
     }

@@ -1,70 +1,94 @@
-// The bytes of files, beside the items of their channel (FIL): from an app into the spool, over the link into a partial
-// file, from there to the app. The rules are the Delivery room's machines', the disk is the worker's; this class gives
-// events to the ones and jobs to the other. It never waits, and it holds no more of a file than a window.
+// Delivery of file bytes, beside the items of the channel `file` (FIL): from an app into the spool, over the link into a partial
+// file, from there to the app. The rules are in the machines of the Decisions room, the disk is the worker's. This room gives
+// events to the machines and jobs to the worker; it never waits, and keeps no more of a file in memory than a window.
 
 package import TandemBase
 package import TandemDelivery
 package import TandemFiles
 package import TandemReactor
-import TandemWire
+package import TandemSession
+package import TandemWire
+
+/// The items of the channel `file`, whose bytes a ``FileExchange`` moves; on its loop.
+package protocol FileItems: AnyObject {
+    /// Whether this item or gap would be stored now, and not dropped or answered as a repetition (DEL-3).
+    func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool
+
+    /// Takes the frame of an item whose file is complete, or of a gap.
+    /// - Returns: false for a frame that does not read.
+    func store(_ envelope: Envelope) -> Bool
+
+    /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
+    func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool
+
+    /// The file of an item that was sent cannot be read.
+    func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey)
+
+    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could not be
+    /// made so.
+    func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void)
+}
 
 /// Moves files between apps and links; confined to its loop.
 package final class FileExchange {
-    package weak var delegate: (any FileExchangeDelegate)?
-    package weak var items: (any FileItems)?
-    let worker: FileWorker
-    let spool: FileShelf
-    let partials: FileShelf
-    let scheduler: any Scheduler
-    package var limits: FileLimits
-    let log: LogHandler
-    /// Files that apps hand over, and those that wait for their turn.
-    var takings: [FileKey: FileSubmission] = [:]
-    var waiting = WaitingFiles()
-    /// Files that peers pull, by pairing and by file.
-    var senders: [UniqueIdentifier: FileSender] = [:]
-    var sendings: [FileKey: FileSending] = [:]
-    /// Who handed a file over, to be told how far it is.
-    var sources: [FileKey: WeakSource] = [:]
-    /// Files that come, one for each queue.
-    var arrivals: [QueueKey: FileArrival] = [:]
-    /// Queues for whose next file the disk is asked, and what came of them meanwhile.
-    var opening: Set<QueueKey> = []
-    var next: [QueueKey: Envelope] = [:]
-    /// Bytes that came over each link and are not written.
-    var unwritten: [UniqueIdentifier: Int] = [:]
-    /// Queues that are swept; true: once more after it.
-    var sweeping: [QueueKey: Bool] = [:]
-    /// What is in the spool, and what has come and was not handled.
-    var spooled = FileBytes<SpoolOwner>()
-    var received = FileBytes<UniqueIdentifier>()
-    /// The user of this device who owns an app; nil if nobody is known.
-    package var userOf: (ApplicationIdentifier) -> UInt32? = { _ in nil }
-    /// Files that peers asked for and that are not on their way to them.
-    let stray: Counter
+    package let submissions: FileSubmissions
+    package let offers: FileOffers
+    private let sendings: FileSendings
+    private let arrivals: FileArrivals
+    private let environment: FileEnvironment
 
     /// Costs nothing before the first file: then two directories and a thread.
     /// - Parameters:
     ///   - directory: a device's own.
-    ///   - suffix: tells the devices apart that share a directory.
+    ///   - suffix: distinguishes devices that share a directory.
+    ///   - userOf: the user of this device who owns an app; nil if unknown.
+    ///   - inbox: the app's own directory, and its user if that is not the daemon's; nil if it cannot be opened now.
     package init(
         in directory: OwnedDirectory, suffix: String = "", scheduler: any Scheduler,
-        limits: FileLimits = FileLimits(), counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
+        limits: FileLimits = FileLimits(), userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil },
+        inbox: @escaping (ApplicationIdentifier) -> FileInbox?,
+        counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
-        spool = FileShelf("spool" + suffix, in: directory)
-        partials = FileShelf("partial" + suffix, in: directory)
-        worker = FileWorker(for: scheduler)
-        self.scheduler = scheduler
-        self.limits = limits
-        self.log = log
-        stray = counters.counter("files.stray")
+        let environment = FileEnvironment(
+            in: directory, suffix: suffix, scheduler: scheduler, limits: limits, inbox: inbox, log: log)
+        self.environment = environment
+        submissions = FileSubmissions(in: environment, userOf: userOf)
+        sendings = FileSendings(of: submissions, in: environment, stray: counters.counter("files.stray"))
+        arrivals = FileArrivals(in: environment)
+        offers = FileOffers(of: arrivals, in: environment)
+    }
+
+    package var limits: FileLimits {
+        get { environment.limits }
+        set { environment.limits = newValue }
+    }
+
+    /// The durable items whose files these are.
+    package func attach(to items: any FileItems) { environment.items = items }
+
+    /// Connects the outlets to the links.
+    /// - Parameters:
+    ///   - send: sends over the pairing's link; dropped without one.
+    ///   - onArrival: called when all bytes of a file have come, and its item may wait for its app.
+    package func connect(
+        send: @escaping (Envelope, UniqueIdentifier) -> Void,
+        onArrival: @escaping (ApplicationIdentifier) -> Void = { _ in }
+    ) {
+        environment.send = send
+        environment.onArrival = onArrival
+    }
+
+    /// Connects the outlet to the apps.
+    /// - Parameter notify: sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
+    package func connect(notify: @escaping (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void) {
+        environment.notify = notify
     }
 
     /// Waits for the disk; what follows comes later, as always. For tests that turn time by hand.
-    package func waitForDisk() { worker.waitUntilIdle() }
+    package func waitForDisk() { environment.worker.waitUntilIdle() }
 
-    /// Lets the disk finish; nothing may be asked after it.
-    package func close() { worker.close() }
+    /// Lets the disk finish; no job may follow.
+    package func close() { environment.worker.close() }
 
     // MARK: life
 
@@ -76,82 +100,97 @@ package final class FileExchange {
     package func restore(
         sent: [FileKey], received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]
     ) {
-        guard spool.exists || partials.exists else { return }
-        let spool = spool
-        let kept = Set(sent.map(\.place))
-        count({ () throws(FileError) in try spool.removeAll(but: kept) }) {
-            $0.spooled.set($1, of: $0.owner(of: $1), size: $2)
-        }
-        let partials = partials
-        clear("removing orphans") { () throws(FileError) in try partials.removal(butOf: pairings) }
-        count({ () throws(FileError) in try partials.sizes(of: pairings) }) {
-            $0.received.set($1, of: $1.queue.pairing, size: $2)
-        }
-        let received = Dictionary(grouping: received, by: \.queue.app)
-        for app in apps {
-            guard let inbox = delegate?.files(self, inboxOf: app)?.inbox else { continue }
-            removeOrphans(in: inbox, of: pairings, but: received[app] ?? [])
-        }
-    }
-
-    /// Counts what is on a shelf, as far as it can be read.
-    private func count(
-        _ job: @escaping @Sendable () throws(FileError) -> [ShelfPlace: Int64],
-        _ add: @escaping (FileExchange, FileKey, Int64) -> Void
-    ) {
-        worker.attempt(job) { [weak self] result in
-            switch result {
-            case .success(let sizes): for (place, size) in sizes { if let self { add(self, FileKey(place), size) } }
-            case .failure(let error): self?.log(.files("looking at files", error))
-            }
-        }
-    }
-
-    /// Whose spool a file is in.
-    func owner(of file: FileKey) -> SpoolOwner { userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app) }
-
-    /// The directory of a pairing that goes on stays, also without a file: the next one may come into it meanwhile.
-    private func removeOrphans(in inbox: AppInbox, of pairings: Set<UniqueIdentifier>, but received: [FileKey]) {
-        let files = Dictionary(grouping: received, by: \.queue.pairing)
-        let names = Set(pairings.union(files.keys).map(\.description))
-        clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: names) }
-        for pairing in pairings.union(files.keys) {
-            let kept = Set((files[pairing] ?? []).map(\.id.description))
-            clear("removing orphans") { () throws(FileError) in try inbox.removal(of: "\(pairing)", but: kept) }
-        }
+        guard environment.spool.exists || environment.partials.exists else { return }
+        submissions.restore(sent)
+        arrivals.restore(pairings)
+        offers.restore(received, pairings: pairings, apps: apps)
     }
 
     /// The link of a pairing is gone.
     package func linkClosed(_ pairing: UniqueIdentifier) {
-        senders[pairing] = nil
-        sendings = sendings.filter { $0.key.queue.pairing != pairing }
-        for (queue, arrival) in arrivals where queue.pairing == pairing {
-            arrival.isCut = true
-            arrival.receiver?.linkClosed()
-        }
+        sendings.linkClosed(pairing)
+        arrivals.linkClosed(pairing)
     }
 
     /// A pairing is gone, and all its files with it.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         linkClosed(pairing)
-        // First those that wait: the end of one lets the next one begin.
-        for submission in waiting.all where submission.key.queue.pairing == pairing { drop(submission.key) }
-        for key in Array(takings.keys) where key.queue.pairing == pairing { drop(key) }
-        for queue in Array(arrivals.keys) where queue.pairing == pairing { arrivals.removeValue(forKey: queue)?.end() }
-        sources = sources.filter { $0.key.queue.pairing != pairing }
-        next = next.filter { $0.key.pairing != pairing }
-        spooled.removeAll { $0.queue.pairing == pairing }
-        received.removeAll { $0.queue.pairing == pairing }
-        for shelf in [spool, partials] {
-            clear("removing a pairing's files") { () throws(FileError) in try shelf.removal(of: pairing) }
-        }
-        for app in apps {
-            guard let inbox = delegate?.files(self, inboxOf: app)?.inbox else { continue }
-            clear("removing a pairing's files") { () throws(FileError) in try inbox.removal(of: "\(pairing)") }
+        submissions.removePairing(pairing)
+        arrivals.removePairing(pairing)
+        offers.removePairing(pairing, apps: apps)
+    }
+
+    // MARK: frames and items
+
+    /// Takes `item`, `gap`, `want` or `chunk` of the channel `file` from a link.
+    /// - Returns: false for a frame that does not read.
+    package func receive(_ envelope: Envelope) -> Bool {
+        guard let app = envelope.app, let pairing = envelope.pairing, envelope.channel == .file else { return false }
+        let queue = QueueKey(pairing: pairing, app: app, channel: .file)
+        switch envelope.kind {
+        case .item: return arrivals.item(envelope, in: queue)
+        case .want: return envelope.id.map { sendings.wanted(envelope, of: FileKey(queue, $0)) } ?? false
+        case .chunk: return envelope.id.map { arrivals.chunk(envelope, of: FileKey(queue, $0)) } ?? false
+        case .gap:
+            switch arrivals.gap(envelope, in: queue) {
+            case .unreadable: return false
+            case .taken(let mayHavePart):
+                if mayHavePart { offers.sweep(queue) }
+                return true
+            }
+        default: return false
         }
     }
 
-    // MARK: parts of all that follows
+    /// The peer cannot take a file now (DEL-12). What was sent of it ahead no longer counts against the link's window, which
+    /// other files need meanwhile; the peer asks again when the item has come again.
+    package func refused(_ file: FileKey) { sendings.refused(file) }
+
+    /// A submitted item has ended; the bytes of a dead letter stay.
+    func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) { sendings.end(FileKey(queue, id)) }
+
+    /// The bytes of an item are not needed any more (FIL-14).
+    package func released(_ id: UniqueIdentifier, in queue: QueueKey, _ direction: DeliveryDirection) {
+        let key = FileKey(queue, id)
+        switch direction {
+        case .inbound: offers.judged(id, in: queue)
+        case .outbound:
+            sendings.end(key)
+            // A new item of that identifier may be on its way in already.
+            if !submissions.isTaking(key) { submissions.discard(key) }
+        }
+    }
+}
+
+/// What the parts of file delivery share; confined to its loop.
+final class FileEnvironment {
+    let worker: FileWorker
+    let spool: FileShelf
+    let partials: FileShelf
+    let scheduler: any Scheduler
+    let log: LogHandler
+    private let inboxOf: (ApplicationIdentifier) -> FileInbox?
+    // Settable by the face in this file; the parts only read them.
+    fileprivate(set) var limits: FileLimits
+    fileprivate(set) weak var items: (any FileItems)?
+    fileprivate(set) var send: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
+    fileprivate(set) var notify: (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void = { _, _, _ in }
+    fileprivate(set) var onArrival: (ApplicationIdentifier) -> Void = { _ in }
+
+    fileprivate init(
+        in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
+        inbox: @escaping (ApplicationIdentifier) -> FileInbox?, log: @escaping LogHandler
+    ) {
+        spool = FileShelf("spool" + suffix, in: directory)
+        partials = FileShelf("partial" + suffix, in: directory)
+        worker = FileWorker(for: scheduler)
+        self.scheduler = scheduler
+        self.limits = limits
+        inboxOf = inbox
+        self.log = log
+    }
+
+    func inbox(of app: ApplicationIdentifier) -> AppInbox? { inboxOf(app)?.inbox }
 
     /// A job whose failure only costs space.
     func run(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> Void) {
@@ -163,6 +202,19 @@ package final class FileExchange {
     /// Removes what the job names, in steps between which others have their turn; what stays only costs space.
     func clear(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?) {
         worker.remove(job) { [log] error in if let error { log(.files(what, error)) } }
+    }
+
+    /// Counts the files of a spool, as far as they can be read.
+    func count(
+        _ job: @escaping @Sendable () throws(FileError) -> [ShelfPlace: Int64],
+        _ add: @escaping (FileKey, Int64) -> Void
+    ) {
+        worker.attempt(job) { [log] result in
+            switch result {
+            case .success(let sizes): for (place, size) in sizes { add(FileKey(place), size) }
+            case .failure(let error): log(.files("looking at files", error))
+            }
+        }
     }
 
     /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at again
@@ -185,9 +237,23 @@ package final class FileExchange {
         Envelope(kind, app: file.queue.app, pairing: file.queue.pairing, id: file.id, channel: .file)
     }
 
-    func send(_ envelope: Envelope, over pairing: UniqueIdentifier) {
-        delegate?.files(self, send: envelope, over: pairing)
+    /// How far a file is (FIL-10).
+    func progress(_ progress: FileProgress, _ offset: Int64, of file: FileKey) -> Envelope {
+        var frame = envelope(.progress, file)
+        frame.name = progress.rawValue
+        frame.offset = UInt64(clamping: offset)
+        return frame
     }
+}
+
+/// The `name` of a `progress` for files (FIL-10).
+enum FileProgress: String {
+    case taking, transferred
+}
+
+/// The `name` of a `want` (FIL-6).
+enum FileWant {
+    static let restart = "restart"
 }
 
 extension FileKey {
@@ -195,11 +261,40 @@ extension FileKey {
         self.init(QueueKey(pairing: place.pairing, app: place.app, channel: .file), place.item)
     }
 
-    /// Where its bytes are on a shelf.
+    /// Where its bytes are in a spool.
     var place: ShelfPlace { ShelfPlace(pairing: queue.pairing, app: queue.app, item: id) }
 }
 
-/// A source that may go away.
-struct WeakSource {
-    weak var source: (any FileSource)?
+/// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be opened costs
+/// that app its files and no other.
+package struct FileInbox {
+    fileprivate let inbox: AppInbox
+
+    /// - Parameter owner: the app's user; nil is the daemon's own.
+    package init(of directory: OwnedDirectory, owner: UInt32?) { inbox = AppInbox(of: directory, owner: owner) }
+
+    /// The one of an app; nil, and a line in the log, if its directory cannot be opened.
+    package init?(
+        of app: ApplicationIdentifier, owner: UInt32?, log: LogHandler,
+        directory: () throws(FileError) -> OwnedDirectory
+    ) {
+        do throws(FileError) { self.init(of: try directory(), owner: owner) } catch {
+            log(
+                LogEvent(
+                    .error, "an app's directory cannot be used", .text("app", "\(app)"), .text("error", "\(error)")))
+            return nil
+        }
+    }
+}
+
+extension LogEvent {
+    static func files(_ job: StaticString, _ error: FileError) -> LogEvent {
+        LogEvent(.warning, "files: a job failed", .text("job", "\(job)"), .text("error", "\(error)"))
+    }
+
+    static func files(_ message: String, _ key: FileKey, _ error: FileError?) -> LogEvent {
+        LogEvent(
+            .warning, "files", .text("what", message), .text("pairing", "\(key.queue.pairing)"),
+            .text("app", "\(key.queue.app)"), .text("item", "\(key.id)"), .text("error", error.map { "\($0)" } ?? "-"))
+    }
 }

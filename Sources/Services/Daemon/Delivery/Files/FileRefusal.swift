@@ -1,5 +1,8 @@
-// Why a file is not taken, here or by the peer, as one closed list: each case has one number and one name.
+// Reasons for which a file is not taken, here or by the peer, as one closed list with one number and one name each; and the two
+// accounts of room that lead to them: the disk's space, and the bytes of one owner's files.
 
+import TandemBase
+import TandemDelivery
 package import TandemFiles
 package import TandemPropertyList
 package import TandemWire
@@ -127,4 +130,39 @@ func refusing<Value>(_ body: () throws(FileRefusal) -> Value) -> Result<Value, F
 
 extension Result where Failure == FileError {
     var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
+}
+
+/// Who submits files: a user of this device, or an app whose user is not known.
+enum SpoolOwner: Hashable {
+    case user(UInt32)
+    case app(ApplicationIdentifier)
+}
+
+/// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file has room whatever
+/// its size: that is for the disk to say.
+struct FileBytes<Owner: Hashable> {
+    private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
+    private var sums: [Owner: Int64] = [:]
+
+    /// Counts a file; a second time with another size.
+    mutating func set(_ file: FileKey, of owner: Owner, size: Int64) {
+        remove(file)
+        files[file] = (owner, size)
+        sums[owner, default: 0] += size
+    }
+
+    mutating func remove(_ file: FileKey) {
+        guard let (owner, size) = files.removeValue(forKey: file), let sum = sums[owner] else { return }
+        sums[owner] = sum > size ? sum - size : nil
+    }
+
+    mutating func removeAll(where isGone: (FileKey) -> Bool) {
+        for file in files.keys.filter(isGone) { remove(file) }
+    }
+
+    /// Why a file has no room beside its owner's others; nil if it has.
+    func refusal(of file: FileKey, of owner: Owner, size: Int64, limit: Int64) -> FileRefusal? {
+        let others = (sums[owner] ?? 0) - (files[file].map { $0.owner == owner ? $0.size : 0 } ?? 0)
+        return others > 0 && size > limit - others ? .overBudget(actual: others, limit: limit) : nil
+    }
 }

@@ -1,4 +1,4 @@
-// What apps ask about their own items (SES-54), and what they are told of contexts (SES-52).
+// Queries of apps about their own items (SES-54), and the contexts that they get (SES-52).
 
 import TandemBase
 import TandemDelivery
@@ -8,21 +8,35 @@ import TandemSession
 import TandemTransport
 import TandemWire
 
-extension DurableChannels {
+/// Answers queries of apps, and sends them their contexts; confined to its loop.
+final class AppQueries {
     /// Bytes of bodies and items in one answer (LIM-40): with the rest it stays below the largest frame.
     private static var pageBytes: Int { 256 * 1024 }
     /// Pages of one connection under way at once (LIM-24): all of them fit what may wait for it.
     private static var pages: Int { 8 }
-    /// Bytes that wait for a connection while contexts are told to it.
+    /// Bytes that may wait for a connection before the next context is sent to it.
     private static var contextBytes: Int { 512 * 1024 }
 
-    func ask(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
+    private let exchange: ItemExchange
+    private let outcomes: AppOutcomes
+    private unowned let endpoint: LocalEndpoint
+    /// Lists of outstanding items in the making.
+    private var pages: [ConnectionNumber: Int] = [:]
+
+    init(to exchange: ItemExchange, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
+        self.exchange = exchange
+        self.outcomes = outcomes
+        self.endpoint = endpoint
+    }
+
+    /// Takes `query`.
+    func answer(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
         guard let id = envelope.id, let command = envelope.command else { return }
         guard let pairing = envelope.pairing,
             endpoint.relay.reachability(of: app, pairing: pairing, on: endpoint.side) != nil
         else { return answer(id, app, command, connection, code: .deviceNotPaired, name: "not-paired") }
-        // What an operator sends is no app's to read or to take back, not even when it is for its counterpart.
-        if let channel = envelope.channel, !Self.channels.contains(channel) {
+        // What an operator sends is not for an app to read or to cancel, not even if it is for its counterpart.
+        if let channel = envelope.channel, !DurableChannels.channels.contains(channel) {
             return answer(id, app, command, connection, code: .invalidParameter, name: "channel")
         }
         let body = (try? envelope.dictionaryBody()) ?? [:]
@@ -55,7 +69,7 @@ extension DurableChannels {
         }
         pages[connection.number, default: 0] += 1
         let after = body["after"]?.unsignedValue ?? 0
-        let records = exchange.outstanding(in: queue, after: after, limit: Limits.pageItems)
+        let records = exchange.submissions.outstanding(in: queue, after: after, limit: Limits.pageItems)
         page(Page(id: id, queue: queue, number: connection.number, rest: records[...], after: after))
     }
 
@@ -72,7 +86,7 @@ extension DurableChannels {
 
     private func page(_ page: Page) {
         guard let record = page.rest.first, page.bytes < Self.pageBytes else { return finish(page) }
-        exchange.payload(of: record.id, in: page.queue) { [weak self] body in
+        exchange.submissions.payload(of: record.id, in: page.queue) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
             next.items.append(.dictionary(record.described(body: body)))
@@ -92,22 +106,29 @@ extension DurableChannels {
         answer(page.id, page.queue.app, "outstanding", connection, body)
     }
 
-    // MARK: following, taking back, budget
+    // MARK: following, cancelling, budget
 
     private func follow(
         _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
     ) {
-        guard let items = Self.followed(body) else {
+        guard let items = Self.items(body) else {
             return answer(id, queue.app, "follow", connection, code: .invalidParameter, name: "items")
         }
         let number = connection.number
-        follow(items, in: queue, connection) { [weak self] unknown in
+        outcomes.follow(items, in: queue, connection) { [weak self] unknown in
             guard let self, let connection = endpoint.connection(number) else { return }
             guard let unknown else {
                 return answer(id, queue.app, "follow", connection, code: .genericError, name: "store")
             }
             answer(id, queue.app, "follow", connection, ["unknown": .array(unknown.map { .data($0.bytes) })])
         }
+    }
+
+    /// The items that a query to follow names; nil if it does not read.
+    private static func items(_ body: PropertyListDictionary) -> [UniqueIdentifier]? {
+        guard let values = body["items"]?.arrayValue, values.count <= Limits.pageItems else { return nil }
+        let items = values.compactMap { $0.dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
+        return items.count == values.count ? items : nil
     }
 
     private func cancel(
@@ -117,12 +138,14 @@ extension DurableChannels {
             return answer(id, queue.app, "cancel", connection, code: .invalidParameter, name: "item")
         }
         let number = connection.number
-        // What the daemon has not accepted is known to nobody else.
-        if queue.channel == .file, files?.drop(FileKey(queue, item), for: connection, .cancelled) == true {
-            submitters[Submitted(item, in: queue)] = nil
+        // Only this device knows a file that it has not accepted.
+        if queue.channel == .file,
+            exchange.files?.submissions.drop(FileKey(queue, item), for: number, .cancelled) == true
+        {
+            outcomes.removeSubmitter(of: item, in: queue)
             return answer(id, queue.app, "cancel", connection, name: "cancelled")
         }
-        exchange.cancel(item, in: queue) { [weak self] cancellation in
+        exchange.submissions.cancel(item, in: queue) { [weak self] cancellation in
             guard let self, let connection = endpoint.connection(number) else { return }
             switch cancellation {
             case .cancelled: answer(id, queue.app, "cancel", connection, name: "cancelled")
@@ -137,7 +160,7 @@ extension DurableChannels {
     }
 
     private func budget(_ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection) {
-        let reading = exchange.urgentBudget(of: queue.app, in: queue.pairing)
+        let reading = exchange.submissions.urgentBudget(of: queue.app, in: queue.pairing)
         answer(
             id, queue.app, "budget", connection,
             [
@@ -148,13 +171,13 @@ extension DurableChannels {
 
     // MARK: contexts
 
-    /// Tells what was last sent and received through each pairing. A thousand pairings have more than may wait for one
-    /// connection (LIM-6): the next one is read when it has taken most of those before.
-    func tellContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
+    /// Sends what was last sent and received through each pairing. A thousand pairings have more than may wait for one
+    /// connection (LIM-6): the next one is read when the connection has taken most of those before.
+    func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
         exchange.contexts(of: app) { [weak self] context, next in
             guard let self, let connection = endpoint.connection(number) else { return }
-            tell(context, to: connection)
+            send(context, to: connection)
             whenRead(by: number, next)
         }
     }
@@ -165,12 +188,12 @@ extension DurableChannels {
         endpoint.scheduler.schedule(after: .milliseconds(10)) { [weak self] in self?.whenRead(by: number, next) }
     }
 
-    /// A context was sent or has arrived: all connections of its app know.
-    package func contextChanged(_ context: ContextStanding) {
-        for connection in endpoint.connections(of: context.app) { tell(context, to: connection) }
+    /// A context was sent or has arrived: all connections of its app get it.
+    func contextChanged(_ context: ContextStanding) {
+        for connection in endpoint.connections(of: context.app) { send(context, to: connection) }
     }
 
-    private func tell(_ context: ContextStanding, to connection: HostAppConnection) {
+    private func send(_ context: ContextStanding, to connection: HostAppConnection) {
         connection.send(
             Envelope(
                 .context, app: context.app, pairing: context.pairing, name: context.side.rawValue,

@@ -1,0 +1,215 @@
+// Outcomes of the items that apps have submitted (SES-50, SES-56): sent to the connection that submitted the item, or else to the
+// app's receiving connection, and sent again until the app has confirmed them.
+
+import TandemBase
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// Reports to apps what becomes of their items; confined to its loop.
+final class AppOutcomes {
+    /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings. The channel is no part of
+    /// it, because an urgent item that is demoted changes it.
+    private struct Submitted: Hashable {
+        let pairing: UniqueIdentifier
+        let app: ApplicationIdentifier
+        let id: UniqueIdentifier
+
+        init(_ id: UniqueIdentifier, in queue: QueueKey) {
+            (pairing, app) = (queue.pairing, queue.app)
+            self.id = id
+        }
+    }
+
+    /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this one is
+    /// confirmed.
+    private struct MissedEnds {
+        /// Those of the page that was sent.
+        var unconfirmed: Set<Submitted> = []
+        /// The oldest outcomes sent live but not yet acknowledged. Bounded: enough to avoid sending an outcome twice.
+        var live: Set<Submitted> = []
+        /// Queues that may have more, the next one last.
+        var queues: [QueueKey]
+    }
+
+    private let submissions: Submissions
+    private unowned let endpoint: LocalEndpoint
+    /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of all others.
+    private var submitters: [Submitted: ConnectionNumber] = [:]
+    private var missedEnds: [ApplicationIdentifier: MissedEnds] = [:]
+
+    init(of exchange: ItemExchange, endpoint: LocalEndpoint) {
+        submissions = exchange.submissions
+        self.endpoint = endpoint
+    }
+
+    // MARK: submitters
+
+    func setSubmitter(_ number: ConnectionNumber, of id: UniqueIdentifier, in queue: QueueKey) {
+        submitters[Submitted(id, in: queue)] = number
+    }
+
+    func removeSubmitter(of id: UniqueIdentifier, in queue: QueueKey) { submitters[Submitted(id, in: queue)] = nil }
+
+    /// Removes the submitter if it is this one.
+    func removeSubmitter(_ number: ConnectionNumber, of id: UniqueIdentifier, in queue: QueueKey) {
+        let name = Submitted(id, in: queue)
+        if submitters[name] == number { submitters[name] = nil }
+    }
+
+    func submitterLeft(_ connection: ConnectionNumber) {
+        for (item, number) in submitters where number == connection { submitters[item] = nil }
+    }
+
+    /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has come back
+    /// (SES-56).
+    /// - Parameter done: gets the items of which nothing is known any more; nil if the store cannot tell.
+    func follow(
+        _ items: [UniqueIdentifier], in queue: QueueKey, _ connection: HostAppConnection,
+        then done: @escaping ([UniqueIdentifier]?) -> Void
+    ) {
+        let number = connection.number
+        var missed: [UniqueIdentifier] = []
+        for id in items {
+            guard let phase = submissions.record(of: id, in: queue)?.record.phase else { continue }
+            submitters[Submitted(id, in: queue)] = number
+            switch phase {
+            case .waiting, .sent: break
+            case .stored, .finished: missed.append(id)
+            }
+        }
+        // What is sent must be durable first. What becomes of the others from now on is sent as it happens.
+        submissions.whenDurable(queue) { [weak self] isDurable in
+            guard let self, let connection = endpoint.connection(number) else { return }
+            guard isDurable else { return done(nil) }
+            for id in missed { catchUp(id, queue, connection) }
+            done(items.filter { self.submissions.record(of: $0, in: queue) == nil })
+        }
+    }
+
+    /// Reports how far an item had come when the connection asked to follow it.
+    private func catchUp(_ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection) {
+        guard let (place, record) = submissions.record(of: id, in: queue) else { return }
+        switch record.phase {
+        case .waiting, .sent: break
+        case .stored: sendStored(id, place, to: connection)
+        case .finished(let outcome):
+            // Else it was sent since the question came, or confirmed.
+            guard submitters[Submitted(id, in: queue)] == connection.number, !record.isHeard else { break }
+            submitters[Submitted(id, in: queue)] = nil
+            report(id, place, outcome, record.endingRefusal, to: connection)
+        }
+    }
+
+    // MARK: live outcomes
+
+    /// An item of an app is durable on the other device.
+    func stored(_ id: UniqueIdentifier, in queue: QueueKey) {
+        guard queue.channel != .context else { return }
+        if let connection = recipient(of: id, in: queue) { sendStored(id, queue, to: connection) }
+    }
+
+    private func sendStored(_ id: UniqueIdentifier, _ queue: QueueKey, to connection: HostAppConnection) {
+        connection.send(
+            Envelope(
+                .progress, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel, name: "stored"))
+    }
+
+    /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
+    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?) {
+        // A context has no end that its app waits for: the next one takes its place (SES-50).
+        if queue.channel == .context { return forgetContext(id, in: queue) }
+        let connection = recipient(of: id, in: queue)
+        submitters[Submitted(id, in: queue)] = nil
+        guard let connection else { return }
+        report(id, queue, outcome, refusal, to: connection)
+    }
+
+    private func recipient(of id: UniqueIdentifier, in queue: QueueKey) -> HostAppConnection? {
+        let submitter = submitters[Submitted(id, in: queue)]
+        if let submitter, let connection = endpoint.connection(submitter) { return connection }
+        guard let receiver = endpoint.receivers[queue.app], receiver.port != nil else { return nil }
+        return receiver
+    }
+
+    /// Sends an outcome, once on a receiving connection: it may ask for what it missed while it is sent.
+    private func report(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?,
+        to connection: HostAppConnection
+    ) {
+        let name = Submitted(id, in: queue)
+        if endpoint.receivers[queue.app] === connection, let missed = missedEnds[queue.app] {
+            if missed.unconfirmed.contains(name) || missed.live.contains(name) { return }
+            if missed.live.count < Limits.endsAhead { missedEnds[queue.app]?.live.insert(name) }
+        }
+        send(id, queue, outcome, refusal, to: connection)
+    }
+
+    private func send(
+        _ id: UniqueIdentifier, _ queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?,
+        to connection: HostAppConnection
+    ) {
+        let plain = Envelope(
+            .finished, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel,
+            code: (outcome.code ?? refusal?.code).flatMap { Int(exactly: $0) }, name: outcome.name)
+        let explained = refusal?.name.flatMap { try? plain.with(body: ["refusal": .string($0)]) }
+        connection.send(explained ?? plain)
+    }
+
+    private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
+        submitters[Submitted(id, in: queue)] = nil
+        submissions.forget(id, in: queue)
+    }
+
+    // MARK: missed outcomes
+
+    /// The app has a receiving connection, which gets what the app has not confirmed.
+    func receiverArrived(_ app: ApplicationIdentifier) {
+        missedEnds[app] = MissedEnds(queues: submissions.queuesWithEnds(of: app).reversed())
+        sendMissed(of: app)
+    }
+
+    func receiverLeft(_ app: ApplicationIdentifier) { missedEnds[app] = nil }
+
+    /// Sends the next outcomes that the app has not confirmed.
+    private func sendMissed(of app: ApplicationIdentifier) {
+        guard var missed = missedEnds[app], missed.unconfirmed.isEmpty, let connection = endpoint.receivers[app] else {
+            return
+        }
+        while missed.unconfirmed.count < Limits.endsAhead, let queue = missed.queues.last {
+            let limit = Limits.endsAhead - missed.unconfirmed.count
+            let page = submissions.unheard(in: queue, limit: limit)
+            if page.count < limit || queue.channel == .context { missed.queues.removeLast() }
+            for record in page {
+                guard queue.channel != .context else {
+                    forgetContext(record.id, in: queue)
+                    continue
+                }
+                guard case .finished(let outcome) = record.phase else { continue }
+                missed.unconfirmed.insert(Submitted(record.id, in: queue))
+                send(record.id, queue, outcome, record.endingRefusal, to: connection)
+            }
+        }
+        missedEnds[app] = missed
+    }
+
+    /// The app has confirmed an outcome.
+    func heard(_ envelope: Envelope, _ app: ApplicationIdentifier) {
+        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
+            DurableChannels.channels.contains(channel)
+        else { return }
+        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
+        let name = Submitted(id, in: queue)
+        missedEnds[app]?.live.remove(name)
+        guard missedEnds[app]?.unconfirmed.contains(name) == true else { return submissions.forget(id, in: queue) }
+        // The next page is read when this one is forgotten: else it would be the same one.
+        submissions.forget(id, in: queue) { [weak self] isForgotten in
+            guard let self else { return }
+            missedEnds[app]?.unconfirmed.remove(name)
+            if isForgotten { return sendMissed(of: app) }
+            endpoint.scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sendMissed(of: app) }
+        }
+    }
+}

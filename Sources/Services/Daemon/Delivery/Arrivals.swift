@@ -1,0 +1,354 @@
+// Inbound half of durable delivery: stores the items that arrive, acknowledges them, and passes them to their handlers one at a time.
+// The rules are in the inbound ledgers of the Decisions room; this type gives events to them and turns their effects into frames
+// and reports.
+
+package import TandemBase
+import TandemDelivery
+import TandemStore
+package import TandemWire
+
+/// The inbound ledgers of all pairings, and the applications that take their items; confined to its loop.
+package final class Arrivals {
+    typealias Ledger = Lane<InboundLedger, InboundEffect>
+
+    private let environment: DeliveryEnvironment
+    private var ledgers: [QueueKey: Ledger] = [:]
+    /// The highest sequence of each ledger whose commit is done: hello may announce no other.
+    private var committed: [QueueKey: UInt64] = [:]
+    /// The applications that take items now, and from which channels.
+    private var consumers: [ApplicationIdentifier: Set<Channel>] = [:]
+    /// The ledgers that had no room for the item that came last.
+    private var full: Set<QueueKey> = []
+    /// Contexts that came and were not newer than the one before (DEL-20).
+    private let staleContexts: Counter
+
+    init(in environment: DeliveryEnvironment, counters: Counters) {
+        self.environment = environment
+        staleContexts = counters.counter("contexts.stale")
+    }
+
+    private var reading: Reading { environment.reading }
+
+    // MARK: consumers
+
+    /// An application takes items of these channels from now on, of all pairings.
+    package func consumerArrived(_ app: ApplicationIdentifier, channels: Set<Channel>) {
+        let before = consumers[app] ?? []
+        consumers[app] = channels
+        let reading = reading
+        for (key, ledger) in ledgers where key.app == app && key.channel != .configuration {
+            if channels.contains(key.channel) {
+                ledger.perform { $0.consumerArrived(at: reading).answer }
+            } else if before.contains(key.channel) {
+                ledger.perform { $0.consumerLeft(at: reading).answer }
+            }
+        }
+    }
+
+    /// The application is gone; the items that it had not handled come again.
+    package func consumerLeft(_ app: ApplicationIdentifier) { consumerArrived(app, channels: []) }
+
+    /// Whether items of this queue have a handler. The daemon itself always takes configurations.
+    private func hasConsumer(_ key: QueueKey) -> Bool {
+        key.channel == .configuration || consumers[key.app]?.contains(key.channel) ?? false
+    }
+
+    /// The apps for which received items wait, here or with their handlers.
+    var applicationsWithItems: Set<ApplicationIdentifier> {
+        var apps: Set<ApplicationIdentifier> = []
+        for (key, ledger) in ledgers where key.channel != .configuration && ledger.machine.count > 0 {
+            apps.insert(key.app)
+        }
+        return apps
+    }
+
+    // MARK: verdicts
+
+    /// The handler has taken a received item.
+    package func handled(_ ordinal: UInt64, in key: QueueKey) {
+        let reading = reading
+        ledgers[key]?.perform { $0.handled(ordinal, at: reading).answer }
+    }
+
+    /// The handler has rejected a received item for good.
+    package func rejected(_ ordinal: UInt64, code: Int64, in key: QueueKey) {
+        let reading = reading
+        ledgers[key]?.perform { $0.rejected(ordinal, code: code, at: reading).answer }
+    }
+
+    /// The handler could not take a received item: it comes again after a pause.
+    package func failed(_ ordinal: UInt64, in key: QueueKey) {
+        let reading = reading
+        ledgers[key]?.perform { $0.failed(ordinal, at: reading).answer }
+    }
+
+    // MARK: frames
+
+    /// An item has come over the link.
+    func arrived(_ item: ArrivedItem, in key: QueueKey) {
+        let reading = reading
+        guard let ledger = ledger(key) else { return }
+        let arrive = { [unowned ledger] (machine: inout InboundLedger) in
+            machine.arrived(item, at: reading, isFull: ledger.refusal(of: item.payload.count) != nil).answer
+        }
+        ledger.perform(arrive, size: item.payload.count)
+    }
+
+    /// The item of this sequence will not come, or should not be handled any more.
+    func gapArrived(_ sequence: UInt64, _ reason: GapReason, in key: QueueKey) {
+        let reading = reading
+        guard let ledger = ledger(key) else { return }
+        ledger.perform { [unowned ledger] in
+            $0.gapArrived(sequence, reason, at: reading, isFull: ledger.refusal(of: 0) != nil).answer
+        }
+    }
+
+    /// The sender has made an outcome durable.
+    func settled(_ sequence: UInt64, in key: QueueKey) {
+        let reading = reading
+        ledgers[key]?.perform({ $0.settled(sequence, at: reading).answer }, repeats: true)
+    }
+
+    /// Whether an item of this sequence and size would be stored now (DEL-3).
+    func wouldStore(_ sequence: UInt64, size: Int, in key: QueueKey) -> Bool {
+        guard let ledger = ledger(key) else { return false }
+        return ledger.machine.wouldStore(sequence, size: size, isFull: ledger.refusal(of: size) != nil)
+    }
+
+    // MARK: files
+
+    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could not be
+    /// made so.
+    func keptFiles(of key: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
+        guard let ledger = ledgers[key] else { return done([]) }
+        var kept: Set<UniqueIdentifier> = []
+        ledger.perform(
+            { ledger in
+                kept = ledger.itemsWithFiles
+                return LaneAnswer()
+            },
+            then: { result in if case .success = result { done(kept) } else { done(nil) } })
+    }
+
+    /// The items of the channel `file` whose bytes must stay when the daemon starts.
+    var itemsWithFiles: [FileKey] {
+        ledgers.filter { $0.key.channel == .file }.flatMap { key, ledger in
+            ledger.machine.itemsWithFiles.map { FileKey(key, $0) }
+        }
+    }
+
+    // MARK: effects
+
+    private func run(_ effect: InboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
+        switch effect {
+        case .acknowledge(let sequence):
+            // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
+            committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
+            if sequence > 0 { send(.stored, sequence, of: key) }
+            full.remove(key)
+        case .report(let sequence, let outcome):
+            send(.outcome, sequence, of: key, name: outcome.name, code: outcome.code)
+        case .hand(let delivery): return hand(delivery, of: key, done)
+        case .counted(let ordinals):
+            ledgers[key]?.perform { ledger in
+                ledger.attemptsAreDurable(ordinals)
+                return LaneAnswer()
+            }
+        case .droppedAhead: log(.debug, "item dropped, it comes again", key, .text("channel", key.channel.rawValue))
+        case .droppedFull:
+            // Once until there is room again: it comes again and again meanwhile.
+            let isNews = full.insert(key).inserted
+            log(
+                isNews ? .warning : .debug, "no room for an item, it comes again", key,
+                .text("channel", key.channel.rawValue))
+        case .deadLetter(let ordinal):
+            log(.error, "item failed too often, kept as a dead letter", key, .integer("ordinal", ordinal))
+        case .released(let id): environment.report(.fileReleased(id, key, .inbound))
+        case .contextReceived(let revision, let body):
+            environment.report(.contextChanged(ContextStanding(key, .received, revision, body)))
+        case .staleContext(let revision):
+            staleContexts.add()
+            log(
+                .info, "context older than the one received before, ignored", key, .integer("revision", revision))
+        }
+        done()
+    }
+
+    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {
+        environment.log(
+            LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
+    }
+
+    private func send(
+        _ kind: FrameKind, _ sequence: UInt64, of key: QueueKey, name: String? = nil, code: Int64? = nil
+    ) {
+        environment.send(
+            Envelope(
+                kind, app: key.app, pairing: key.pairing, channel: key.channel, sequence: sequence,
+                code: code.flatMap { Int(exactly: $0) }, name: name),
+            over: key.pairing)
+    }
+
+    private func hand(_ delivery: InboundDelivery, of key: QueueKey, _ done: @escaping () -> Void) {
+        if let body = delivery.payload {
+            hand(delivery, body, of: key)
+            return done()
+        }
+        environment.store.payload(delivery.ordinal, of: key, in: .inboundPayload) { [weak self] body in
+            if let body { self?.hand(delivery, body, of: key) } else { self?.failed(delivery.ordinal, in: key) }
+            done()
+        }
+    }
+
+    private func hand(_ delivery: InboundDelivery, _ body: [UInt8], of key: QueueKey) {
+        environment.report(
+            .received(
+                ReceivedItem(
+                    queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt,
+                    topic: delivery.topic, revision: delivery.revision, age: delivery.age,
+                    remaining: delivery.remaining, payload: body)))
+    }
+
+    // MARK: ledgers
+
+    /// The ledger of this key, made at its first use; nil if there are too many, or the pairing is gone.
+    private func ledger(_ key: QueueKey) -> Ledger? {
+        if let ledger = ledgers[key] { return ledger }
+        guard let epoch = environment.epoch(of: key.pairing), hasRoom(for: key) else { return nil }
+        let reading = reading
+        let header = InboundHeader(epoch: epoch, at: reading)
+        let ledger = add(InboundLedger(key, header: header, at: reading, limits: environment.limits(key.channel)))
+        if hasConsumer(key) { ledger.perform { $0.consumerArrived(at: reading).answer } }
+        return ledger
+    }
+
+    /// A peer may name any application. On each channel it gets as many ledgers as a device has apps (LIM-11).
+    private func hasRoom(for key: QueueKey) -> Bool {
+        environment.budgets.inboundQueues(of: key.pairing, key.channel) < Limits.applications
+    }
+
+    @discardableResult
+    private func add(_ machine: consuming InboundLedger) -> Ledger {
+        let key = machine.key
+        committed[key] = machine.received
+        let ledger = Ledger(
+            machine, store: environment.store, scheduler: environment.scheduler,
+            Ledger.Surroundings(
+                run: { [weak self] effect, done in self?.run(effect, of: key, done) },
+                reload: { [weak self] done in self?.reload(key, done) },
+                renewed: { [weak self] ledger in self.map { $0.startEpoch(&ledger) } ?? LaneAnswer() },
+                timeAdvanced: { [weak self] ledger in
+                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
+                },
+                usage: environment.budgets.add(key, .inbound, user: nil)))
+        ledgers[key] = ledger
+        environment.watchClock()
+        return ledger
+    }
+
+    /// Reads a ledger back after a commit that failed.
+    private func reload(_ key: QueueKey, _ done: @escaping (Result<InboundLedger, StoreError>) -> Void) {
+        let reading = reading
+        let tables: [DeliveryTable] = [.inboundHeader, .inboundRecord, .receivedContext]
+        environment.store.rows(of: key, in: tables[...]) { [weak self] result in
+            guard let self else { return }
+            let epoch = environment.epoch(of: key.pairing) ?? 1
+            let limits = environment.limits(key.channel)
+            done(
+                result.map { rows in
+                    let header = rows.inboundHeaders[key] ?? InboundHeader(epoch: epoch, at: reading)
+                    return rows.ledger(key, header, at: reading, limits: limits)
+                })
+            guard case .success = result, hasConsumer(key) else { return }
+            ledgers[key]?.perform { $0.consumerArrived(at: reading).answer }
+        }
+    }
+
+    // MARK: life
+
+    /// Makes the ledgers of the known pairings from their rows.
+    func restore(_ rows: DeliveryRows) {
+        let reading = reading
+        for (key, header) in rows.inboundHeaders where environment.epoch(of: key.pairing) != nil {
+            add(rows.ledger(key, header, at: reading, limits: environment.limits(key.channel)))
+        }
+    }
+
+    /// Passes waiting items to their handlers; once, when all is set up.
+    func resume() {
+        let reading = reading
+        for (key, ledger) in ledgers where hasConsumer(key) {
+            ledger.perform { $0.consumerArrived(at: reading).answer }
+        }
+    }
+
+    /// Starts the pairing's epoch in its ledgers.
+    func startEpoch(of pairing: UniqueIdentifier) {
+        for (key, ledger) in ledgers where key.pairing == pairing {
+            committed[key] = 0
+            catchUp(ledger)
+        }
+    }
+
+    /// A daemon that ended between the commit of a new epoch and those of its ledgers starts the epoch in them now.
+    func startEpochs() { for ledger in ledgers.values { catchUp(ledger) } }
+
+    private func catchUp(_ ledger: Ledger) { ledger.perform { [unowned self] in startEpoch(&$0) } }
+
+    /// Starts the pairing's epoch in a ledger of another one; its former numbers are announced no more.
+    private func startEpoch(_ ledger: inout InboundLedger) -> LaneAnswer<InboundEffect> {
+        guard let epoch = environment.epoch(of: ledger.key.pairing), ledger.epoch != epoch else { return LaneAnswer() }
+        committed[ledger.key] = 0
+        return ledger.startEpoch(epoch, at: reading).answer
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) {
+        for key in Array(ledgers.keys) where key.pairing == pairing { ledgers.removeValue(forKey: key)?.end() }
+        committed = committed.filter { $0.key.pairing != pairing }
+        full = full.filter { $0.pairing != pairing }
+    }
+
+    func noteClock(at reading: Reading) {
+        for ledger in ledgers.values { ledger.perform { $0.noteClock(at: reading).answer } }
+    }
+
+    /// The link of a pairing is ready.
+    func linkOpened(_ pairing: UniqueIdentifier) {
+        for (key, ledger) in ledgers where key.pairing == pairing && environment.isOpen(key) {
+            ledger.perform { $0.linkOpened().answer }
+        }
+    }
+
+    // MARK: status
+
+    /// The highest sequences stored in order from the peer (SES-2).
+    func received(from pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {
+        committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }
+            .sorted { $0.0.app < $1.0.app }
+    }
+
+    /// The revision of the last context of each ledger that has one.
+    var contextRevisions: [QueueKey: UInt64] { ledgers.compactMapValues { $0.machine.context?.revision } }
+
+    var deadLetters: [DeadLetter] {
+        ledgers.flatMap { key, ledger in
+            ledger.machine.deadLetters.map { record in
+                DeadLetter(
+                    queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
+                    attempts: record.attempts, size: record.size, refusal: nil)
+            }
+        }
+    }
+
+    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = reading
+        guard let ledger = ledgers[key] else { return completion(false) }
+        ledger.attempt({ $0.retryDeadLetter(ordinal, at: reading).answer }, then: completion)
+    }
+
+    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = reading
+        guard let ledger = ledgers[key] else { return completion(false) }
+        ledger.attempt({ $0.dropDeadLetter(ordinal, at: reading).answer }, then: completion)
+    }
+}

@@ -1,0 +1,147 @@
+// Values of durable delivery that cross into the rest of the daemon: answers to submitters, items for handlers, changed contexts,
+// dead letters, and the events that carry them.
+
+package import TandemBase
+package import TandemDelivery
+package import TandemStore
+package import TandemWire
+
+/// What durable delivery reports to the daemon around it; on its loop.
+package enum DeliveryEvent {
+    /// An item for its handler. Answer with ``Arrivals/handled(_:in:)``, ``Arrivals/rejected(_:code:in:)`` or
+    /// ``Arrivals/failed(_:in:)``, now or later.
+    case received(ReceivedItem)
+    /// An item that this device submitted is durable at the peer.
+    case stored(UniqueIdentifier, QueueKey)
+    /// An item that this device submitted has ended, with the peer's refusal if that explains it. The record of an
+    /// application's item stays until ``Submissions/forget(_:in:then:)``.
+    case ended(UniqueIdentifier, QueueKey, Outcome, ItemRefusal?)
+    /// A context has changed, and is durable here.
+    case contextChanged(ContextStanding)
+    /// An item no longer needs its file: the peer has stored it, it has ended, or it was a dead letter that is gone.
+    case fileReleased(UniqueIdentifier, QueueKey, DeliveryDirection)
+    /// All bytes of a file have arrived, so that its item may wait for the app.
+    case fileArrived(ApplicationIdentifier)
+    /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
+    case needsEpoch(UniqueIdentifier)
+    /// The peer acknowledged what was never sent (DEL-13).
+    case violation(UniqueIdentifier)
+}
+
+/// A durable item that arrived and waits for its handler.
+package struct ReceivedItem: Sendable, Equatable {
+    package let queue: QueueKey
+    package let id: UniqueIdentifier
+    /// Names the item in ``Arrivals/handled(_:in:)``.
+    package let ordinal: UInt64
+    /// 1 for the first time; above it the handler may have seen the item before.
+    package let attempt: Int
+    /// Selects the handler; nil for the usual one.
+    package let topic: String?
+    /// The revision of a context.
+    package let revision: UInt64?
+    /// Time since its sender accepted it, and until it expires; nil if the sender sent none.
+    package let age: Duration?
+    package let remaining: Duration?
+    package let payload: [UInt8]
+}
+
+/// The latest context of one direction.
+package struct ContextStanding: Sendable, Equatable {
+    package enum Side: String, Sendable, Hashable {
+        case sent
+        case received
+    }
+
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier
+    package let side: Side
+    package let revision: UInt64
+    package let body: [UInt8]
+
+    init(_ queue: QueueKey, _ side: Side, _ revision: UInt64, _ body: [UInt8]) {
+        (pairing, app) = (queue.pairing, queue.app)
+        self.side = side
+        self.revision = revision
+        self.body = body
+    }
+}
+
+/// An item is durable here.
+package struct Acceptance: Sendable, Equatable {
+    package enum Note: String, Sendable, Hashable {
+        /// The context's bytes are those of the last one, which remains.
+        case unchanged
+        /// The day's urgent items are spent: it waits behind all user info.
+        case demoted
+    }
+
+    package var note: Note?
+    /// The revision of a context.
+    package var revision: UInt64?
+
+    package init(_ note: Note? = nil, revision: UInt64? = nil) {
+        self.note = note
+        self.revision = revision
+    }
+}
+
+/// Why an item was not accepted; nothing of it is kept.
+package enum SubmitFailure: Error, Sendable, Equatable {
+    /// The queue contains this many items or bytes already.
+    case full(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
+    case store(StoreError)
+    /// A commit that failed has lost the item.
+    case lost
+    /// The pairing is gone.
+    case unpaired
+
+    init(_ error: DeliveryError) {
+        switch error {
+        case .queueFull(let items, let bytes, let itemLimit, let byteLimit):
+            self = .full(items: items, bytes: bytes, itemLimit: itemLimit, byteLimit: byteLimit)
+        }
+    }
+
+    init(_ failure: LaneFailure) {
+        switch failure {
+        case .store(let error): self = .store(error)
+        case .ended: self = .unpaired
+        }
+    }
+}
+
+extension SubmitFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .full(let items, let bytes, let itemLimit, let byteLimit):
+            "queue full: \(items) of \(itemLimit) items and \(bytes) of \(byteLimit) bytes wait; "
+                + "try again when the other device was connected"
+        case .store(let error): error.description
+        case .lost: "a write to the store failed"
+        case .unpaired: "the pairing has ended; pair the devices again"
+        }
+    }
+}
+
+/// Where an item failed.
+package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
+    /// The peer refused it too often.
+    case outbound
+    /// The handler here failed too often.
+    case inbound
+}
+
+/// An item that failed too often and waits for an operator.
+package struct DeadLetter: Sendable, Equatable {
+    package let queue: QueueKey
+    package let direction: DeliveryDirection
+    /// Names it in its queue and direction.
+    package let ordinal: UInt64
+    package let id: UniqueIdentifier?
+    package let topic: String?
+    package let attempts: Int
+    package let size: Int
+    /// The peer's last refusal; nil for one that failed here.
+    package let refusal: ItemRefusal?
+}

@@ -1,0 +1,390 @@
+// Files that come over a link (FIL-5 to FIL-11): an item waits here until its bytes are written and compared with its digest; only
+// then is it stored. A file for which there is no room is refused, and what is written of it stays until the item comes again.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+
+/// Receives files into partial files, one for each queue; confined to its loop.
+final class FileArrivals {
+    /// What became of a `gap`.
+    enum GapResult {
+        case unreadable
+        /// Of an item that was stored the ledger reports the end by name; of one that was still to come there may be a part here.
+        case taken(mayHavePart: Bool)
+    }
+
+    private let environment: FileEnvironment
+    private var arrivals: [QueueKey: FileArrival] = [:]
+    /// Queues for whose next file the disk is asked, and the last item that came for them meanwhile.
+    private var opening: Set<QueueKey> = []
+    private var next: [QueueKey: Envelope] = [:]
+    /// Bytes that came over each link and are not written.
+    private var unwritten: [UniqueIdentifier: Int] = [:]
+    /// Bytes that have come and were not handled, by pairing.
+    private var received = FileBytes<UniqueIdentifier>()
+
+    init(in environment: FileEnvironment) { self.environment = environment }
+
+    private var limits: FileLimits { environment.limits }
+    private var now: MonotonicTime { environment.scheduler.now }
+
+    // MARK: opening
+
+    /// Takes `item` from a link.
+    /// - Returns: false for a frame that does not read.
+    func item(_ envelope: Envelope, in queue: QueueKey) -> Bool {
+        guard let items = environment.items, let sequence = envelope.sequence, let id = envelope.id,
+            let body = envelope.body
+        else { return false }
+        guard items.wouldStore(envelope, in: queue) else { return items.store(envelope) }
+        let key = FileKey(queue, id)
+        if opening.contains(queue), arrivals[queue]?.key != key {
+            // A peer that changes its mind with each frame gives the disk one thing to do at a time.
+            next[queue] = envelope
+            return true
+        }
+        if let arrival = arrivals[queue] {
+            if arrival.key == key, arrival.sequence == sequence {
+                arrival.isCut = false
+                if let step = arrival.receiver?.toldAgain(at: now) { take(step, arrival) }
+                return true
+            }
+            arrivals.removeValue(forKey: queue)?.end()
+        }
+        do throws(WireError) {
+            let manifest = try FileManifest(reading: body, limits: limits)
+            if let refusal = countReceived(key, manifest.file.size) {
+                refuse(key, refusal)
+                return true
+            }
+            begin(FileArrival(key, envelope, sequence: sequence, manifest, limits: limits, at: now))
+        } catch {
+            refuse(key, .unreadable(error))
+        }
+        return true
+    }
+
+    /// What waits for its app counts as well as what comes (LIM-43).
+    private func countReceived(_ key: FileKey, _ size: Int64) -> FileRefusal? {
+        let pairing = key.queue.pairing
+        if let refusal = received.refusal(of: key, of: pairing, size: size, limit: limits.received) { return refusal }
+        received.set(key, of: pairing, size: size)
+        return nil
+    }
+
+    private func begin(_ arrival: FileArrival) {
+        let queue = arrival.key.queue
+        arrivals[queue] = arrival
+        opening.insert(queue)
+        // Partial data of an older item is orphaned and can be deleted. Complete files that wait for their handler are still
+        // owned.
+        environment.items?.keptFiles(of: queue) { [weak self] kept in
+            guard let self else { return }
+            guard !arrival.isOver else { return opened(queue) }
+            arrival.isAnothers = kept?.contains(arrival.key.id) ?? true
+            let all = kept?.union([arrival.key.id])
+            if let all { keepOnly(all, in: queue) }
+            open(arrival, kept: all)
+        }
+    }
+
+    private func open(_ arrival: FileArrival, kept: Set<UniqueIdentifier>?) {
+        let partials = environment.partials
+        let (place, size, reserve) = (arrival.key.place, arrival.manifest.file.size, limits.reserve)
+        let (isAnothers, promised) = (arrival.isAnothers, promised(besides: arrival))
+        environment.worker.perform({ () -> (found: Int64, file: Result<GrowingFile, FileRefusal>) in
+            var found: Int64 = 0
+            let file = refusing { () throws(FileRefusal) in
+                let file = try translating { () throws(FileError) in
+                    if let kept { try partials.removeAll(of: place.app, in: place.pairing, but: kept) }
+                    return try partials.open(place)
+                }
+                // The file of an item that waits for its handler is not this one's to change.
+                if isAnothers, file.found > 0, file.found != size { throw .duplicate }
+                if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
+                found = file.found
+                guard found < size else { return file }
+                try partials.checkSpace(for: size - found, of: size, besides: promised, reserve: reserve)
+                return file
+            }
+            return (found, file)
+        }) { [self] result in
+            defer { opened(arrival.key.queue) }
+            guard !arrival.isOver else { return }
+            arrival.found = result.found
+            switch result.file {
+            case .failure(let refusal): refuse(arrival, refusal)
+            case .success(let file): readThrough(file, arrival)
+            }
+        }
+    }
+
+    /// What other files of the same peer still need: two that each fit alone must not fill the disk and wait for each other.
+    /// Not those of other peers, which could keep the whole disk with files that never come.
+    private func promised(besides arrival: FileArrival) -> Int64 {
+        let pairing = arrival.key.queue.pairing
+        return arrivals.reduce(into: 0) { sum, other in
+            guard other.key.pairing == pairing, other.value !== arrival, !other.value.isOver else { return }
+            let (next, overflow) = sum.addingReportingOverflow(other.value.missing)
+            sum = overflow ? .max : next
+        }
+    }
+
+    /// The disk has answered: the item that came meanwhile has its turn.
+    private func opened(_ queue: QueueKey) {
+        opening.remove(queue)
+        if let envelope = next.removeValue(forKey: queue) { _ = item(envelope, in: queue) }
+    }
+
+    /// Hashes what is there, in parts between which others have their turn.
+    private func readThrough(_ file: GrowingFile, _ arrival: FileArrival) {
+        guard file.size < file.found else { return start(arrival, file) }
+        environment.worker.attempt({ () throws(FileError) in try file.readOn() }) { [self] result in
+            guard !arrival.isOver else { return }
+            switch result {
+            case .failure(let error): refuse(arrival, .machine(error))
+            case .success: readThrough(file, arrival)
+            }
+        }
+    }
+
+    private func start(_ arrival: FileArrival, _ file: GrowingFile) {
+        var receiver = FileReceiver(
+            size: arrival.manifest.file.size, written: file.size, at: now, limits: limits)
+        if arrival.isCut { receiver.linkClosed() }
+        arrival.file = file
+        arrival.receiver = receiver
+        take(receiver.first, arrival)
+        watch(arrival)
+    }
+
+    // MARK: pulling
+
+    private func take(_ step: FileReceiver.Step, _ arrival: FileArrival) {
+        switch step {
+        case .nothing, .write: break
+        case .want(let offset, let isRestart):
+            var want = environment.envelope(.want, arrival.key)
+            want.offset = UInt64(clamping: offset)
+            want.name = isRestart ? FileWant.restart : nil
+            environment.send(want, arrival.key.queue.pairing)
+        case .verify: verify(arrival)
+        }
+    }
+
+    /// Takes `chunk` from a link.
+    /// - Returns: false for a frame that does not read.
+    func chunk(_ envelope: Envelope, of key: FileKey) -> Bool {
+        guard let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body else {
+            return false
+        }
+        // What was under way when the file ended, or started over, is dropped.
+        guard let arrival = arrivals[key.queue], arrival.key == key, let file = arrival.file,
+            mayWrite(body.count, of: key.queue.pairing),
+            let step = arrival.receiver?.chunk(at: offset, count: body.count, at: now)
+        else { return true }
+        guard step == .write else {
+            take(step, arrival)
+            return true
+        }
+        unwritten[key.queue.pairing, default: 0] += body.count
+        environment.append(body, to: file, on: environment.partials) { [self] result in
+            written(body.count, of: key.queue.pairing)
+            guard !arrival.isOver else { return }
+            if case .failure(let refusal) = result { return refuse(arrival, refusal) }
+            wrote(body.count, arrival)
+        }
+        return true
+    }
+
+    /// A sender that keeps to its window for all files (FIL-7) has no more than two under way when it starts over. The rest of
+    /// what another sender sends is dropped, and asked for later.
+    private func mayWrite(_ count: Int, of pairing: UniqueIdentifier) -> Bool {
+        count <= 2 * limits.linkWindow - (unwritten[pairing] ?? 0)
+    }
+
+    private func written(_ count: Int, of pairing: UniqueIdentifier) {
+        let rest = (unwritten[pairing] ?? 0) - count
+        unwritten[pairing] = rest > 0 ? rest : nil
+    }
+
+    private func wrote(_ count: Int, _ arrival: FileArrival) {
+        guard let step = arrival.receiver?.wrote(count, at: now) else { return }
+        reportProgress(of: arrival)
+        take(step, arrival)
+    }
+
+    /// Asks again after a silence (FIL-9).
+    private func watch(_ arrival: FileArrival) {
+        environment.scheduler.schedule(after: limits.silence) { [weak self, weak arrival] in
+            guard let self, let arrival, !arrival.isOver else { return }
+            if let step = arrival.receiver?.timeAdvanced(at: now) { take(step, arrival) }
+            watch(arrival)
+        }
+    }
+
+    private func reportProgress(of arrival: FileArrival) {
+        guard let written = arrival.receiver?.written, arrival.pace.tells(written, at: now) else { return }
+        var progress = environment.progress(.transferred, written, of: arrival.key)
+        let file = arrival.manifest.file
+        progress.body = (try? Body.bytes(["name": .string(file.name), "size": .integer(file.size)]))?[...]
+        environment.notify(progress, nil, arrival.key.queue.app)
+    }
+
+    // MARK: ending
+
+    private func verify(_ arrival: FileArrival) {
+        guard let file = arrival.file else { return }
+        environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
+            guard !arrival.isOver else { return }
+            switch result {
+            case .failure(let error): refuse(arrival, .machine(error))
+            case .success(let digest) where !isEqualInConstantTime(digest, arrival.manifest.digest):
+                if !arrival.isAnothers { remove(arrival.key) }
+                refuse(arrival, .digestMismatch)
+            case .success: complete(arrival)
+            }
+        }
+    }
+
+    private func complete(_ arrival: FileArrival) {
+        end(arrival)
+        var item = arrival.item
+        // The bytes took their time; what is left of the item's is less.
+        item.remaining = item.remaining.map { max(.zero, $0 - now.since(arrival.began)) }
+        guard environment.items?.store(item) == true else { return remove(arrival.key) }
+        environment.onArrival(arrival.key.queue.app)
+    }
+
+    /// Refuses the item for now. What is written of it stays, for when there is room.
+    private func refuse(_ arrival: FileArrival, _ refusal: FileRefusal) {
+        // The space that was promised to it is free for others meanwhile (LIM-43).
+        if !arrival.isAnothers { countWritten(of: arrival) }
+        end(arrival)
+        environment.log(.files("a file is not taken: \(refusal.name)", arrival.key, nil))
+        refuse(arrival.key, refusal)
+    }
+
+    private func countWritten(of arrival: FileArrival) {
+        let (key, written) = (arrival.key, arrival.receiver?.written ?? arrival.found)
+        if written > 0 { received.set(key, of: key.queue.pairing, size: written) } else { received.remove(key) }
+    }
+
+    private func refuse(_ key: FileKey, _ refusal: FileRefusal) {
+        let failure = FailureFrame(of: key, code: refusal.code, name: refusal.name, body: refusal.body)
+        if let envelope = try? failure.envelope { environment.send(envelope, key.queue.pairing) }
+    }
+
+    private func end(_ arrival: FileArrival) {
+        arrival.end()
+        if arrivals[arrival.key.queue] === arrival { arrivals[arrival.key.queue] = nil }
+    }
+
+    /// Takes `gap` from a link.
+    func gap(_ envelope: Envelope, in queue: QueueKey) -> GapResult {
+        if let arrival = arrivals[queue], arrival.sequence == envelope.sequence {
+            end(arrival)
+            if !arrival.isAnothers { received.remove(arrival.key) }
+        }
+        if next[queue]?.sequence == envelope.sequence { next[queue] = nil }
+        guard let items = environment.items else { return .unreadable }
+        let mayHavePart = items.wouldStore(envelope, in: queue)
+        return items.store(envelope) ? .taken(mayHavePart: mayHavePart) : .unreadable
+    }
+
+    // MARK: partial files
+
+    /// The item whose bytes are coming.
+    func arriving(in queue: QueueKey) -> UniqueIdentifier? { arrivals[queue]?.key.id }
+
+    /// Removes the partial file, or the complete one that no app has.
+    func remove(_ key: FileKey) {
+        received.remove(key)
+        let (partials, place) = (environment.partials, key.place)
+        environment.run("removing a partial file") { () throws(FileError) in try partials.remove(place) }
+    }
+
+    /// Removes the files of all other items.
+    func removeAll(but kept: Set<UniqueIdentifier>, in queue: QueueKey) {
+        keepOnly(kept, in: queue)
+        let partials = environment.partials
+        environment.run("removing orphans") { () throws(FileError) in
+            try partials.removeAll(of: queue.app, in: queue.pairing, but: kept)
+        }
+    }
+
+    private func keepOnly(_ kept: Set<UniqueIdentifier>, in queue: QueueKey) {
+        received.removeAll { $0.queue == queue && !kept.contains($0.id) }
+    }
+
+    /// Removes the files of other pairings, and counts those that are there.
+    func restore(_ pairings: Set<UniqueIdentifier>) {
+        let partials = environment.partials
+        environment.clear("removing orphans") { () throws(FileError) in try partials.removal(butOf: pairings) }
+        environment.count({ () throws(FileError) in try partials.sizes(of: pairings) }) { [weak self] file, size in
+            self?.received.set(file, of: file.queue.pairing, size: size)
+        }
+    }
+
+    /// The link of a pairing is gone.
+    func linkClosed(_ pairing: UniqueIdentifier) {
+        for (queue, arrival) in arrivals where queue.pairing == pairing {
+            arrival.isCut = true
+            arrival.receiver?.linkClosed()
+        }
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) {
+        for queue in Array(arrivals.keys) where queue.pairing == pairing { arrivals.removeValue(forKey: queue)?.end() }
+        next = next.filter { $0.key.pairing != pairing }
+        received.removeAll { $0.queue.pairing == pairing }
+        let partials = environment.partials
+        environment.clear("removing a pairing's files") { () throws(FileError) in try partials.removal(of: pairing) }
+    }
+}
+
+/// One file that comes: the item that announced it, what is written of it, and the rules of its pulling. Confined to its loop.
+private final class FileArrival {
+    let key: FileKey
+    let sequence: UInt64
+    let manifest: FileManifest
+    /// The item as it came first.
+    let item: Envelope
+    let began: MonotonicTime
+    var receiver: FileReceiver?
+    var file: GrowingFile?
+    /// Bytes of it that were on the disk when it came.
+    var found: Int64 = 0
+    var pace: ProgressPace
+    /// An item with this identifier waits for its handler, and has the file.
+    var isAnothers = false
+    /// The link is gone and the item has not come again since.
+    var isCut = false
+    private(set) var isOver = false
+
+    init(
+        _ key: FileKey, _ item: Envelope, sequence: UInt64, _ manifest: FileManifest, limits: FileLimits,
+        at now: MonotonicTime
+    ) {
+        self.key = key
+        self.sequence = sequence
+        self.manifest = manifest
+        self.item = item
+        began = now
+        pace = ProgressPace(size: manifest.file.size, limits: limits)
+    }
+
+    /// Bytes that are still to be written.
+    var missing: Int64 { max(0, manifest.file.size - (receiver?.written ?? found)) }
+
+    func end() {
+        isOver = true
+        file = nil
+        receiver = nil
+    }
+}

@@ -1,0 +1,123 @@
+// Complete files and their apps (FIL-11, FIL-15): into the app's directory before the delivery, removed after the verdict.
+
+package import TandemBase
+import TandemDelivery
+package import TandemFiles
+package import TandemWire
+
+/// Why a stored file cannot be offered to its app.
+package enum FileOfferFailure: Error, Sendable, Equatable {
+    /// It is not there any more: another program has moved it.
+    case missing
+    /// Its app has no directory now.
+    case noInbox
+    /// The machine cannot move it now.
+    case later(FileError)
+}
+
+/// Moves complete files to their apps, and removes files that belong to no item; confined to its loop.
+package final class FileOffers {
+    private let environment: FileEnvironment
+    private let arrivals: FileArrivals
+    /// Queues that are swept; true: once more after it.
+    private var sweeping: [QueueKey: Bool] = [:]
+
+    init(of arrivals: FileArrivals, in environment: FileEnvironment) {
+        self.arrivals = arrivals
+        self.environment = environment
+    }
+
+    /// Moves the file of a stored item into its app's directory.
+    /// - Parameter completion: gets the body of `delivery`.
+    package func offer(
+        _ id: UniqueIdentifier, in queue: QueueKey, manifest body: [UInt8],
+        then completion: @escaping (Result<[UInt8], FileOfferFailure>) -> Void
+    ) {
+        guard let manifest = try? FileManifest(reading: body[...], limits: environment.limits) else {
+            return completion(.failure(.missing))
+        }
+        // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of the file.
+        guard let inbox = environment.inbox(of: queue.app) else { return completion(.failure(.noInbox)) }
+        let key = FileKey(queue, id)
+        let name = ReceivedFileName(reducing: manifest.file.name).text
+        let (partials, place) = (environment.partials, key.place)
+        environment.worker.attempt({ () throws(FileError) in try inbox.place(place, named: name, from: partials) }) {
+            [environment] result in
+            switch result {
+            case .failure(let error):
+                environment.log(.files("a file cannot be given to its app", key, error))
+                completion(.failure(.later(error)))
+            case .success(nil): completion(.failure(.missing))
+            case .success(let path?):
+                let delivery = try? Body.bytes(manifest.delivery(at: path))
+                completion(delivery.map { .success($0) } ?? .failure(.missing))
+            }
+        }
+    }
+
+    /// A received item has ended: what is left of its file is removed when that is durable, unless the item comes again or
+    /// another one has its identifier.
+    package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
+        environment.items?.keptFiles(of: queue) { [weak self] kept in
+            guard let self, kept?.contains(id) == false else { return }
+            remove(FileKey(queue, id))
+        }
+    }
+
+    private func remove(_ key: FileKey) {
+        arrivals.remove(key)
+        guard let inbox = environment.inbox(of: key.queue.app) else { return }
+        let place = key.place
+        environment.clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: place) }
+    }
+
+    /// Removes every file of a queue that belongs to no item: after some items have ended without a report by name.
+    package func sweep(_ queue: QueueKey) {
+        guard sweeping[queue] == nil else { return sweeping[queue] = true }
+        sweeping[queue] = false
+        // One that comes now may be complete, and an item, before the answer is there.
+        let arriving = arrivals.arriving(in: queue)
+        environment.items?.keptFiles(of: queue) { [weak self] kept in
+            guard let self else { return }
+            guard let kept else { return swept(queue) }
+            let all = kept.union([arriving, arrivals.arriving(in: queue)].compactMap(\.self))
+            arrivals.removeAll(but: all, in: queue)
+            environment.worker.perform({}) { [weak self] in self?.swept(queue) }
+            guard let inbox = environment.inbox(of: queue.app) else { return }
+            let names = Set(all.map(\.description))
+            environment.clear("removing orphans") { () throws(FileError) in
+                try inbox.removal(of: "\(queue.pairing)", but: names)
+            }
+        }
+    }
+
+    /// However many ends come meanwhile, the disk is asked once more.
+    private func swept(_ queue: QueueKey) { if sweeping.removeValue(forKey: queue) == true { sweep(queue) } }
+
+    /// Removes the files of other pairings and of other items. The directory of a pairing that goes on stays, also without a
+    /// file: the next one may come into it meanwhile.
+    func restore(_ received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
+        let received = Dictionary(grouping: received, by: \.queue.app)
+        for app in apps {
+            guard let inbox = environment.inbox(of: app) else { continue }
+            let files = Dictionary(grouping: received[app] ?? [], by: \.queue.pairing)
+            let names = Set(pairings.union(files.keys).map(\.description))
+            environment.clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: names) }
+            for pairing in pairings.union(files.keys) {
+                let kept = Set((files[pairing] ?? []).map(\.id.description))
+                environment.clear("removing orphans") { () throws(FileError) in
+                    try inbox.removal(of: "\(pairing)", but: kept)
+                }
+            }
+        }
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
+        for app in apps {
+            guard let inbox = environment.inbox(of: app) else { continue }
+            environment.clear("removing a pairing's files") { () throws(FileError) in
+                try inbox.removal(of: "\(pairing)")
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// Files that peers pull (FIL-6, FIL-7): each `want` opens the window further, parts are read on the worker and leave as chunks.
+
+import TandemBase
+import TandemDelivery
+import TandemFiles
+import TandemReactor
+import TandemWire
+
+/// Sends spooled files as their receivers ask for them; confined to its loop.
+final class FileSendings {
+    private typealias Want = (offset: Int64, isRestart: Bool)
+
+    /// One file that a peer pulls.
+    private final class Sending {
+        let key: FileKey
+        var parts: FileParts?
+        var pace: ProgressPace?
+        /// The last want that came while the file was being opened.
+        var first: Want
+
+        init(_ key: FileKey, first: Want) {
+            self.key = key
+            self.first = first
+        }
+    }
+
+    private let environment: FileEnvironment
+    private let submissions: FileSubmissions
+    private var senders: [UniqueIdentifier: FileSender] = [:]
+    private var sendings: [FileKey: Sending] = [:]
+    /// Wants of files that are not on their way to the peer.
+    private let stray: Counter
+
+    init(of submissions: FileSubmissions, in environment: FileEnvironment, stray: Counter) {
+        self.submissions = submissions
+        self.environment = environment
+        self.stray = stray
+    }
+
+    /// Takes `want` from a link.
+    /// - Returns: false for one that does not read.
+    func wanted(_ envelope: Envelope, of key: FileKey) -> Bool {
+        guard let offset = envelope.offset.flatMap({ Int64(exactly: $0) }) else { return false }
+        guard envelope.name == nil || envelope.name == FileWant.restart else { return false }
+        let want = (offset: offset, isRestart: envelope.name != nil)
+        guard let sending = sendings[key] else {
+            // A cancelled item may still be asked for; a peer that makes identifiers up moves no disk, and no log.
+            guard environment.items?.isUnderWay(key.id, in: key.queue) == true else {
+                stray.add()
+                return true
+            }
+            open(Sending(key, first: want))
+            return true
+        }
+        guard let parts = sending.parts else {
+            sending.first = want
+            return true
+        }
+        return take(want, sending, parts)
+    }
+
+    private func open(_ sending: Sending) {
+        let key = sending.key
+        sendings[key] = sending
+        let (spool, place) = (environment.spool, key.place)
+        environment.worker.attempt({ () throws(FileError) in try spool.read(place) }) { [self] result in
+            guard sendings[key] === sending else { return }
+            guard case .success(let parts?) = result else { return unreadable(key, result.failure) }
+            sending.parts = parts
+            sending.pace = ProgressPace(size: parts.size, limits: environment.limits)
+            // A want past the end of the file; until now its size was not known. No more than that is asked of it.
+            if !take(sending.first, sending, parts) { sendings[key] = nil }
+        }
+    }
+
+    private func take(_ want: Want, _ sending: Sending, _ parts: FileParts) -> Bool {
+        let pairing = sending.key.queue.pairing
+        let isTaken = senders[pairing, default: FileSender(limits: environment.limits)]
+            .wanted(sending.key, size: parts.size, from: want.offset, isRestart: want.isRestart)
+        guard isTaken else { return false }
+        reportProgress(of: sending)
+        pump(pairing)
+        return true
+    }
+
+    /// Reads and sends as far as the windows reach.
+    private func pump(_ pairing: UniqueIdentifier) {
+        while let part = senders[pairing]?.nextPart() {
+            guard let sending = sendings[part.file], let parts = sending.parts else { return }
+            environment.worker.attempt({ () throws(FileError) in try parts.read(at: part.offset, count: part.count) }) {
+                [self] result in
+                guard sendings[part.file] === sending else { return }
+                read(part, result)
+            }
+        }
+    }
+
+    private func read(_ part: FileSender.Part, _ result: Result<[UInt8], FileError>) {
+        let pairing = part.file.queue.pairing
+        guard case .success(let bytes) = result, bytes.count == part.count else {
+            return unreadable(part.file, result.failure)
+        }
+        if senders[pairing]?.read(part) == true {
+            var chunk = environment.envelope(.chunk, part.file)
+            chunk.offset = UInt64(clamping: part.offset)
+            chunk.body = bytes[...]
+            environment.send(chunk, pairing)
+        }
+        pump(pairing)
+    }
+
+    private func unreadable(_ key: FileKey, _ error: FileError?) {
+        environment.log(.files("a spooled file cannot be read", key, error))
+        end(key)
+        environment.items?.fileIsUnreadable(key.id, in: key.queue)
+    }
+
+    private func reportProgress(of sending: Sending) {
+        let key = sending.key
+        guard let offset = senders[key.queue.pairing]?.acknowledged(key),
+            sending.pace?.tells(offset, at: environment.scheduler.now) == true
+        else { return }
+        environment.notify(
+            environment.progress(.transferred, offset, of: key), submissions.source(of: key), key.queue.app)
+    }
+
+    /// The file is stored, or will not be sent any more.
+    func end(_ key: FileKey) {
+        sendings[key] = nil
+        senders[key.queue.pairing]?.ended(key)
+        pump(key.queue.pairing)
+    }
+
+    /// The peer cannot take the file now.
+    func refused(_ key: FileKey) { if sendings[key] != nil { end(key) } }
+
+    func linkClosed(_ pairing: UniqueIdentifier) {
+        senders[pairing] = nil
+        sendings = sendings.filter { $0.key.queue.pairing != pairing }
+    }
+}

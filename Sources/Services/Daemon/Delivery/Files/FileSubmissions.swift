@@ -1,0 +1,310 @@
+// Files that apps of this device submit (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are durable
+// there. A submission that ends before that leaves nothing.
+
+import TandemBase
+package import TandemDelivery
+import TandemFiles
+package import TandemPropertyList
+package import TandemSession
+package import TandemWire
+
+/// Takes files from apps into the spool; confined to its loop.
+package final class FileSubmissions {
+    /// Called once, unless the app goes away or cancels: with the manifest, which is then to be submitted, or why not.
+    package typealias Completion = (Result<[UInt8], FileRefusal>) -> Void
+
+    private let environment: FileEnvironment
+    /// The user of this device who owns an app; nil if unknown.
+    private let userOf: (ApplicationIdentifier) -> UInt32?
+    private var takings: [FileKey: FileSubmission] = [:]
+    private var waiting = WaitingFiles()
+    private var spooled = FileBytes<SpoolOwner>()
+    /// The connection that submitted a file, which gets its progress.
+    private var sources: [FileKey: ConnectionNumber] = [:]
+
+    init(in environment: FileEnvironment, userOf: @escaping (ApplicationIdentifier) -> UInt32?) {
+        self.environment = environment
+        self.userOf = userOf
+    }
+
+    private var limits: FileLimits { environment.limits }
+
+    // MARK: taking
+
+    /// An app submits a file.
+    /// - Parameter completion: gets the item's body once its bytes are durable here; the caller submits the item with it, and
+    ///   calls ``discard(_:)`` if that fails.
+    package func take(
+        _ key: FileKey, body: PropertyListDictionary, from source: ConnectionNumber,
+        then completion: @escaping Completion
+    ) {
+        do throws(FileRefusal) {
+            let (description, size) = try described(body)
+            drop(key, for: source, .takenOver)
+            let submission = FileSubmission(
+                key, description, size: size, from: source, limits: limits, completion: completion)
+            let mayBegin = mayBegin(submission)
+            try checkRoom(for: submission, mayBegin: mayBegin)
+            spooled.set(key, of: owner(of: key), size: description.size)
+            if mayBegin { begin(submission) } else { waiting.append(submission) }
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    /// What waits for its turn is bounded as what waits for the peer (LIM-14), for all its peers together; and so are the
+    /// bytes of all files (LIM-43).
+    private func checkRoom(for submission: FileSubmission, mayBegin: Bool) throws(FileRefusal) {
+        let (key, size) = (submission.key, submission.description.size)
+        if let refusal = spooled.refusal(of: key, of: owner(of: key), size: size, limit: limits.spooled) {
+            throw refusal
+        }
+        guard !mayBegin else { return }
+        let others = waiting.kept(of: key.queue.app)
+        guard others.records < limits.waiting, submission.size <= limits.waitingBytes - others.bytes else {
+            throw .queueFull(actual: others.records, limit: limits.waiting)
+        }
+    }
+
+    private func described(
+        _ body: PropertyListDictionary
+    ) throws(FileRefusal) -> (description: FileDescription, size: Int) {
+        let description: FileDescription
+        let size: Int
+        do throws(WireError) {
+            description = try FileDescription(reading: body, limits: limits)
+            let digest = [UInt8](repeating: 0, count: 32)
+            size = try Body.bytes(FileManifest(description, digest: digest).dictionary).count
+        } catch {
+            throw .unreadable(error)
+        }
+        guard size <= limits.manifest else { throw .tooLarge(actual: size, limit: limits.manifest) }
+        return (description, size)
+    }
+
+    private func owner(of file: FileKey) -> SpoolOwner {
+        userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app)
+    }
+
+    private func begin(_ submission: FileSubmission) {
+        takings[submission.key] = submission
+        let (spool, place) = (environment.spool, submission.key.place)
+        let (size, reserve) = (submission.description.size, limits.reserve)
+        environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
+            refusing { () throws(FileRefusal) in
+                try spool.checkSpace(for: size, reserve: reserve)
+                return try translating { () throws(FileError) in
+                    try spool.remove(place)
+                    return try spool.open(place)
+                }
+            }
+        }) { [self] result in
+            guard !submission.isOver else { return }
+            switch result {
+            case .failure(let refusal): refuse(submission, refusal)
+            case .success(let file):
+                submission.file = file
+                report(0, of: submission)
+                if submission.taking.isComplete { finish(submission) }
+            }
+        }
+    }
+
+    /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
+    /// - Returns: false for a part out of place, which ends the connection (FIL-3).
+    package func chunk(_ envelope: Envelope, of key: FileKey, from source: ConnectionNumber) -> Bool {
+        guard let submission = takings[key], submission.source == source, let file = submission.file,
+            let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body
+        else { return waiting[key]?.source != source }
+        guard case .write = submission.taking.chunk(at: offset, count: body.count) else { return false }
+        environment.append(body, to: file, on: environment.spool) { [self] result in
+            guard !submission.isOver else { return }
+            if case .failure(let refusal) = result { return refuse(submission, refusal) }
+            submission.taking.wrote(body.count)
+            wrote(submission)
+        }
+        return true
+    }
+
+    private func wrote(_ submission: FileSubmission) {
+        let written = submission.taking.written
+        if written == submission.taking.received || written - submission.reported >= Int64(limits.chunk * 2) {
+            report(written, of: submission)
+        }
+        if submission.taking.isComplete { finish(submission) }
+    }
+
+    private func report(_ offset: Int64, of submission: FileSubmission) {
+        submission.reported = offset
+        environment.notify(environment.progress(.taking, offset, of: submission.key), submission.source, nil)
+    }
+
+    private func finish(_ submission: FileSubmission) {
+        guard let file = submission.file else { return }
+        environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
+            guard !submission.isOver else { return }
+            end(submission)
+            switch result {
+            case .failure(let error): refuse(submission, .machine(error))
+            case .success(let digest):
+                sources[submission.key] = submission.source
+                submission.completion(manifest(submission.description, digest))
+            }
+        }
+    }
+
+    private func manifest(_ description: FileDescription, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
+        do throws(WireError) {
+            return .success(try Body.bytes(FileManifest(description, digest: digest).dictionary))
+        } catch {
+            return .failure(.unreadable(error))
+        }
+    }
+
+    private func refuse(_ submission: FileSubmission, _ refusal: FileRefusal) {
+        end(submission)
+        discard(submission.key)
+        submission.completion(.failure(refusal))
+    }
+
+    private func end(_ submission: FileSubmission) {
+        submission.isOver = true
+        submission.file = nil
+        if takings[submission.key] === submission { takings[submission.key] = nil }
+        waiting.remove(submission)
+        let apps = Set(takings.keys.map(\.queue.app))
+        let isFree = takings.count < limits.takings
+        if let next = waiting.takeFirst(where: { isFree || !apps.contains($0) }) { begin(next) }
+    }
+
+    /// One file of each app at any time: an app that begins many and continues none holds up only itself.
+    private func mayBegin(_ submission: FileSubmission) -> Bool {
+        takings.count < limits.takings || !takings.keys.contains { $0.queue.app == submission.key.queue.app }
+    }
+
+    // MARK: ending
+
+    /// Ends a submission: it was cancelled, or begins again. Another connection that was submitting the file gets the reason.
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func drop(_ key: FileKey, for source: ConnectionNumber? = nil, _ reason: FileRefusal? = nil) -> Bool {
+        guard let submission = takings[key] ?? waiting[key] else { return false }
+        end(submission)
+        discard(key)
+        if let reason, submission.source != source { submission.completion(.failure(reason)) }
+        return true
+    }
+
+    /// An app's connection has ended.
+    package func sourceLeft(_ source: ConnectionNumber) { dropAll { $0.source == source } }
+
+    private func dropAll(where isGone: (FileSubmission) -> Bool) {
+        // First those that wait: the end of one lets the next one begin.
+        for submission in (waiting.all + takings.values).filter(isGone) { drop(submission.key) }
+    }
+
+    /// Removes a spooled file.
+    package func discard(_ key: FileKey) {
+        sources[key] = nil
+        spooled.remove(key)
+        let (spool, place) = (environment.spool, key.place)
+        environment.run("removing a spooled file") { () throws(FileError) in try spool.remove(place) }
+    }
+
+    /// Removes every spooled file of another item.
+    func restore(_ sent: [FileKey]) {
+        let spool = environment.spool
+        let kept = Set(sent.map(\.place))
+        environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] file, size in
+            guard let self else { return }
+            spooled.set(file, of: owner(of: file), size: size)
+        }
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) {
+        dropAll { $0.key.queue.pairing == pairing }
+        sources = sources.filter { $0.key.queue.pairing != pairing }
+        spooled.removeAll { $0.queue.pairing == pairing }
+        let spool = environment.spool
+        environment.clear("removing a pairing's files") { () throws(FileError) in try spool.removal(of: pairing) }
+    }
+
+    // MARK: state
+
+    /// Whether the bytes of the file are coming from its app.
+    func isTaking(_ key: FileKey) -> Bool { takings[key] != nil }
+
+    /// The connection that submitted a spooled file; it may be gone.
+    func source(of key: FileKey) -> ConnectionNumber? { sources[key] }
+}
+
+/// One file that an app submits; confined to its loop.
+private final class FileSubmission {
+    let key: FileKey
+    let description: FileDescription
+    /// Bytes of the manifest that it will have.
+    let size: Int
+    let source: ConnectionNumber
+    let completion: FileSubmissions.Completion
+    var taking: FileTaking
+    var file: GrowingFile?
+    var reported: Int64 = 0
+    var isOver = false
+
+    init(
+        _ key: FileKey, _ description: FileDescription, size: Int, from source: ConnectionNumber, limits: FileLimits,
+        completion: @escaping FileSubmissions.Completion
+    ) {
+        self.key = key
+        self.description = description
+        self.size = size
+        self.source = source
+        self.completion = completion
+        taking = FileTaking(size: description.size, limits: limits)
+    }
+}
+
+/// Submissions that wait for their turn, in the order in which they came. An app may submit thousands of files, so no operation
+/// looks at all of them for one: an entry that is gone is skipped in the order, and dropped from it when such entries are the
+/// greater part.
+private struct WaitingFiles {
+    private var order: [FileSubmission] = []
+    private var submissions: [FileKey: FileSubmission] = [:]
+    private var kept: [ApplicationIdentifier: KeptAmount] = [:]
+
+    /// In no order.
+    var all: [FileSubmission] { Array(submissions.values) }
+
+    subscript(key: FileKey) -> FileSubmission? { submissions[key] }
+
+    /// How many of an app wait, and the bytes that describe them.
+    func kept(of app: ApplicationIdentifier) -> KeptAmount { kept[app] ?? KeptAmount() }
+
+    mutating func append(_ submission: FileSubmission) {
+        order.append(submission)
+        submissions[submission.key] = submission
+        kept[submission.key.queue.app, default: KeptAmount()].records += 1
+        kept[submission.key.queue.app, default: KeptAmount()].bytes += submission.size
+    }
+
+    mutating func remove(_ submission: FileSubmission) {
+        guard submissions[submission.key] === submission else { return }
+        submissions[submission.key] = nil
+        let app = submission.key.queue.app
+        let before = kept(of: app)
+        let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - submission.size)
+        kept[app] = rest.records > 0 ? rest : nil
+        if order.count > 64, order.count > 2 * submissions.count {
+            let submissions = submissions
+            order.removeAll { submissions[$0.key] !== $0 }
+        }
+    }
+
+    /// Takes out the first one whose app may begin.
+    mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> FileSubmission? {
+        guard kept.keys.contains(where: mayBegin) else { return nil }
+        let first = order.first { submissions[$0.key] === $0 && mayBegin($0.key.queue.app) }
+        if let first { remove(first) }
+        return first
+    }
+}

@@ -1,0 +1,251 @@
+// Submissions of durable items: accepts them for the peer, cancels and forgets them, and answers what their submitters ask. Each
+// submission gets one answer, after the commit that it rests on.
+
+package import TandemBase
+import TandemCrypto
+package import TandemDelivery
+import TandemReactor
+import TandemStore
+package import TandemWire
+
+/// Accepts items into the outbound queues; confined to its loop.
+package final class Submissions {
+    package typealias Completion = (Result<Acceptance, SubmitFailure>) -> Void
+
+    private let environment: DeliveryEnvironment
+    private let queues: OutboundQueues
+
+    init(to queues: OutboundQueues, in environment: DeliveryEnvironment) {
+        self.queues = queues
+        self.environment = environment
+    }
+
+    private var reading: Reading { environment.reading }
+
+    private func later(_ action: @escaping () -> Void) { environment.scheduler.schedule(after: .zero, action) }
+
+    // MARK: accepting
+
+    /// Accepts an item for the peer; `completion` is called once, later, when it is durable here or refused. A context
+    /// supersedes the one before; an urgent item over budget goes to the end of the user info.
+    package func submit(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
+        guard environment.epoch(of: key.pairing) != nil else { return later { completion(.failure(.unpaired)) } }
+        var item = item
+        item.after = item.after.flatMap { queues.isUnfinished($0, of: key.app, in: key.pairing) ? $0 : nil }
+        switch key.channel {
+        case .context: setContext(item, in: key, then: completion)
+        case .urgent: submitUrgent(item, to: key, then: completion)
+        case .configuration, .userInfo, .file: enqueue(item, to: key, Acceptance(), then: completion)
+        }
+    }
+
+    /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, or when it was lost
+    /// with its commit.
+    package func confirm(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping Completion) {
+        guard let queue = queues[key] else { return later { completion(.failure(.unpaired)) } }
+        var isKnown = false
+        queue.perform(
+            { queue in
+                isKnown = queue.record(of: id) != nil
+                return LaneAnswer()
+            },
+            then: { result in
+                let answer = result.mapError { SubmitFailure($0) }
+                completion(answer.flatMap { isKnown ? .success(Acceptance()) : .failure(.lost) })
+            })
+    }
+
+    /// Applies an event that the queue may refuse, and completes the submission once.
+    private func accept(
+        _ key: QueueKey, size: Int,
+        _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
+        then completion: @escaping (Result<Void, SubmitFailure>) -> Void
+    ) {
+        var refusal: SubmitFailure?
+        let queue = queues.queue(key)
+        queue.perform(
+            { [unowned queue] machine in
+                do throws(DeliveryError) {
+                    return try event(&machine, queue.refusal(of: size)).answer
+                } catch {
+                    refusal = SubmitFailure(error)
+                    return LaneAnswer(isRefusal: true)
+                }
+            },
+            size: size,
+            then: { result in
+                if let refusal { return completion(.failure(refusal)) }
+                completion(result.mapError { SubmitFailure($0) })
+            })
+    }
+
+    private func enqueue(
+        _ item: OutboundItem, to key: QueueKey, _ acceptance: Acceptance, then completion: @escaping Completion
+    ) {
+        let reading = reading
+        accept(
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
+            then: { completion($0.map { acceptance }) })
+    }
+
+    private func submitUrgent(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
+        let userInfo = key.demoted
+        // An item that was demoted once stays where it is.
+        if queues[userInfo]?.machine.record(of: item.id) != nil {
+            return demote(item, to: userInfo, then: completion)
+        }
+        let reading = reading
+        var isSpent = false
+        accept(
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in
+                let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
+                isSpent = transition == nil
+                return transition ?? OutboundTransition()
+            },
+            then: { [weak self] result in
+                guard let self, isSpent, case .success = result else {
+                    return completion(result.map { Acceptance() })
+                }
+                demote(item, to: userInfo, then: completion)
+            })
+        untag(item.kind, in: userInfo)
+    }
+
+    private func demote(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
+        guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
+        untag(item.kind, in: QueueKey(pairing: key.pairing, app: key.app, channel: .urgent))
+        enqueue(item, to: key, Acceptance(.demoted), then: completion)
+    }
+
+    private func untag(_ kind: String?, in key: QueueKey) {
+        guard let kind, let queue = queues[key] else { return }
+        let reading = reading
+        queue.perform { $0.untag(kind, at: reading).answer }
+    }
+
+    private func setContext(_ item: OutboundItem, in key: QueueKey, then completion: @escaping Completion) {
+        let reading = reading
+        let digest = SHA256.digest(item.payload)
+        var update = ContextUpdate.unchanged(revision: 0)
+        accept(
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in
+                let (result, transition) = try queue.setContext(
+                    item, digest: digest, policy: item.policy, at: reading, unless: full)
+                update = result
+                return transition
+            },
+            then: { [environment] result in
+                switch update {
+                case .unchanged(let revision):
+                    completion(result.map { Acceptance(.unchanged, revision: revision) })
+                case .set(let revision):
+                    if case .success = result {
+                        environment.report(.contextChanged(ContextStanding(key, .sent, revision, item.payload)))
+                    }
+                    completion(result.map { Acceptance(revision: revision) })
+                }
+            })
+    }
+
+    // MARK: taking back
+
+    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also found in the queue to which
+    /// it was demoted.
+    package func cancel(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
+        guard let queue = queues[place(of: id, in: key)] else { return later { completion(.unknown) } }
+        let reading = reading
+        var cancellation = Cancellation.unknown
+        queue.perform(
+            { queue in
+                let (result, transition) = queue.cancel(id, at: reading)
+                cancellation = result
+                return transition.answer
+            },
+            then: { result in
+                if case .failure = result { completion(.notStored) } else { completion(cancellation) }
+            })
+    }
+
+    /// The submitter knows how an item ended: its record may go, except that of a dead letter.
+    /// - Parameter done: called when that is durable, or could not be made so now.
+    package func forget(_ id: UniqueIdentifier, in key: QueueKey, then done: ((Bool) -> Void)? = nil) {
+        guard let queue = queues[place(of: id, in: key)] else { return done?(true) ?? () }
+        let reading = reading
+        let completion = done.map { done in
+            { (result: Result<Void, LaneFailure>) in
+                if case .success = result { done(true) } else { done(false) }
+            }
+        }
+        queue.perform({ $0.forget(id, at: reading).answer }, repeats: done != nil, then: completion)
+    }
+
+    // MARK: asking
+
+    /// The item and the queue that it is in; nil if it is unknown or forgotten. It may not be durable yet.
+    package func record(of id: UniqueIdentifier, in key: QueueKey) -> (place: QueueKey, record: OutboundRecord)? {
+        let place = place(of: id, in: key)
+        return queues[place]?.machine.record(of: id).map { (place, $0) }
+    }
+
+    /// Whether an item of this identifier was accepted before.
+    package func hasAccepted(_ id: UniqueIdentifier, in key: QueueKey) -> Bool {
+        queues[key]?.machine.record(of: id) != nil
+    }
+
+    /// Calls back when all that is known of a queue's items is durable and reported, including those that were demoted.
+    package func whenDurable(_ key: QueueKey, then done: @escaping (Bool) -> Void) {
+        whenDurable((key.channel == .urgent ? [key, key.demoted] : [key])[...], done)
+    }
+
+    private func whenDurable(_ keys: ArraySlice<QueueKey>, _ done: @escaping (Bool) -> Void) {
+        guard let key = keys.first else { return done(true) }
+        guard let queue = queues[key] else { return whenDurable(keys.dropFirst(), done) }
+        queue.whenDurable { [weak self] result in
+            guard case .success = result else { return done(false) }
+            queue.afterEffects { self?.whenDurable(keys.dropFirst(), done) }
+        }
+    }
+
+    /// The queue that the item is in: an urgent one may have been demoted.
+    private func place(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
+        guard key.channel == .urgent else { return key }
+        return queues[key.demoted]?.machine.record(of: id) == nil ? key : key.demoted
+    }
+
+    /// The unfinished items of a queue in order of acceptance, from behind an ordinal.
+    package func outstanding(
+        in key: QueueKey, after ordinal: UInt64 = 0, limit: Int = .max
+    ) -> [OutboundRecord] { queues[key]?.machine.outstanding(after: ordinal, limit: limit) ?? [] }
+
+    /// The body of an item of this device that the peer has not stored yet; nil for another.
+    package func payload(of id: UniqueIdentifier, in key: QueueKey, then completion: @escaping ([UInt8]?) -> Void) {
+        guard let record = queues[key]?.machine.record(of: id) else { return completion(nil) }
+        environment.store.payload(record.ordinal, of: key, in: .outboundPayload, then: completion)
+    }
+
+    /// What is left of the day's urgent items.
+    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentBudgetReading {
+        let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
+        let limit = environment.limits(.urgent).urgentPerDay
+        return queues[key]?.machine.urgentBudget(at: reading)
+            ?? UrgentBudgetReading(remaining: limit, limit: limit, reset: .zero)
+    }
+
+    /// The queues of an application with ended items that it has not confirmed.
+    package func queuesWithEnds(of app: ApplicationIdentifier) -> [QueueKey] {
+        queues.withEnds(of: app)
+    }
+
+    /// The first ones of a queue's items that have ended and that the application has not confirmed.
+    package func unheard(in key: QueueKey, limit: Int) -> [OutboundRecord] {
+        queues[key]?.machine.unheard(limit: limit) ?? []
+    }
+}
+
+extension QueueKey {
+    /// The queue that takes urgent items over budget.
+    fileprivate var demoted: QueueKey { QueueKey(pairing: pairing, app: app, channel: .userInfo) }
+}
