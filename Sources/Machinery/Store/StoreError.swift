@@ -1,7 +1,7 @@
 // Why a store cannot be opened, read or written. A store that is not plainly good is refused and left as it is: an
 // empty one in its place would forget pairings and versions, and let old configurations in again.
 
-/// What is wrong with a store; every case but the last names the file.
+/// What is wrong with a store; every case names the file.
 package enum StoreError: Error, Sendable, Equatable {
     /// The file should exist and does not.
     case missing(path: String)
@@ -25,8 +25,6 @@ package enum StoreError: Error, Sendable, Equatable {
     case overloaded(path: String, limit: Int)
     /// The store was closed before this was submitted.
     case closed(path: String)
-    /// The queue that the commit was for has ended, or a commit that it rested on has failed; nothing of it was written.
-    case withdrawn
 }
 
 extension StoreError: CustomStringConvertible {
@@ -50,7 +48,6 @@ extension StoreError: CustomStringConvertible {
         case .overloaded(let path, let limit):
             "store \(path) has more than \(limit) bytes waiting to be written; try again later"
         case .closed(let path): "store \(path) is closed"
-        case .withdrawn: "it was withdrawn before it became durable: its queue has ended, or an earlier change failed"
         }
     }
 }

@@ -222,7 +222,7 @@ import Testing
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {
             devices.sender.files.submissions.take(
-                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender
+                devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
             ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
         }
         devices.settle()
