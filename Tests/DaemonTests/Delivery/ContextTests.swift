@@ -40,7 +40,7 @@ import Testing
         try sender.restart()
         sender.link()
         #expect(receiver.received.map(\.number) == [1000] && receiver.received.map(\.revision) == [1000])
-        #expect(standing(receiver).map(\.revision) == [1000] && standing(sender).map(\.side) == [.sent])
+        #expect(standing(receiver).map(\.revision) == [1000] && standing(sender).map(\.direction) == [.sent])
     }
 
     @Test("DEL-19: never set, no bytes and an empty dictionary are three things, here and at the peer")
@@ -70,7 +70,7 @@ import Testing
         #expect(set([2]) == .success(Acceptance(revision: 3)))
         #expect(receiver.received.map(\.revision) == [1, 2, 3])
         #expect(
-            receiver.contexts.map(\.revision) == [1, 2, 3] && sender.contexts.map(\.side) == [.sent, .sent, .sent])
+            receiver.contexts.map(\.revision) == [1, 2, 3] && sender.contexts.map(\.direction) == [.sent, .sent, .sent])
     }
 
     @Test("DEL-19: bytes that the peer rejected are set again when asked")

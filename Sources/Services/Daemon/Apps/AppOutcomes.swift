@@ -66,8 +66,8 @@ final class AppOutcomes {
     /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has come back
     /// (SES-56).
     /// - Parameter done: gets the items of which nothing is known any more; nil if the store cannot tell.
-    func follow(
-        _ items: [UniqueIdentifier], in queue: QueueKey, _ connection: HostAppConnection,
+    func subscribe(
+        to items: [UniqueIdentifier], in queue: QueueKey, _ connection: HostAppConnection,
         then done: @escaping ([UniqueIdentifier]?) -> Void
     ) {
         let number = connection.number
@@ -89,7 +89,7 @@ final class AppOutcomes {
         }
     }
 
-    /// Reports how far an item had come when the connection asked to follow it.
+    /// Reports how far an item had come when the connection subscribed to it.
     private func catchUp(_ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection) {
         guard let (place, record) = submissions.record(of: id, in: queue) else { return }
         switch record.phase {
@@ -112,9 +112,7 @@ final class AppOutcomes {
     }
 
     private func sendStored(_ id: UniqueIdentifier, _ queue: QueueKey, to connection: HostAppConnection) {
-        connection.send(
-            Envelope(
-                .progress, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel, name: "stored"))
+        connection.send(try ProgressFrame(ItemKey(queue, id), .stored).envelope)
     }
 
     /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
@@ -151,11 +149,8 @@ final class AppOutcomes {
         _ id: UniqueIdentifier, _ queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?,
         to connection: HostAppConnection
     ) {
-        let plain = Envelope(
-            .finished, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel,
-            code: (outcome.code ?? refusal?.code).flatMap { Int(exactly: $0) }, name: outcome.name)
-        let explained = refusal?.name.flatMap { try? plain.with(body: ["refusal": .string($0)]) }
-        connection.send(explained ?? plain)
+        let frame = FinishedFrame(ItemKey(queue, id), outcome, code: refusal?.code, refusal: refusal?.name)
+        connection.send(try frame.envelope)
     }
 
     private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
@@ -196,11 +191,9 @@ final class AppOutcomes {
     }
 
     /// The app has confirmed an outcome.
-    func heard(_ envelope: Envelope, _ app: ApplicationIdentifier) {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
-            DurableChannels.channels.contains(channel)
-        else { return }
-        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
+    func heard(_ item: ItemKey) {
+        guard DurableChannels.channels.contains(item.queue.channel) else { return }
+        let (id, queue, app) = (item.id, item.queue, item.queue.app)
         let name = Submitted(id, in: queue)
         missedEnds[app]?.live.remove(name)
         guard missedEnds[app]?.unconfirmed.contains(name) == true else { return submissions.forget(id, in: queue) }

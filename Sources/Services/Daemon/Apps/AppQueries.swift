@@ -30,56 +30,63 @@ final class AppQueries {
     }
 
     /// Takes `query`.
-    func answer(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
-        guard let id = envelope.id, let command = envelope.command else { return }
-        guard let pairing = envelope.pairing,
-            endpoint.relay.reachability(of: app, pairing: pairing, on: endpoint.side) != nil
-        else { return answer(id, app, command, connection, code: .deviceNotPaired, name: "not-paired") }
+    func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
+        guard let pairing = query.pairing,
+            endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
+        else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
         // What an operator sends is not for an app to read or to cancel, not even if it is for its counterpart.
-        if let channel = envelope.channel, !DurableChannels.channels.contains(channel) {
-            return answer(id, app, command, connection, code: .invalidParameter, name: "channel")
+        if let channel = query.channel, !DurableChannels.channels.contains(channel) {
+            return refuse(query, .invalidParameter, .channel, connection)
         }
-        let body = (try? envelope.dictionaryBody()) ?? [:]
-        let queue = envelope.channel.map { QueueKey(pairing: pairing, app: app, channel: $0) }
-        switch (command, queue) {
-        case ("outstanding", let queue?): outstanding(id, queue, body, connection)
-        case ("cancel", let queue?): cancel(id, queue, body, connection)
-        case ("follow", let queue?): follow(id, queue, body, connection)
-        case ("budget", _): budget(id, QueueKey(pairing: pairing, app: app, channel: .urgent), connection)
-        default: answer(id, app, command, connection, code: .invalidParameter, name: "unknown-command")
+        do throws(AnswerName) {
+            let question = try query.question()
+            if question == .budget { return budget(query, in: pairing, connection) }
+            guard let channel = query.channel else { throw .unknownCommand }
+            let queue = QueueKey(pairing: pairing, app: query.app, channel: channel)
+            switch question {
+            case .outstanding(let ordinal): outstanding(query, queue, after: ordinal, connection)
+            case .cancel(let item): cancel(item, query, queue, connection)
+            case .subscribe(let items): subscribe(to: items, query, queue, connection)
+            case .budget: break
+            }
+        } catch {
+            refuse(query, .invalidParameter, error, connection)
         }
     }
 
     private func answer(
-        _ id: UniqueIdentifier, _ app: ApplicationIdentifier, _ command: String, _ connection: HostAppConnection,
-        code: SessionError.Code? = nil, name: String? = nil, _ body: PropertyListDictionary? = nil
+        _ query: QueryFrame, _ connection: HostAppConnection, _ name: AnswerName? = nil,
+        _ body: PropertyListDictionary = [:]
     ) {
-        var envelope = Envelope(.answer, app: app, id: id, code: code?.rawValue ?? 0, name: name, command: command)
-        if let body, let whole = try? envelope.with(body: body) { envelope = whole }
-        connection.send(envelope)
+        connection.send(try AnswerFrame(to: (query.id, query.app, query.command), name: name, body: body).envelope)
+    }
+
+    private func refuse(
+        _ query: QueryFrame, _ code: SessionError.Code, _ name: AnswerName, _ connection: HostAppConnection
+    ) {
+        connection.send(try AnswerFrame(to: (query.id, query.app, query.command), code: code, name: name).envelope)
     }
 
     // MARK: outstanding items
 
     private func outstanding(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
+        _ query: QueryFrame, _ queue: QueueKey, after ordinal: UInt64, _ connection: HostAppConnection
     ) {
         guard pages[connection.number, default: 0] < Self.pages else {
-            return answer(id, queue.app, "outstanding", connection, code: .genericError, name: "too-many-requests")
+            return refuse(query, .genericError, .tooManyRequests, connection)
         }
         pages[connection.number, default: 0] += 1
-        let after = body["after"]?.unsignedValue ?? 0
-        let records = exchange.submissions.outstanding(in: queue, after: after, limit: Limits.pageItems)
-        page(Page(id: id, queue: queue, number: connection.number, rest: records[...], after: after))
+        let records = exchange.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
+        page(Page(query: query, queue: queue, number: connection.number, rest: records[...], after: ordinal))
     }
 
     /// An answer in the making: bodies come from the store one after the other.
     private struct Page {
-        let id: UniqueIdentifier
+        let query: QueryFrame
         let queue: QueueKey
         let number: ConnectionNumber
         var rest: ArraySlice<OutboundRecord>
-        var items: [PropertyListValue] = []
+        var items: [OutstandingPage.Item] = []
         var bytes = 0
         var after: UInt64
     }
@@ -89,7 +96,7 @@ final class AppQueries {
         exchange.submissions.payload(of: record.id, in: page.queue) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
-            next.items.append(.dictionary(record.described(body: body)))
+            next.items.append(OutstandingPage.Item(record, body: body))
             next.bytes += body?.count ?? 0
             next.after = record.ordinal
             self?.page(next)
@@ -100,73 +107,50 @@ final class AppQueries {
         let others = (pages[page.number] ?? 1) - 1
         pages[page.number] = others > 0 ? others : nil
         guard let connection = endpoint.connection(page.number) else { return }
-        var body: PropertyListDictionary = ["items": .array(page.items)]
         // A page that was not filled may be the last one; an empty one is.
-        if !page.items.isEmpty { body["more"] = PropertyListValue(page.after) }
-        answer(page.id, page.queue.app, "outstanding", connection, body)
+        let more = page.items.isEmpty ? nil : page.after
+        answer(page.query, connection, nil, OutstandingPage(items: page.items, more: more).body)
     }
 
-    // MARK: following, cancelling, budget
+    // MARK: subscriptions, cancelling, budget
 
-    private func follow(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
+    private func subscribe(
+        to items: [UniqueIdentifier], _ query: QueryFrame, _ queue: QueueKey, _ connection: HostAppConnection
     ) {
-        guard let items = Self.items(body) else {
-            return answer(id, queue.app, "follow", connection, code: .invalidParameter, name: "items")
-        }
         let number = connection.number
-        outcomes.follow(items, in: queue, connection) { [weak self] unknown in
+        outcomes.subscribe(to: items, in: queue, connection) { [weak self] unknown in
             guard let self, let connection = endpoint.connection(number) else { return }
-            guard let unknown else {
-                return answer(id, queue.app, "follow", connection, code: .genericError, name: "store")
-            }
-            answer(id, queue.app, "follow", connection, ["unknown": .array(unknown.map { .data($0.bytes) })])
+            guard let unknown else { return refuse(query, .genericError, .store, connection) }
+            answer(query, connection, nil, UnknownItems(unknown).body)
         }
-    }
-
-    /// The items that a query to follow names; nil if it does not read.
-    private static func items(_ body: PropertyListDictionary) -> [UniqueIdentifier]? {
-        guard let values = body["items"]?.arrayValue, values.count <= Limits.pageItems else { return nil }
-        let items = values.compactMap { $0.dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
-        return items.count == values.count ? items : nil
     }
 
     private func cancel(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ body: PropertyListDictionary, _ connection: HostAppConnection
+        _ item: UniqueIdentifier, _ query: QueryFrame, _ queue: QueueKey, _ connection: HostAppConnection
     ) {
-        guard let item = body["item"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }) else {
-            return answer(id, queue.app, "cancel", connection, code: .invalidParameter, name: "item")
-        }
         let number = connection.number
         // Only this device knows a file that it has not accepted.
         if queue.channel == .file,
-            exchange.files?.submissions.drop(FileKey(queue, item), for: number, .cancelled) == true
+            exchange.files?.submissions.drop(ItemKey(queue, item), for: number, .cancelled) == true
         {
             outcomes.removeSubmitter(of: item, in: queue)
-            return answer(id, queue.app, "cancel", connection, name: "cancelled")
+            return answer(query, connection, .cancelled)
         }
         exchange.submissions.cancel(item, in: queue) { [weak self] cancellation in
             guard let self, let connection = endpoint.connection(number) else { return }
             switch cancellation {
-            case .cancelled: answer(id, queue.app, "cancel", connection, name: "cancelled")
-            case .asked: answer(id, queue.app, "cancel", connection, name: "asked")
-            case .unknown, .notStored: answer(id, queue.app, "cancel", connection, name: "unknown")
-            case .tooLate(let outcome):
-                var body: PropertyListDictionary = ["outcome": .string(outcome.name)]
-                body["code"] = outcome.code.map { .integer($0) }
-                answer(id, queue.app, "cancel", connection, name: "too-late", body)
+            case .cancelled: answer(query, connection, .cancelled)
+            case .asked: answer(query, connection, .asked)
+            case .unknown, .notStored: answer(query, connection, .unknown)
+            case .tooLate(let outcome): answer(query, connection, .tooLate, LateOutcome(outcome).body)
             }
         }
     }
 
-    private func budget(_ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection) {
-        let reading = exchange.submissions.urgentBudget(of: queue.app, in: queue.pairing)
-        answer(
-            id, queue.app, "budget", connection,
-            [
-                "remaining": .integer(Int64(reading.remaining)), "limit": .integer(Int64(reading.limit)),
-                "resets": .integer(reading.reset.saturatingMilliseconds),
-            ])
+    private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
+        let reading = exchange.submissions.urgentBudget(of: query.app, in: pairing)
+        let budget = BudgetAnswer(remaining: reading.remaining, limit: reading.limit, resets: reading.reset)
+        answer(query, connection, nil, budget.body)
     }
 
     // MARK: contexts
@@ -195,25 +179,26 @@ final class AppQueries {
 
     private func send(_ context: ContextStanding, to connection: HostAppConnection) {
         connection.send(
-            Envelope(
-                .context, app: context.app, pairing: context.pairing, name: context.side.rawValue,
-                revision: context.revision, body: context.body))
+            ContextFrame(
+                app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
+                body: context.body[...]
+            ).envelope)
     }
 }
 
-extension OutboundRecord {
+extension OutstandingPage.Item {
     /// The record as an app may see it; the body is absent once the peer has it.
-    fileprivate func described(body: [UInt8]?) -> PropertyListDictionary {
-        var fields: PropertyListDictionary = ["id": .data(id.bytes), "size": .integer(Int64(size))]
-        if case .stored = phase { fields["state"] = "stored" } else { fields["state"] = "accepted" }
-        fields["topic"] = topic.map { .string($0) }
-        fields["kind"] = kind.map { .string($0) }
-        if isCurrent { fields["current"] = true }
-        if case .sent = phase, let refusal {
-            fields["code"] = .integer(refusal.code)
-            fields["refusal"] = refusal.name.map { .string($0) }
+    fileprivate init(_ record: OutboundRecord, body: [UInt8]?) {
+        self.init(id: record.id)
+        size = record.size
+        if case .stored = record.phase { isStored = true }
+        topic = record.topic
+        kind = record.kind
+        isCurrent = record.isCurrent
+        if case .sent = record.phase, let refusal = record.refusal {
+            code = refusal.code
+            self.refusal = refusal.name
         }
-        fields["body"] = body.map { .data($0) }
-        return fields
+        self.body = body
     }
 }

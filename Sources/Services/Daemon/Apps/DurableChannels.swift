@@ -44,15 +44,19 @@ package final class DurableChannels {
         guard let app = envelope.app, app == connection.port?.app else {
             return Refusal(.notYours, "a frame of another application")
         }
-        switch envelope.kind {
-        case .submit: submit(envelope, app, connection)
-        case .query: queries.answer(envelope, app, connection)
-        case .verdict: return judged(envelope, connection)
-        case .chunk: return chunk(envelope, app, connection)
-        case .heard: outcomes.heard(envelope, app)
-        default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
+        do throws(WireError) {
+            switch envelope.kind {
+            case .submit: submit(try SubmitFrame(envelope), connection)
+            case .query: queries.answer(try QueryFrame(envelope), connection)
+            case .verdict: judged(try VerdictFrame(envelope), connection)
+            case .chunk: return chunk(try ChunkFrame(envelope), connection)
+            case .heard: outcomes.heard(try FinishedAckFrame(envelope).item)
+            default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
+            }
+            return nil
+        } catch {
+            return Refusal(.envelope, "in \(envelope.kind.rawValue): \(error)")
         }
-        return nil
     }
 
     /// Takes an event of an app's channel.
@@ -108,118 +112,105 @@ package final class DurableChannels {
     // MARK: submitting
 
     /// Checks a submission in the order of SES-13, and answers it when it is durable or when it cannot be (SES-48, SES-49).
-    private func submit(_ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection) {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
-            let body = envelope.body
-        else { return }
-        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
-        if let error = obstacle(to: envelope, body.count, queue) { return refuse(id, queue, error, connection) }
-        if channel == .file { return submitFile(envelope, id, queue, connection) }
+    private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
+        let (id, queue) = (frame.item.id, frame.item.queue)
+        if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
+        if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
-        exchange.submissions.submit(OutboundItem(envelope, id, Array(body)), to: queue) { [weak self] result in
-            self?.submitted(id, queue, result, connection.number)
+        exchange.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
+            self?.submitted(frame.item, result, connection.number)
         }
     }
 
     private func submitted(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ result: Result<Acceptance, SubmitFailure>,
-        _ number: ConnectionNumber
+        _ item: ItemKey, _ result: Result<Acceptance, SubmitFailure>, _ number: ConnectionNumber
     ) {
-        if case .success = result { note(.accepted, id, queue, isOutbound: true) }
+        if case .success = result { note(.accepted, item.id, item.queue, isOutbound: true) }
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let acceptance):
             // Nothing was submitted, so nothing will end.
-            if acceptance.note == .unchanged { outcomes.removeSubmitter(of: id, in: queue) }
-            connection.send(
-                Envelope(
-                    .accepted, app: queue.app, pairing: queue.pairing, id: id, channel: queue.channel,
-                    name: acceptance.note?.rawValue, revision: acceptance.revision))
+            if acceptance.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
+            connection.send(AcceptedFrame(item, note: acceptance.note, revision: acceptance.revision).envelope)
         case .failure(let failure):
-            outcomes.removeSubmitter(of: id, in: queue)
-            refuse(id, queue, SessionError(failure), connection)
+            outcomes.removeSubmitter(of: item.id, in: item.queue)
+            refuse(item, SessionError(failure), connection)
         }
     }
 
-    private func refuse(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ error: SessionError, _ connection: HostAppConnection
-    ) {
-        connection.send(try FailureFrame(of: ItemKey(queue, id), error).envelope)
+    private func refuse(_ item: ItemKey, _ error: SessionError, _ connection: HostAppConnection) {
+        connection.send(try FailureFrame(of: item, error).envelope)
     }
 
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
-    private func obstacle(to envelope: Envelope, _ size: Int, _ queue: QueueKey) -> SessionError? {
+    private func obstacle(to frame: SubmitFrame) -> SessionError? {
+        let queue = frame.item.queue
         let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
         let check = SendCheck(
             activation: .activated,
             counterpart: seen.map { seen in
                 SendCheck.Counterpart(role: endpoint.options.role, level: seen.level, reason: seen.reason)
             },
-            badArgument: Self.badArgument(envelope), bodySize: size, bodyLimit: queue.channel.bodyLimit ?? 0,
+            badArgument: Self.badArgument(frame), bodySize: frame.body.count, bodyLimit: queue.channel.bodyLimit ?? 0,
             needsReachability: false)
-        if let refusal = check.refusal { return SessionError(refusal, messageID: envelope.id) }
+        if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
         return isDraining ? .draining : nil
     }
 
-    private static func badArgument(_ envelope: Envelope) -> BadArgument? {
-        guard envelope.channel?.bodyLimit != nil else { return .channel }
-        return envelope.channel == .urgent && envelope.name?.isShortText == false ? .kind : nil
+    private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
+        let channel = frame.item.queue.channel
+        guard channel.bodyLimit != nil else { return .channel }
+        return channel == .urgent && !frame.urgentKind.isShortText ? .kind : nil
     }
 
     // MARK: submitting files
 
     /// An app begins to submit a file, which becomes an item when it is durable here. The same identifier again is the same
     /// item.
-    private func submitFile(
-        _ envelope: Envelope, _ id: UniqueIdentifier, _ queue: QueueKey, _ connection: HostAppConnection
-    ) {
-        guard let files = exchange.files?.submissions, let body = try? envelope.dictionaryBody() else {
-            let error = SessionError(.deliveryFailed, name: "unsupported-kind", reason: "no files are taken here")
-            return refuse(id, queue, error, connection)
+    private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
+        let item = frame.item
+        guard let files = exchange.files?.submissions, let body = try? Body.dictionary(frame.body) else {
+            let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
+            return refuse(item, error, connection)
         }
         let number = connection.number
-        outcomes.setSubmitter(number, of: id, in: queue)
-        if exchange.submissions.hasAccepted(id, in: queue) {
-            return exchange.submissions.confirm(id, in: queue) { [weak self] in self?.submitted(id, queue, $0, number) }
+        outcomes.setSubmitter(number, of: item.id, in: item.queue)
+        if exchange.submissions.hasAccepted(item.id, in: item.queue) {
+            return exchange.submissions.confirm(item.id, in: item.queue) { [weak self] in
+                self?.submitted(item, $0, number)
+            }
         }
-        files.take(FileKey(queue, id), body: body, from: number) { [weak self] result in
+        files.take(item, body: body, from: number) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let refusal): refuse(id, queue, refusal, number)
-            case .success(let manifest): submit(manifest, envelope, id, queue, number)
+            case .failure(let refusal): refuse(item, refusal, number)
+            case .success(let manifest): submit(manifest, frame, number)
             }
         }
     }
 
-    private func submit(
-        _ manifest: [UInt8], _ envelope: Envelope, _ id: UniqueIdentifier, _ queue: QueueKey, _ number: ConnectionNumber
-    ) {
-        exchange.submissions.submit(OutboundItem(envelope, id, manifest), to: queue) { [weak self] result in
+    private func submit(_ manifest: [UInt8], _ frame: SubmitFrame, _ number: ConnectionNumber) {
+        exchange.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
             guard let self else { return }
-            if case .failure = result { exchange.files?.submissions.discard(FileKey(queue, id)) }
-            submitted(id, queue, result, number)
+            if case .failure = result { exchange.files?.submissions.discard(frame.item) }
+            submitted(frame.item, result, number)
         }
     }
 
-    private func refuse(
-        _ id: UniqueIdentifier, _ queue: QueueKey, _ refusal: FileRefusal, _ number: ConnectionNumber
-    ) {
+    private func refuse(_ item: ItemKey, _ refusal: FileRefusal, _ number: ConnectionNumber) {
         // Another connection may submit the same file by now.
-        outcomes.removeSubmitter(number, of: id, in: queue)
+        outcomes.removeSubmitter(number, of: item.id, in: item.queue)
         guard let connection = endpoint.connection(number) else { return }
-        let failure = FailureFrame(of: ItemKey(queue, id), code: refusal.code, name: refusal.name, body: refusal.body)
+        let failure = FailureFrame(of: item, code: refusal.code, name: refusal.name, body: refusal.body)
         connection.send(try failure.envelope)
     }
 
     /// A part of a file.
-    private func chunk(
-        _ envelope: Envelope, _ app: ApplicationIdentifier, _ connection: HostAppConnection
-    ) -> Refusal? {
-        guard let files = exchange.files?.submissions, let id = envelope.id, let pairing = envelope.pairing,
-            envelope.channel == .file
-        else { return Refusal(.unexpected, "a part of no file") }
-        let key = FileKey(QueueKey(pairing: pairing, app: app, channel: .file), id)
-        return files.chunk(envelope, of: key, from: connection.number)
+    private func chunk(_ chunk: ChunkFrame, _ connection: HostAppConnection) -> Refusal? {
+        guard let files = exchange.files?.submissions, chunk.item.queue.channel == .file else {
+            return Refusal(.unexpected, "a part of no file")
+        }
+        return files.take(chunk, from: connection.number)
             ? nil : Refusal(.unexpected, "a part of a file out of its place")
     }
 
@@ -249,29 +240,24 @@ package final class DurableChannels {
         guard let connection = receiver(of: item.queue.app) else { return fail(item) }
         offered.delivered(item, to: connection.number)
         connection.send(
-            Envelope(
-                .delivery, app: item.queue.app, pairing: item.queue.pairing, id: item.id, channel: item.queue.channel,
-                age: item.age, remaining: item.remaining, attempt: item.attempt, topic: item.topic,
-                revision: item.revision, body: body))
+            DeliveryFrame(
+                ItemKey(item.queue, item.id), attempt: item.attempt, topic: item.topic, age: item.age,
+                remaining: item.remaining, revision: item.revision, body: body[...]
+            ).envelope)
         note(.delivered, item.id, item.queue, isOutbound: false)
     }
 
-    private func judged(_ envelope: Envelope, _ connection: HostAppConnection) -> Refusal? {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel,
-            let app = envelope.app, let name = envelope.name
-        else { return Refusal(.envelope, "a verdict names its item") }
-        let queue = QueueKey(pairing: pairing, app: app, channel: channel)
+    private func judged(_ frame: VerdictFrame, _ connection: HostAppConnection) {
+        let (id, queue) = (frame.item.id, frame.item.queue)
         // A verdict of what this connection was not given says nothing: it was given again, or withdrawn.
-        guard let ordinal = offered.judged(id, in: queue, by: connection.number) else { return nil }
-        switch (name, envelope.code) {
-        case ("handled", nil):
+        guard let ordinal = offered.judged(id, in: queue, by: connection.number) else { return }
+        switch frame.verdict {
+        case .handled:
             note(.handled, id, queue, isOutbound: false)
             exchange.arrivals.handled(ordinal, in: queue)
-        case ("failed", nil): exchange.arrivals.failed(ordinal, in: queue)
-        case ("rejected", let code?): exchange.arrivals.rejected(ordinal, code: Int64(code), in: queue)
-        default: return Refusal(.envelope, "a verdict is handled, failed, or rejected with a code")
+        case .failed: exchange.arrivals.failed(ordinal, in: queue)
+        case .rejected(let code, _): exchange.arrivals.rejected(ordinal, code: Int64(code), in: queue)
         }
-        return nil
     }
 }
 
@@ -315,14 +301,14 @@ private struct OfferedItems {
 
 extension OutboundItem {
     /// The item of a `submit`.
-    fileprivate init(_ envelope: Envelope, _ id: UniqueIdentifier, _ body: [UInt8]) {
+    fileprivate init(_ frame: SubmitFrame, _ body: [UInt8]) {
         self.init(
-            id: id, payload: body, supersedeKey: envelope.key.map { Array($0.utf8) }, lifetime: envelope.remaining,
-            topic: envelope.topic, after: envelope.after)
-        switch envelope.channel {
-        case .urgent: kind = envelope.name ?? "main"
-        case .context: policy = envelope.name == "always" ? .always : .ifChanged
-        default: break
+            id: frame.item.id, payload: body, supersedeKey: frame.key.map { Array($0.utf8) },
+            lifetime: frame.remaining, topic: frame.topic, after: frame.after)
+        switch frame.item.queue.channel {
+        case .urgent: kind = frame.urgentKind
+        case .context: policy = frame.isAlwaysNew ? .always : .ifChanged
+        case .userInfo, .file, .configuration: break
         }
     }
 }
@@ -341,7 +327,7 @@ extension Channel {
 extension SessionError {
     fileprivate static var draining: SessionError {
         SessionError(
-            .genericError, name: "draining", reason: "an operator lets this device's queues run empty",
+            .genericError, .draining, reason: "an operator lets this device's queues run empty",
             isRetryable: true)
     }
 
@@ -351,15 +337,15 @@ extension SessionError {
         case .full(let items, let bytes, let itemLimit, let byteLimit):
             let byCount = items >= itemLimit
             self.init(
-                .genericError, name: "queue-full", reason: "\(failure)", actual: byCount ? items : bytes,
+                .genericError, .queueFull, reason: "\(failure)", actual: byCount ? items : bytes,
                 limit: byCount ? itemLimit : byteLimit, isRetryable: true)
-        case .unpaired: self.init(.deviceNotPaired, name: "not-paired", reason: "\(failure)")
+        case .unpaired: self.init(.deviceNotPaired, .notPaired, reason: "\(failure)")
         case .store(.full):
             self.init(
-                .insufficientSpace, name: "insufficient-space", reason: "this device's disk is full: \(failure)",
+                .insufficientSpace, .insufficientSpace, reason: "this device's disk is full: \(failure)",
                 isRetryable: true)
         case .store, .lost:
-            self.init(.genericError, name: "store", reason: "the item could not be made durable: \(failure)")
+            self.init(.genericError, .store, reason: "the item could not be made durable: \(failure)")
         }
     }
 }

@@ -144,10 +144,10 @@ package final class Arrivals {
         case .acknowledge(let sequence):
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
-            if sequence > 0 { send(.stored, sequence, of: key) }
+            if sequence > 0 { environment.send(StoredFrame(key, sequence: sequence).envelope, over: key.pairing) }
             full.remove(key)
         case .report(let sequence, let outcome):
-            send(.outcome, sequence, of: key, name: outcome.name, code: outcome.code)
+            environment.send(OutcomeFrame(key, sequence: sequence, outcome).envelope, over: key.pairing)
         case .hand(let delivery): return hand(delivery, of: key, done)
         case .counted(let ordinals):
             ledgers[key]?.perform { ledger in
@@ -177,16 +177,6 @@ package final class Arrivals {
     private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {
         environment.log(
             LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
-    }
-
-    private func send(
-        _ kind: FrameKind, _ sequence: UInt64, of key: QueueKey, name: String? = nil, code: Int64? = nil
-    ) {
-        environment.send(
-            Envelope(
-                kind, app: key.app, pairing: key.pairing, channel: key.channel, sequence: sequence,
-                code: code.flatMap { Int(exactly: $0) }, name: name),
-            over: key.pairing)
     }
 
     private func hand(_ delivery: InboundDelivery, of key: QueueKey, _ done: @escaping () -> Void) {

@@ -48,20 +48,15 @@ package struct ReceivedItem: Sendable, Equatable {
 
 /// The latest context of one direction.
 package struct ContextStanding: Sendable, Equatable {
-    package enum Side: String, Sendable, Hashable {
-        case sent
-        case received
-    }
-
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
-    package let side: Side
+    package let direction: ContextFrame.Direction
     package let revision: UInt64
     package let body: [UInt8]
 
-    init(_ queue: QueueKey, _ side: Side, _ revision: UInt64, _ body: [UInt8]) {
+    init(_ queue: QueueKey, _ direction: ContextFrame.Direction, _ revision: UInt64, _ body: [UInt8]) {
         (pairing, app) = (queue.pairing, queue.app)
-        self.side = side
+        self.direction = direction
         self.revision = revision
         self.body = body
     }
@@ -69,18 +64,11 @@ package struct ContextStanding: Sendable, Equatable {
 
 /// An item is durable here.
 package struct Acceptance: Sendable, Equatable {
-    package enum Note: String, Sendable, Hashable {
-        /// The context's bytes are those of the last one, which remains.
-        case unchanged
-        /// The day's urgent items are spent: it waits behind all user info.
-        case demoted
-    }
-
-    package var note: Note?
+    package var note: AcceptedFrame.Note?
     /// The revision of a context.
     package var revision: UInt64?
 
-    package init(_ note: Note? = nil, revision: UInt64? = nil) {
+    package init(_ note: AcceptedFrame.Note? = nil, revision: UInt64? = nil) {
         self.note = note
         self.revision = revision
     }

@@ -145,17 +145,13 @@ package final class ItemExchange {
         (arrivals.received(from: pairing), outbound.sent(to: pairing))
     }
 
-    /// Takes `item`, `gap`, `stored`, `outcome`, `settled`, `want` or `chunk` from a link.
-    /// - Returns: false for a frame that does not read.
+    /// Takes a frame of an item or a file from a link.
+    /// - Returns: false for a frame that does not read, or that this device does not take.
     package func receive(_ envelope: Envelope) -> Bool {
-        switch envelope.kind {
-        case .item, .gap:
-            if let files, envelope.channel == .file { return files.receive(envelope) }
-            return receiveItem(envelope)
-        case .want, .chunk: return files?.receive(envelope) ?? false
-        case .stored, .outcome, .settled: return receiveItem(envelope)
-        default: return false
+        if let files, envelope.channel == .file, FileExchange.kinds.contains(envelope.kind) {
+            return files.receive(envelope)
         }
+        return store(envelope)
     }
 
     /// The peer cannot take an item now (DEL-12): a `failure` that names its channel.
@@ -169,27 +165,40 @@ package final class ItemExchange {
     }
 
     /// Takes the frame of an item whose file, if any, is complete.
-    private func receiveItem(_ envelope: Envelope) -> Bool {
-        guard let pairing = envelope.pairing, let app = envelope.app, let channel = envelope.channel,
-            let sequence = envelope.sequence, channels.contains(channel), environment.epoch(of: pairing) != nil
-        else { return false }
-        let key = QueueKey(pairing: pairing, app: app, channel: channel)
-        switch envelope.kind {
-        case .item:
-            guard let item = ArrivedItem(envelope, sequence) else { return false }
-            arrivals.arrived(item, in: key)
-        case .gap:
-            guard let reason = envelope.name.flatMap({ GapReason(rawValue: $0) }) else { return false }
-            arrivals.gapArrived(sequence, reason, in: key)
-        case .settled: arrivals.settled(sequence, in: key)
-        case .stored: return outbound.stored(through: sequence, in: key)
-        case .outcome:
-            guard let outcome = envelope.name.flatMap({ Outcome(name: $0, code: envelope.code.map { Int64($0) }) })
-            else { return false }
-            return outbound.ended(sequence, outcome, in: key)
-        default: return false
+    package func store(_ envelope: Envelope) -> Bool {
+        do throws(WireError) {
+            switch envelope.kind {
+            case .item:
+                let frame = try ItemFrame(envelope)
+                guard takes(frame.item.queue) else { return false }
+                arrivals.arrived(ArrivedItem(frame), in: frame.item.queue)
+                return true
+            case .gap:
+                let frame = try GapFrame(envelope)
+                guard takes(frame.queue) else { return false }
+                arrivals.gapArrived(frame.sequence, frame.reason, in: frame.queue)
+                return true
+            case .settled:
+                let frame = try OutcomeAckFrame(envelope)
+                guard takes(frame.queue) else { return false }
+                arrivals.settled(frame.sequence, in: frame.queue)
+                return true
+            case .stored:
+                let frame = try StoredFrame(envelope)
+                return takes(frame.queue) && outbound.stored(through: frame.sequence, in: frame.queue)
+            case .outcome:
+                let frame = try OutcomeFrame(envelope)
+                return takes(frame.queue) && outbound.ended(frame.sequence, frame.outcome, in: frame.queue)
+            default: return false
+            }
+        } catch {
+            return false
         }
-        return true
+    }
+
+    /// Whether this device takes part in the channel, and knows the pairing.
+    private func takes(_ queue: QueueKey) -> Bool {
+        channels.contains(queue.channel) && environment.epoch(of: queue.pairing) != nil
     }
 
     // MARK: contexts
@@ -270,12 +279,9 @@ package final class ItemExchange {
 }
 
 extension ItemExchange: FileItems {
-    package func wouldStore(_ envelope: Envelope, in queue: QueueKey) -> Bool {
-        guard let sequence = envelope.sequence else { return false }
-        return arrivals.wouldStore(sequence, size: envelope.body?.count ?? 0, in: queue)
+    package func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool {
+        arrivals.wouldStore(sequence, size: size, in: queue)
     }
-
-    package func store(_ envelope: Envelope) -> Bool { receiveItem(envelope) }
 
     package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { outbound.isUnderWay(id, in: queue) }
 
@@ -290,13 +296,10 @@ extension ItemExchange: FileItems {
 }
 
 extension ArrivedItem {
-    /// Reads an `item`; nil if it lacks what its channel needs.
-    fileprivate init?(_ envelope: Envelope, _ sequence: UInt64) {
-        guard let id = envelope.id, let body = envelope.body else { return nil }
-        if envelope.channel == .context, envelope.revision == nil { return nil }
+    fileprivate init(_ frame: ItemFrame) {
         self.init(
-            sequence: sequence, id: id, payload: Array(body), remaining: envelope.remaining, age: envelope.age,
-            topic: envelope.topic, revision: envelope.revision)
+            sequence: frame.sequence, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
+            age: frame.age, topic: frame.topic, revision: frame.revision)
     }
 }
 

@@ -195,8 +195,10 @@ final class OutboundQueues {
     private func run(_ effect: OutboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
         switch effect {
         case .send(let dispatch): return send(dispatch, of: key, done)
-        case .sendGap(let sequence, let reason): send(.gap, sequence, of: key, name: reason.rawValue)
-        case .sendSettled(let sequence): send(.settled, sequence, of: key)
+        case .sendGap(let sequence, let reason):
+            environment.send(GapFrame(key, sequence: sequence, reason).envelope, over: key.pairing)
+        case .sendSettled(let sequence):
+            environment.send(OutcomeAckFrame(key, sequence: sequence).envelope, over: key.pairing)
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
@@ -217,13 +219,6 @@ final class OutboundQueues {
         release(id, of: key.app, in: key.pairing)
     }
 
-    private func send(_ kind: FrameKind, _ sequence: UInt64, of key: QueueKey, name: String? = nil) {
-        environment.send(
-            Envelope(
-                kind, app: key.app, pairing: key.pairing, channel: key.channel, sequence: sequence, name: name),
-            over: key.pairing)
-    }
-
     private func send(_ dispatch: OutboundDispatch, of key: QueueKey, _ done: @escaping () -> Void) {
         if let body = dispatch.payload {
             send(dispatch, body, of: key)
@@ -237,13 +232,11 @@ final class OutboundQueues {
     }
 
     private func send(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) {
-        environment.send(
-            Envelope(
-                .item, app: key.app, pairing: key.pairing, id: dispatch.id, channel: key.channel,
-                sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
-                remaining: .milliseconds(dispatch.remaining),
-                attempt: dispatch.attempt, topic: dispatch.topic, revision: dispatch.revision, body: body),
-            over: key.pairing)
+        let frame = ItemFrame(
+            ItemKey(key, dispatch.id), sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
+            remaining: .milliseconds(dispatch.remaining), attempt: dispatch.attempt, topic: dispatch.topic,
+            revision: dispatch.revision, body: body[...])
+        environment.send(frame.envelope, over: key.pairing)
     }
 
     /// Submits the last context to its queue again: the peer may have lost it with its epoch.

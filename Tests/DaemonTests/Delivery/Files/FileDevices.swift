@@ -42,6 +42,11 @@ final class FileDevice {
         files.connect { [unowned self] envelope, _, _ in told.append(envelope) }
     }
 
+    /// A part of a file from its app.
+    func take(_ chunk: Envelope, from source: ConnectionNumber) -> Bool {
+        (try? ChunkFrame(chunk)).map { files.submissions.take($0, from: source) } ?? false
+    }
+
     /// The names of the files in one of its directories, at any depth.
     func names(in directory: String) throws -> [String] { try allFiles(below: "\(path)/\(directory)") }
 
@@ -74,7 +79,7 @@ final class StandInItems: FileItems {
 
     private var next: UInt64 { UInt64(stored.count + gaps.count) + 1 }
 
-    func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool { item.sequence == next }
+    func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool { sequence == next }
 
     func store(_ envelope: Envelope) -> Bool {
         guard envelope.sequence == next else { return true }
@@ -174,7 +179,7 @@ final class FileDevices {
         var offset = 0
         while result == nil, offset < bytes.count {
             let part = Array(bytes[offset..<min(offset + 65_536, bytes.count)])
-            #expect(sender.files.submissions.chunk(chunk(part, at: offset, of: key), of: key, from: sender.source))
+            #expect(sender.take(chunk(part, at: offset, of: key), from: sender.source))
             offset += part.count
             settle()
         }

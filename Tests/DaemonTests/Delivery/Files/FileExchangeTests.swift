@@ -147,19 +147,16 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         devices.settle()
         #expect(devices.sender.told.map(\.name) == ["taking"])
         #expect(
-            devices.sender.files.submissions.chunk(
-                devices.chunk([1], at: 0, of: key), of: key, from: devices.sender.source))
+            devices.sender.take(devices.chunk([1], at: 0, of: key), from: devices.sender.source))
         #expect(
-            !devices.sender.files.submissions.chunk(
-                devices.chunk([1], at: 5, of: key), of: key, from: devices.sender.source))
+            !devices.sender.take(devices.chunk([1], at: 5, of: key), from: devices.sender.source))
         devices.settle()
         #expect(try devices.sender.names(in: "spool").count == 1)
         devices.sender.files.submissions.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
         #expect(
-            devices.sender.files.submissions.chunk(
-                devices.chunk([1], at: 1, of: key), of: key, from: devices.sender.source))
+            devices.sender.take(devices.chunk([1], at: 1, of: key), from: devices.sender.source))
     }
 
     @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
@@ -198,11 +195,11 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
             if case .failure(let refusal) = result { refusals.append(refusal) }
         }
         devices.settle()
-        #expect(devices.sender.files.submissions.chunk(devices.chunk([9], at: 0, of: key), of: key, from: older))
+        #expect(devices.sender.take(devices.chunk([9], at: 0, of: key), from: older))
         #expect(try #require(devices.handOver([1, 2])).get().isEmpty == false)
         #expect(refusals == [.takenOver])
         #expect(
-            devices.sender.files.submissions.chunk(devices.chunk([9], at: 1, of: key), of: key, from: older),
+            devices.sender.take(devices.chunk([9], at: 1, of: key), from: older),
             "is dropped")
         devices.sender.files.submissions.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
             if case .failure(let refusal) = result { refusals.append(refusal) }

@@ -33,8 +33,7 @@ import Testing
         devices.settle()
         devices.sender.files.limits.reserve = 1 << 60
         #expect(
-            devices.sender.files.submissions.chunk(
-                devices.chunk([1], at: 0, of: key), of: key, from: devices.sender.source))
+            devices.sender.take(devices.chunk([1], at: 0, of: key), from: devices.sender.source))
         devices.settle()
         guard case .failure(.noSpace)? = result else {
             Issue.record("a part was written without room")
@@ -119,7 +118,7 @@ import Testing
         devices.settle()
         let last = devices.chunk([1], at: 0, of: devices.key(1000))
         #expect(
-            !devices.sender.files.submissions.chunk(last, of: devices.key(1000), from: devices.sender.source),
+            !devices.sender.take(last, from: devices.sender.source),
             "it has not begun")
         devices.sender.files.submissions.sourceLeft(devices.sender.source)
         devices.settle()

@@ -22,7 +22,7 @@ final class FileArrivals {
     private var arrivals: [QueueKey: FileArrival] = [:]
     /// Queues for whose next file the disk is asked, and the last item that came for them meanwhile.
     private var opening: Set<QueueKey> = []
-    private var next: [QueueKey: Envelope] = [:]
+    private var next: [QueueKey: (frame: ItemFrame, envelope: Envelope)] = [:]
     /// Bytes that came over each link and are not written.
     private var unwritten: [UniqueIdentifier: Int] = [:]
     /// Bytes that have come and were not handled, by pairing.
@@ -35,21 +35,19 @@ final class FileArrivals {
 
     // MARK: opening
 
-    /// Takes `item` from a link.
-    /// - Returns: false for a frame that does not read.
-    func item(_ envelope: Envelope, in queue: QueueKey) -> Bool {
-        guard let items = environment.items, let sequence = envelope.sequence, let id = envelope.id,
-            let body = envelope.body
-        else { return false }
-        guard items.wouldStore(envelope, in: queue) else { return items.store(envelope) }
-        let key = FileKey(queue, id)
+    /// An item has come over the link.
+    /// - Returns: false if this device does not take it.
+    func take(_ frame: ItemFrame, _ envelope: Envelope) -> Bool {
+        let (key, queue) = (frame.item, frame.item.queue)
+        guard let items = environment.items else { return false }
+        guard items.wouldStore(frame.sequence, size: frame.body.count, in: queue) else { return items.store(envelope) }
         if opening.contains(queue), arrivals[queue]?.key != key {
             // A peer that changes its mind with each frame gives the disk one thing to do at a time.
-            next[queue] = envelope
+            next[queue] = (frame, envelope)
             return true
         }
         if let arrival = arrivals[queue] {
-            if arrival.key == key, arrival.sequence == sequence {
+            if arrival.key == key, arrival.sequence == frame.sequence {
                 arrival.isCut = false
                 if let step = arrival.receiver?.toldAgain(at: now) { take(step, arrival) }
                 return true
@@ -57,12 +55,12 @@ final class FileArrivals {
             arrivals.removeValue(forKey: queue)?.end()
         }
         do throws(WireError) {
-            let manifest = try FileManifest(reading: body, limits: limits)
+            let manifest = try FileManifest(reading: frame.body, limits: limits)
             if let refusal = countReceived(key, manifest.file.size) {
                 refuse(key, refusal)
                 return true
             }
-            begin(FileArrival(key, envelope, sequence: sequence, manifest, limits: limits, at: now))
+            begin(FileArrival(key, envelope, sequence: frame.sequence, manifest, limits: limits, at: now))
         } catch {
             refuse(key, .unreadable(error))
         }
@@ -138,7 +136,7 @@ final class FileArrivals {
     /// The disk has answered: the item that came meanwhile has its turn.
     private func opened(_ queue: QueueKey) {
         opening.remove(queue)
-        if let envelope = next.removeValue(forKey: queue) { _ = item(envelope, in: queue) }
+        if let item = next.removeValue(forKey: queue) { _ = take(item.frame, item.envelope) }
     }
 
     /// Hashes what is there, in parts between which others have their turn.
@@ -169,29 +167,21 @@ final class FileArrivals {
         switch step {
         case .nothing, .write: break
         case .want(let offset, let isRestart):
-            var want = environment.envelope(.want, arrival.key)
-            want.offset = UInt64(clamping: offset)
-            want.name = isRestart ? FileWant.restart : nil
-            environment.send(want, arrival.key.queue.pairing)
+            let fetch = FetchFrame(of: arrival.key, from: offset, isRestart: isRestart)
+            environment.send(fetch.envelope, arrival.key.queue.pairing)
         case .verify: verify(arrival)
         }
     }
 
-    /// Takes `chunk` from a link.
-    /// - Returns: false for a frame that does not read.
-    func chunk(_ envelope: Envelope, of key: FileKey) -> Bool {
-        guard let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body else {
-            return false
-        }
+    /// A part of a file has come over the link.
+    func take(_ chunk: ChunkFrame) {
+        let (key, body) = (chunk.item, chunk.body)
         // What was under way when the file ended, or started over, is dropped.
         guard let arrival = arrivals[key.queue], arrival.key == key, let file = arrival.file,
             mayWrite(body.count, of: key.queue.pairing),
-            let step = arrival.receiver?.chunk(at: offset, count: body.count, at: now)
-        else { return true }
-        guard step == .write else {
-            take(step, arrival)
-            return true
-        }
+            let step = arrival.receiver?.chunk(at: chunk.offset, count: body.count, at: now)
+        else { return }
+        guard step == .write else { return take(step, arrival) }
         unwritten[key.queue.pairing, default: 0] += body.count
         environment.append(body, to: file, on: environment.partials) { [self] result in
             written(body.count, of: key.queue.pairing)
@@ -199,7 +189,6 @@ final class FileArrivals {
             if case .failure(let refusal) = result { return refuse(arrival, refusal) }
             wrote(body.count, arrival)
         }
-        return true
     }
 
     /// A sender that keeps to its window for all files (FIL-7) has no more than two under way when it starts over. The rest of
@@ -230,10 +219,8 @@ final class FileArrivals {
 
     private func reportProgress(of arrival: FileArrival) {
         guard let written = arrival.receiver?.written, arrival.pace.tells(written, at: now) else { return }
-        var progress = environment.progress(.transferred, written, of: arrival.key)
-        let file = arrival.manifest.file
-        progress.body = (try? Body.bytes(["name": .string(file.name), "size": .integer(file.size)]))?[...]
-        environment.notify(progress, nil, arrival.key.queue.app)
+        let file = ProgressFrame.IncomingFile(name: arrival.manifest.file.name, size: arrival.manifest.file.size)
+        environment.notify(.transferred(offset: written, file), of: arrival.key, nil, arrival.key.queue.app)
     }
 
     // MARK: ending
@@ -285,15 +272,16 @@ final class FileArrivals {
         if arrivals[arrival.key.queue] === arrival { arrivals[arrival.key.queue] = nil }
     }
 
-    /// Takes `gap` from a link.
-    func gap(_ envelope: Envelope, in queue: QueueKey) -> GapResult {
-        if let arrival = arrivals[queue], arrival.sequence == envelope.sequence {
+    /// An item of the channel will not come, or should not be handled any more.
+    func take(_ gap: GapFrame, _ envelope: Envelope) -> GapResult {
+        let queue = gap.queue
+        if let arrival = arrivals[queue], arrival.sequence == gap.sequence {
             end(arrival)
             if !arrival.isAnothers { received.remove(arrival.key) }
         }
-        if next[queue]?.sequence == envelope.sequence { next[queue] = nil }
+        if next[queue]?.frame.sequence == gap.sequence { next[queue] = nil }
         guard let items = environment.items else { return .unreadable }
-        let mayHavePart = items.wouldStore(envelope, in: queue)
+        let mayHavePart = items.wouldStore(gap.sequence, size: 0, in: queue)
         return items.store(envelope) ? .taken(mayHavePart: mayHavePart) : .unreadable
     }
 

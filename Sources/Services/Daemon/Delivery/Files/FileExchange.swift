@@ -12,7 +12,7 @@ package import TandemWire
 /// The items of the channel `file`, whose bytes a ``FileExchange`` moves; on its loop.
 package protocol FileItems: AnyObject {
     /// Whether this item or gap would be stored now, and not dropped or answered as a repetition (DEL-3).
-    func wouldStore(_ item: Envelope, in queue: QueueKey) -> Bool
+    func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool
 
     /// Takes the frame of an item whose file is complete, or of a gap.
     /// - Returns: false for a frame that does not read.
@@ -81,7 +81,7 @@ package final class FileExchange {
     /// Connects the outlet to the apps.
     /// - Parameter notify: sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
     package func connect(notify: @escaping (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void) {
-        environment.notify = notify
+        environment.notifyApp = notify
     }
 
     /// Waits for the disk; what follows comes later, as always. For tests that turn time by hand.
@@ -122,23 +122,32 @@ package final class FileExchange {
 
     // MARK: frames and items
 
-    /// Takes `item`, `gap`, `want` or `chunk` of the channel `file` from a link.
+    /// The frames of the channel `file` that this type takes from a link.
+    static let kinds: Set<FrameKind> = [.item, .gap, .want, .chunk]
+
+    /// Takes a frame of ``kinds`` from a link.
     /// - Returns: false for a frame that does not read.
     package func receive(_ envelope: Envelope) -> Bool {
-        guard let app = envelope.app, let pairing = envelope.pairing, envelope.channel == .file else { return false }
-        let queue = QueueKey(pairing: pairing, app: app, channel: .file)
-        switch envelope.kind {
-        case .item: return arrivals.item(envelope, in: queue)
-        case .want: return envelope.id.map { sendings.wanted(envelope, of: FileKey(queue, $0)) } ?? false
-        case .chunk: return envelope.id.map { arrivals.chunk(envelope, of: FileKey(queue, $0)) } ?? false
-        case .gap:
-            switch arrivals.gap(envelope, in: queue) {
-            case .unreadable: return false
-            case .taken(let mayHavePart):
-                if mayHavePart { offers.sweep(queue) }
+        guard envelope.channel == .file else { return false }
+        do throws(WireError) {
+            switch envelope.kind {
+            case .item: return arrivals.take(try ItemFrame(envelope), envelope)
+            case .want: return sendings.take(try FetchFrame(envelope))
+            case .chunk:
+                arrivals.take(try ChunkFrame(envelope))
                 return true
+            case .gap:
+                let gap = try GapFrame(envelope)
+                switch arrivals.take(gap, envelope) {
+                case .unreadable: return false
+                case .taken(let mayHavePart):
+                    if mayHavePart { offers.sweep(gap.queue) }
+                    return true
+                }
+            default: return false
             }
-        default: return false
+        } catch {
+            return false
         }
     }
 
@@ -174,7 +183,7 @@ final class FileEnvironment {
     fileprivate(set) var limits: FileLimits
     fileprivate(set) weak var items: (any FileItems)?
     fileprivate(set) var send: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
-    fileprivate(set) var notify: (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void = { _, _, _ in }
+    fileprivate(set) var notifyApp: (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void = { _, _, _ in }
     fileprivate(set) var onArrival: (ApplicationIdentifier) -> Void = { _ in }
 
     fileprivate init(
@@ -233,27 +242,12 @@ final class FileEnvironment {
             }, then: completion)
     }
 
-    func envelope(_ kind: FrameKind, _ file: FileKey) -> Envelope {
-        Envelope(kind, app: file.queue.app, pairing: file.queue.pairing, id: file.id, channel: .file)
+    /// Sends how far a file is (FIL-10).
+    func notify(
+        _ step: ProgressFrame.Step, of file: ItemKey, _ connection: ConnectionNumber?, _ app: ApplicationIdentifier?
+    ) {
+        if let envelope = try? ProgressFrame(file, step).envelope { notifyApp(envelope, connection, app) }
     }
-
-    /// How far a file is (FIL-10).
-    func progress(_ progress: FileProgress, _ offset: Int64, of file: FileKey) -> Envelope {
-        var frame = envelope(.progress, file)
-        frame.name = progress.rawValue
-        frame.offset = UInt64(clamping: offset)
-        return frame
-    }
-}
-
-/// The `name` of a `progress` for files (FIL-10).
-enum FileProgress: String {
-    case taking, transferred
-}
-
-/// The `name` of a `want` (FIL-6).
-enum FileWant {
-    static let restart = "restart"
 }
 
 extension FileKey {

@@ -40,30 +40,32 @@ package enum FileRefusal: Error, Sendable, Equatable {
         }
     }
 
-    package var name: String {
+    package var name: String { errorName.rawValue }
+
+    private var errorName: ErrorName {
         switch self {
-        case .unreadable: "malformed"
-        case .tooLarge: "too-large"
-        case .queueFull, .overBudget: "queue-full"
-        case .noSpace, .neverFits, .machine(.full): "insufficient-space"
-        case .digestMismatch: "digest-mismatch"
-        case .duplicate: "duplicate-id"
-        case .machine: "file-error"
-        case .takenOver: "taken-over"
-        case .cancelled: "cancelled"
+        case .unreadable: .malformed
+        case .tooLarge: .tooLarge
+        case .queueFull, .overBudget: .queueFull
+        case .noSpace, .neverFits, .machine(.full): .insufficientSpace
+        case .digestMismatch: .digestMismatch
+        case .duplicate: .duplicateID
+        case .machine: .fileError
+        case .takenOver: .takenOver
+        case .cancelled: .cancelled
         }
     }
 
     /// The body of `failure`; a path of this machine is nobody else's business.
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = ["text": .string(text), "retry": .boolean(isRetryable)]
+        var body: PropertyListDictionary = [BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable)]
         switch self {
         case .noSpace(let actual, let limit), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
-            body["actual"] = .integer(actual)
-            body["limit"] = .integer(limit)
+            body[BodyKey.actual] = .integer(actual)
+            body[BodyKey.limit] = .integer(limit)
         case .tooLarge(let actual, let limit), .queueFull(let actual, let limit):
-            body["actual"] = .integer(Int64(actual))
-            body["limit"] = .integer(Int64(limit))
+            body[BodyKey.actual] = .integer(Int64(actual))
+            body[BodyKey.limit] = .integer(Int64(limit))
         default: break
         }
         return body

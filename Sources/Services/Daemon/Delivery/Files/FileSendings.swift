@@ -37,12 +37,10 @@ final class FileSendings {
         self.stray = stray
     }
 
-    /// Takes `want` from a link.
-    /// - Returns: false for one that does not read.
-    func wanted(_ envelope: Envelope, of key: FileKey) -> Bool {
-        guard let offset = envelope.offset.flatMap({ Int64(exactly: $0) }) else { return false }
-        guard envelope.name == nil || envelope.name == FileWant.restart else { return false }
-        let want = (offset: offset, isRestart: envelope.name != nil)
+    /// The peer asks for the bytes of a file.
+    /// - Returns: false for an offset that the file does not have.
+    func take(_ fetch: FetchFrame) -> Bool {
+        let (key, want) = (fetch.item, (offset: fetch.offset, isRestart: fetch.isRestart))
         guard let sending = sendings[key] else {
             // A cancelled item may still be asked for; a peer that makes identifiers up moves no disk, and no log.
             guard environment.items?.isUnderWay(key.id, in: key.queue) == true else {
@@ -101,10 +99,7 @@ final class FileSendings {
             return unreadable(part.file, result.failure)
         }
         if senders[pairing]?.read(part) == true {
-            var chunk = environment.envelope(.chunk, part.file)
-            chunk.offset = UInt64(clamping: part.offset)
-            chunk.body = bytes[...]
-            environment.send(chunk, pairing)
+            environment.send(ChunkFrame(of: part.file, at: part.offset, bytes[...]).envelope, pairing)
         }
         pump(pairing)
     }
@@ -120,8 +115,7 @@ final class FileSendings {
         guard let offset = senders[key.queue.pairing]?.acknowledged(key),
             sending.pace?.tells(offset, at: environment.scheduler.now) == true
         else { return }
-        environment.notify(
-            environment.progress(.transferred, offset, of: key), submissions.source(of: key), key.queue.app)
+        environment.notify(.transferred(offset: offset, nil), of: key, submissions.source(of: key), key.queue.app)
     }
 
     /// The file is stored, or will not be sent any more.

@@ -112,11 +112,12 @@ package final class FileSubmissions {
 
     /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
     /// - Returns: false for a part out of place, which ends the connection (FIL-3).
-    package func chunk(_ envelope: Envelope, of key: FileKey, from source: ConnectionNumber) -> Bool {
-        guard let submission = takings[key], submission.source == source, let file = submission.file,
-            let offset = envelope.offset.flatMap({ Int64(exactly: $0) }), let body = envelope.body
-        else { return waiting[key]?.source != source }
-        guard case .write = submission.taking.chunk(at: offset, count: body.count) else { return false }
+    package func take(_ chunk: ChunkFrame, from source: ConnectionNumber) -> Bool {
+        guard let submission = takings[chunk.item], submission.source == source, let file = submission.file else {
+            return waiting[chunk.item]?.source != source
+        }
+        let body = chunk.body
+        guard case .write = submission.taking.chunk(at: chunk.offset, count: body.count) else { return false }
         environment.append(body, to: file, on: environment.spool) { [self] result in
             guard !submission.isOver else { return }
             if case .failure(let refusal) = result { return refuse(submission, refusal) }
@@ -136,7 +137,7 @@ package final class FileSubmissions {
 
     private func report(_ offset: Int64, of submission: FileSubmission) {
         submission.reported = offset
-        environment.notify(environment.progress(.taking, offset, of: submission.key), submission.source, nil)
+        environment.notify(.taking(offset: offset), of: submission.key, submission.source, nil)
     }
 
     private func finish(_ submission: FileSubmission) {
