@@ -10,9 +10,9 @@ import TandemWire
 import Testing
 
 @Suite struct ConfigurationItemTests {
-    private let fixture: ExchangeFixture
+    private let fixture: DeliveryFixture
 
-    init() throws { fixture = try ExchangeFixture() }
+    init() throws { fixture = try DeliveryFixture() }
 
     private var payloads: [UInt8] { fixture.receiver.received.compactMap(\.payload.first) }
 
@@ -89,7 +89,8 @@ import Testing
     func closedStore() throws {
         fixture.sender.store.close()
         var failure: StoreError?
-        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) { result in
+        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) {
+            result in
             if case .failure(.store(let error)) = result { failure = error }
         }
         fixture.loop.run(until: { failure != nil })
@@ -146,12 +147,13 @@ import Testing
         fixture.sender.exchange.setPairing(other, epoch: 1)
         let key = QueueKey(pairing: other, app: fixture.queue.app, channel: .configuration)
         var isAccepted = false
-        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in isAccepted = true
+        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in
+            isAccepted = true
         }
         fixture.loop.run(until: { isAccepted })
         fixture.sender.exchange.removePairing(fixture.pairing)
         var isDone = false
-        LoopStore(fixture.sender.store, on: fixture.loop).commit(ItemExchange.removal(of: fixture.pairing)) { _ in
+        LoopStore(fixture.sender.store, on: fixture.loop).commit(DurableDelivery.removal(of: fixture.pairing)) { _ in
             isDone = true
         }
         fixture.loop.run(until: { isDone })

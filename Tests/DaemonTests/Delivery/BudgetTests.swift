@@ -15,12 +15,12 @@ import Testing
     private func exchange(
         records: Int = 4, bytes: Int = 1000, share: Int = 1000, user: Int = 1000, of pairings: [UniqueIdentifier] = [],
         userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil }
-    ) -> ItemExchange {
+    ) -> DurableDelivery {
         var limits = ItemBudgetLimits()
         limits.pairing = KeptAmount(records: records, bytes: bytes)
         limits.share = KeptAmount(records: share, bytes: 1000)
         limits.user = KeptAmount(records: user, bytes: 1000)
-        let exchange = ItemExchange(
+        let exchange = DurableDelivery(
             store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler, budgets: limits,
             userOf: userOf)
         for pairing in [pairing] + pairings { exchange.setPairing(pairing, epoch: 1) }
@@ -34,8 +34,8 @@ import Testing
             pairing: pairing ?? self.pairing, app: try ApplicationIdentifier("org.example.\(app)"), channel: channel)
     }
 
-    private func submit(_ item: OutboundItem, to key: QueueKey, _ exchange: ItemExchange) -> SubmitFailure? {
-        var answer: Result<Acceptance, SubmitFailure>?
+    private func submit(_ item: OutboundItem, to key: QueueKey, _ exchange: DurableDelivery) -> SubmitFailure? {
+        var answer: Result<SubmitReceipt, SubmitFailure>?
         exchange.submissions.submit(item, to: key) { answer = $0 }
         scheduler.run()
         guard case .failure(let failure)? = answer else {

@@ -16,7 +16,7 @@ extension ChannelTests {
         sender.memory.failNext([.full(path: "disk")])
         #expect(sender.submit(payloadItem(2), to: .userInfo) == .failure(.store(.full(path: "disk"))))
         pair.advance(2)
-        #expect(sender.submit(payloadItem(3), to: .userInfo) == .success(Acceptance()))
+        #expect(sender.submit(payloadItem(3), to: .userInfo) == .success(SubmitReceipt()))
         pair.heal()
         #expect(receiver.received.map(\.number) == [1, 3])
     }
@@ -57,7 +57,7 @@ extension ChannelTests {
     func floodWhileReadingBack() {
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
-        var answers: [Result<Acceptance, SubmitFailure>] = []
+        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         for _ in 0..<17 {
             let item = OutboundItem(id: .random(), payload: Array(repeating: 0, count: 65_536))
             sender.exchange.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
@@ -65,6 +65,6 @@ extension ChannelTests {
         pair.scheduler.run()
         #expect(answers == [.failure(.store(.full(path: "disk")))])
         pair.advance(5)
-        #expect(answers.count == 17 && answers.dropFirst().allSatisfy { $0 == .success(Acceptance()) })
+        #expect(answers.count == 17 && answers.dropFirst().allSatisfy { $0 == .success(SubmitReceipt()) })
     }
 }

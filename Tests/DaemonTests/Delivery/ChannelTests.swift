@@ -9,16 +9,16 @@ import TandemWire
 import Testing
 
 @Suite struct ChannelTests {
-    let pair: ExchangePair
+    let pair: DeliveryPair
     var sender: MemoryDevice { pair.sender }
     var receiver: MemoryDevice { pair.receiver }
 
-    init() throws { pair = try ExchangePair() }
+    init() throws { pair = try DeliveryPair() }
 
     @Test("DEL-5, DEL-15: an item tells its topic, age and time to live; stored comes before handled")
     func wayOfAnItem() {
         let item = payloadItem(7, topic: "login", lifetime: .seconds(100))
-        #expect(sender.submit(item, to: .userInfo) == .success(Acceptance()))
+        #expect(sender.submit(item, to: .userInfo) == .success(SubmitReceipt()))
         pair.advance(10)
         var storedFirst: Bool?
         receiver.verdict = { [sender] _ in
@@ -39,7 +39,7 @@ import Testing
     @Test("DEL-14: what a peer sends on a channel in which the device takes no part does not read, and makes no queue")
     func noPart() throws {
         let store = LoopStore(MemoryStore(), on: pair.scheduler)
-        let exchange = ItemExchange(store: store, scheduler: pair.scheduler, channels: [.configuration])
+        let exchange = DurableDelivery(store: store, scheduler: pair.scheduler, channels: [.configuration])
         exchange.setPairing(pair.receiver.pairing, epoch: 1)
         for (channel, isTaken) in [(Channel.userInfo, false), (.file, false), (.configuration, true)] {
             let item = Envelope(
@@ -205,14 +205,14 @@ import Testing
 
     @Test("LIM-14: a queue takes its limit and not one more, and room comes back", arguments: [9, 10, 11])
     func quotas(count: Int) throws {
-        let pair = try ExchangePair { channel in
+        let pair = try DeliveryPair { channel in
             var limits = DeliveryLimits.standard(channel)
             limits.items = 10
             return limits
         }
-        var results: [Result<Acceptance, SubmitFailure>?] = []
+        var results: [Result<SubmitReceipt, SubmitFailure>?] = []
         for number in 1...count { results.append(pair.sender.submit(payloadItem(number), to: .userInfo)) }
-        #expect(results.prefix(10).allSatisfy { $0 == .success(Acceptance()) })
+        #expect(results.prefix(10).allSatisfy { $0 == .success(SubmitReceipt()) })
         if count == 11 {
             guard case .failure(.full(10, _, 10, _))? = results[10] else {
                 Issue.record("the eleventh was taken")
@@ -221,7 +221,7 @@ import Testing
         }
         pair.sender.link()
         #expect(pair.receiver.received.map(\.number) == Array(1...min(count, 10)))
-        #expect(pair.sender.submit(payloadItem(0), to: .userInfo) == .success(Acceptance()))
+        #expect(pair.sender.submit(payloadItem(0), to: .userInfo) == .success(SubmitReceipt()))
     }
 
     @Test("A pairing that is gone takes nothing")
@@ -235,7 +235,7 @@ import Testing
         // After a second failure in a row it waits for a second.
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
-        var answers: [Result<Acceptance, SubmitFailure>] = []
+        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         sender.exchange.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
         pair.scheduler.run()
         #expect(answers.isEmpty)

@@ -37,7 +37,7 @@ extension RowChange {
     @Test func anItemThatIsAcceptedAndSentInOneTurnIsWrittenOnce() throws {
         let scheduler = ManualScheduler()
         let store = RecordingStore()
-        let exchange = ItemExchange(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+        let exchange = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
         let key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.app"), channel: .userInfo)
         exchange.setPairing(key.pairing, epoch: 1)
         exchange.linkOpened(key.pairing, received: [])
@@ -50,7 +50,7 @@ extension RowChange {
         #expect(accepted == 10 && commits.count == 1, "one commit for all that was given in a turn")
         #expect(commits.allSatisfy { Set($0.map(\.place)).count == $0.count }, "each row once")
         #expect(exchange.positions(of: key.pairing).sent.map(\.sequence) == [10], "all are sent")
-        let read = ItemExchange(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+        let read = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
         read.setPairing(key.pairing, epoch: 1)
         try read.restore { store.memory.read(RowRange(space: $0)) }
         #expect(read.positions(of: key.pairing).sent.map(\.sequence) == [10], "the rows tell the last of its changes")

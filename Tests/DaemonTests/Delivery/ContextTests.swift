@@ -9,20 +9,20 @@ import TandemWire
 import Testing
 
 @Suite struct ContextTests {
-    private let pair: ExchangePair
+    private let pair: DeliveryPair
     private var sender: MemoryDevice { pair.sender }
     private var receiver: MemoryDevice { pair.receiver }
 
-    init() throws { pair = try ExchangePair() }
+    init() throws { pair = try DeliveryPair() }
 
-    private func set(_ bytes: [UInt8], always: Bool = false) -> Result<Acceptance, SubmitFailure>? {
+    private func set(_ bytes: [UInt8], always: Bool = false) -> Result<SubmitReceipt, SubmitFailure>? {
         var item = OutboundItem(id: .random(), payload: bytes)
         item.policy = always ? .always : .ifChanged
         return sender.submit(item, to: .context)
     }
 
-    private func standing(_ device: MemoryDevice) -> [ContextStanding] {
-        var contexts: [ContextStanding] = []
+    private func standing(_ device: MemoryDevice) -> [LatestContext] {
+        var contexts: [LatestContext] = []
         device.exchange.contexts(of: device.app) { context, next in
             contexts.append(context)
             next()
@@ -35,7 +35,7 @@ import Testing
     @Test("DEL-19: 1,000 updates without a link are one delivery, of the last")
     func offlineUpdates() throws {
         for number in 1...1000 {
-            #expect(set(Array("\(number)".utf8)) == .success(Acceptance(revision: UInt64(number))))
+            #expect(set(Array("\(number)".utf8)) == .success(SubmitReceipt(revision: UInt64(number))))
         }
         try sender.restart()
         sender.link()
@@ -49,7 +49,7 @@ import Testing
         #expect(standing(sender).isEmpty && standing(receiver).isEmpty)
         let dictionary = Array("empty".utf8)
         for (revision, body) in [(1, []), (2, dictionary), (3, [])] as [(UInt64, [UInt8])] {
-            #expect(set(body) == .success(Acceptance(revision: revision)))
+            #expect(set(body) == .success(SubmitReceipt(revision: revision)))
             for device in [sender, receiver] {
                 try device.restart()
                 sender.link()
@@ -61,13 +61,13 @@ import Testing
     @Test("DEL-19: the same bytes are a new revision only if that is asked for, also after a restart")
     func sameBytes() throws {
         sender.link()
-        #expect(set([1]) == .success(Acceptance(revision: 1)))
-        #expect(set([1]) == .success(Acceptance(.unchanged, revision: 1)))
+        #expect(set([1]) == .success(SubmitReceipt(revision: 1)))
+        #expect(set([1]) == .success(SubmitReceipt(.unchanged, revision: 1)))
         try sender.restart()
         sender.link()
-        #expect(set([1]) == .success(Acceptance(.unchanged, revision: 1)))
-        #expect(set([1], always: true) == .success(Acceptance(revision: 2)))
-        #expect(set([2]) == .success(Acceptance(revision: 3)))
+        #expect(set([1]) == .success(SubmitReceipt(.unchanged, revision: 1)))
+        #expect(set([1], always: true) == .success(SubmitReceipt(revision: 2)))
+        #expect(set([2]) == .success(SubmitReceipt(revision: 3)))
         #expect(receiver.received.map(\.revision) == [1, 2, 3])
         #expect(
             receiver.contexts.map(\.revision) == [1, 2, 3] && sender.contexts.map(\.direction) == [.sent, .sent, .sent])
@@ -77,9 +77,9 @@ import Testing
     func rejectedBytes() {
         sender.link()
         receiver.verdict = { _ in .rejected(7014) }
-        #expect(set([1]) == .success(Acceptance(revision: 1)))
+        #expect(set([1]) == .success(SubmitReceipt(revision: 1)))
         receiver.verdict = { _ in .handled }
-        #expect(set([1]) == .success(Acceptance(revision: 2)))
+        #expect(set([1]) == .success(SubmitReceipt(revision: 2)))
     }
 
     @Test(

@@ -9,12 +9,12 @@ import TandemWire
 import Testing
 
 @Suite struct DeadLetterTests {
-    private let pair: ExchangePair
+    private let pair: DeliveryPair
     private var sender: MemoryDevice { pair.sender }
     private var receiver: MemoryDevice { pair.receiver }
 
     init() throws {
-        pair = try ExchangePair { channel in
+        pair = try DeliveryPair { channel in
             var limits = DeliveryLimits.standard(channel)
             limits.deadLetters = 3
             return limits
@@ -23,7 +23,7 @@ import Testing
 
     private func change(
         _ device: MemoryDevice,
-        _ change: (ItemExchange, UInt64, QueueKey, DeliveryDirection, @escaping (Bool) -> Void) -> Void
+        _ change: (DurableDelivery, UInt64, QueueKey, DeliveryDirection, @escaping (Bool) -> Void) -> Void
     ) -> Bool? {
         guard let letter = device.exchange.deadLetters().first else { return nil }
         var answer: Bool?

@@ -73,8 +73,8 @@ final class UnwillingStore: RowBackend {
 final class OneDevice {
     let simulation = Simulation()
     let store = UnwillingStore()
-    let exchange: ItemExchange
-    let channels: DurableChannels
+    let exchange: DurableDelivery
+    let channels: AppDelivery
     let queue: QueueKey
     /// What went over the link.
     private(set) var sent: [Envelope] = []
@@ -82,8 +82,8 @@ final class OneDevice {
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
-        exchange = ItemExchange(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
-        channels = DurableChannels(exchange: exchange, endpoint: simulation.simulator.primary)
+        exchange = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
+        channels = AppDelivery(exchange: exchange, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
         exchange.connect(
             send: { [unowned self] envelope, _ in sent.append(envelope) }, onEvent: { [unowned self] in take($0) })

@@ -41,7 +41,7 @@ import Testing
         }
         try fill(memory, keys, at: Reading(monotonic: scheduler.now, wall: scheduler.wallNow))
         let before = memory.commits
-        let exchange = ItemExchange(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        let exchange = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
         exchange.setPairing(pairing, epoch: 1)
         var spaces: [RowSpace] = []
         try exchange.restore { space in

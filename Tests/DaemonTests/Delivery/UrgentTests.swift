@@ -8,10 +8,10 @@ import TandemWire
 import Testing
 
 @Suite struct UrgentTests {
-    private let pair: ExchangePair
+    private let pair: DeliveryPair
     private var sender: MemoryDevice { pair.sender }
 
-    init() throws { pair = try ExchangePair() }
+    init() throws { pair = try DeliveryPair() }
 
     private var remaining: Int {
         sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).remaining
@@ -24,13 +24,13 @@ import Testing
         sender.submit(payloadItem(0), to: .userInfo)
         #expect(remaining == 50)
         for number in 1...50 {
-            #expect(sender.submit(payloadItem(number, kind: "main"), to: .urgent) == .success(Acceptance()))
+            #expect(sender.submit(payloadItem(number, kind: "main"), to: .urgent) == .success(SubmitReceipt()))
             #expect(remaining == 50 - number)
             if number == 30 { try sender.restart() }
         }
         let demoted = payloadItem(51, kind: "main")
-        #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)))
-        #expect(sender.submit(demoted, to: .urgent) == .success(Acceptance(.demoted)), "the same item again")
+        #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)))
+        #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)), "the same item again")
         #expect(sender.exchange.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
         #expect(sender.exchange.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
         let reset = sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
@@ -42,7 +42,7 @@ import Testing
         #expect(remaining == 0)
         pair.advance(1)
         #expect(remaining == 50)
-        #expect(sender.submit(payloadItem(52), to: .urgent) == .success(Acceptance()))
+        #expect(sender.submit(payloadItem(52), to: .urgent) == .success(SubmitReceipt()))
     }
 
     @Test("DEL-23: a newer item of a kind untags the older, which still arrives; another kind has its own")

@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct AppInboxTests {
     private let temporary = TemporaryDirectory()
-    private let place: ShelfPlace
-    private let shelf: FileShelf
+    private let place: SpoolPlace
+    private let spool: FileSpool
     private let app: OwnedDirectory
     private var inbox: AppInbox { AppInbox(of: app, owner: nil) }
 
@@ -18,56 +18,56 @@ import Testing
     }
 
     init() throws {
-        place = ShelfPlace(
+        place = SpoolPlace(
             pairing: UniqueIdentifier(high: 1, low: 2), app: try ApplicationIdentifier("a"),
             item: UniqueIdentifier(high: 3, low: 4))
-        shelf = FileShelf("partial", in: try OwnedDirectory(path: temporary.path("state")))
+        spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("state")))
         app = try OwnedDirectory(path: temporary.path("app"))
-        try shelf.open(place).append([1, 2])
+        try spool.open(place).append([1, 2])
     }
 
     @Test("FIL-11: a file moves to its app once, and is found there again", arguments: ["x.txt", "Übersicht 日本.pdf"])
     func once(_ name: String) throws {
-        let path = try #require(try inbox.place(place, named: name, from: shelf))
+        let path = try #require(try inbox.place(place, named: name, from: spool))
         #expect(path == "\(temporary.path("app"))/inbox/\(place.pairing)/\(place.item)/\(name)")
         #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
-        #expect(try shelf.read(place) == nil)
-        #expect(try inbox.place(place, named: name, from: shelf) == path)
+        #expect(try spool.read(place) == nil)
+        #expect(try inbox.place(place, named: name, from: spool) == path)
         try run(inbox.removal(of: place))
-        #expect(try inbox.place(place, named: name, from: shelf) == nil)
+        #expect(try inbox.place(place, named: name, from: spool) == nil)
     }
 
     @Test(
         "FIL-12: a name that could leave the directory is refused here too", arguments: ["", ".", "..", "a/b", "a\0"])
     func names(_ name: String) {
-        #expect(throws: FileError.unsafeName(name)) { try inbox.place(place, named: name, from: shelf) }
+        #expect(throws: FileError.unsafeName(name)) { try inbox.place(place, named: name, from: spool) }
     }
 
     @Test("FIL-12: what the app put in the file's place is neither followed nor overwritten")
     func links() throws {
         let directory = "\(temporary.path("app"))/inbox/\(place.pairing)/\(place.item)"
-        _ = try inbox.place(place, named: "first", from: shelf)
+        _ = try inbox.place(place, named: "first", from: spool)
         let victim = temporary.path("victim")
         write([7], to: victim)
-        try shelf.open(place).append([5])
+        try spool.open(place).append([5])
         try makeLink(directory + "/second", to: victim)
-        #expect(try inbox.place(place, named: "second", from: shelf) == nil)
+        #expect(try inbox.place(place, named: "second", from: spool) == nil)
         #expect(try FileReading.read(path: victim, limit: 9) == [7])
-        #expect(try shelf.read(place) != nil)
+        #expect(try spool.read(place) != nil)
         try replaceWithLink("\(temporary.path("app"))/inbox/\(place.pairing)", to: temporary.path("state"))
-        #expect(throws: FileError.self) { try inbox.place(place, named: "third", from: shelf) }
+        #expect(throws: FileError.self) { try inbox.place(place, named: "third", from: spool) }
         try? run(inbox.removal(of: place))
-        #expect(try shelf.read(place) != nil)
+        #expect(try spool.read(place) != nil)
     }
 
     @Test("FIL-15: what belongs to no item is removed at the start")
     func orphans() throws {
-        let path = try #require(try inbox.place(place, named: "x", from: shelf))
+        let path = try #require(try inbox.place(place, named: "x", from: spool))
         try run(inbox.removal(of: place.pairing.description, but: [place.item.description]))
         try run(inbox.removal(butOf: [place.pairing.description]))
-        #expect(try inbox.place(place, named: "x", from: shelf) == path)
+        #expect(try inbox.place(place, named: "x", from: spool) == path)
         try run(inbox.removal(of: place.pairing.description, but: []))
-        #expect(try inbox.place(place, named: "x", from: shelf) == nil)
+        #expect(try inbox.place(place, named: "x", from: spool) == nil)
         try run(inbox.removal(butOf: ["another"]))
         #expect(try OwnedDirectory(existing: "\(temporary.path("app"))/inbox").names().isEmpty)
     }
@@ -78,7 +78,7 @@ import Testing
         for _ in 0..<300 { _ = try files.directory(named: "\(UniqueIdentifier.random())") }
         let removal = try #require(try inbox.removal(of: place.pairing.description, but: []))
         // Before its first step: some file systems show a name that is made later to nobody who reads already.
-        let path = try #require(try inbox.place(place, named: "x", from: shelf))
+        let path = try #require(try inbox.place(place, named: "x", from: spool))
         try run(removal)
         #expect(try FileReading.read(path: path, limit: 9) == [1, 2])
         #expect(try files.names() == [place.item.description])
@@ -86,10 +86,10 @@ import Testing
 
     @Test("FIL-15: directories that the app made among its files go too")
     func directories() throws {
-        let path = try #require(try inbox.place(place, named: "x", from: shelf))
+        let path = try #require(try inbox.place(place, named: "x", from: spool))
         let item = try OwnedDirectory(existing: path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
         try item.directory(named: "a").directory(named: "b").replace("file", with: [1])
         try run(inbox.removal(of: place))
-        #expect(try inbox.place(place, named: "x", from: shelf) == nil)
+        #expect(try inbox.place(place, named: "x", from: spool) == nil)
     }
 }

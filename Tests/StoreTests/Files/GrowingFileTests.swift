@@ -10,14 +10,14 @@ import Testing
     private let temporary = TemporaryDirectory()
 
     @Test func whatAnEarlierLifeWroteIsReadAgainInParts() throws {
-        let shelf = FileShelf("partial", in: try OwnedDirectory(path: temporary.path("device")))
-        let place = ShelfPlace(
+        let spool = FileSpool("partial", in: try OwnedDirectory(path: temporary.path("device")))
+        let place = SpoolPlace(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
         let part = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 4) }
-        let first = try shelf.open(place)
+        let first = try spool.open(place)
         #expect(first.found == 0)
         for _ in 0..<17 { try first.append(part[...]) }
-        let second = try shelf.open(place)
+        let second = try spool.open(place)
         #expect(second.found == 17 << 20 && second.size == 0)
         var sizes: [Int64] = []
         while second.size < second.found {
@@ -32,11 +32,11 @@ import Testing
 
     @Test func aFileThatBecameShorterIsTheShorterOne() throws {
         let device = try OwnedDirectory(path: temporary.path("device"))
-        let shelf = FileShelf("partial", in: device)
-        let place = ShelfPlace(
+        let spool = FileSpool("partial", in: device)
+        let place = SpoolPlace(
             pairing: .random(), app: try ApplicationIdentifier("org.example.app"), item: .random())
-        try shelf.open(place).append([1, 2, 3])
-        let (longer, shorter) = (try shelf.open(place), try shelf.open(place))
+        try spool.open(place).append([1, 2, 3])
+        let (longer, shorter) = (try spool.open(place), try spool.open(place))
         try shorter.startOver()
         try longer.readOn()
         #expect(longer.found == 0 && longer.size == 0)

@@ -196,7 +196,7 @@ package struct FileSender: Sendable {
 
 /// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what is written. An app that breaks
 /// the order has lost count of its own file, so nothing of it may be kept.
-package struct FileTaking: Sendable, Equatable {
+package struct FileUpload: Sendable, Equatable {
     /// What to do with a chunk.
     package enum Verdict: Sendable, Equatable {
         case write

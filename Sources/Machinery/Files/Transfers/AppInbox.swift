@@ -20,13 +20,13 @@ package struct AppInbox: Sendable {
         self.owner = owner
     }
 
-    /// Moves a complete file from the shelf to the app, in one step. One that is there already stays.
+    /// Moves a complete file from the spool to the app, in one step. One that is there already stays.
     /// - Parameter name: one component without a slash or NUL, not `.` or `..`.
     /// - Returns: its path; nil if the file is in neither place.
-    package func place(_ place: ShelfPlace, named name: String, from shelf: FileShelf) throws(FileError) -> String? {
+    package func place(_ place: SpoolPlace, named name: String, from spool: FileSpool) throws(FileError) -> String? {
         let box = try directory(of: place)
         let target = try box.namedPlace(name)
-        if let source = try shelf.directory(of: place)?.safePlace(place.item.description) {
+        if let source = try spool.directory(of: place)?.safePlace(place.item.description) {
             try give(source)
             let result = tandem_file_move(source.directory, source.name, target.directory, target.name)
             if result != -ENOENT, result != -EEXIST { try target.check(result, "renameat2") }
@@ -46,7 +46,7 @@ package struct AppInbox: Sendable {
     private static var depth: Int { 64 }
 
     /// The removal of what is left of an item; nil if nothing is there.
-    package func removal(of place: ShelfPlace) throws(FileError) -> TreeRemoval? {
+    package func removal(of place: SpoolPlace) throws(FileError) -> TreeRemoval? {
         try removal(of: [place.item.description], in: items(of: place.pairing.description))
     }
 
@@ -81,7 +81,7 @@ package struct AppInbox: Sendable {
         try app.existing(Self.name, owner: owner)?.existing(pairing, owner: owner)
     }
 
-    private func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory {
+    private func directory(of place: SpoolPlace) throws(FileError) -> OwnedDirectory {
         try app.directory(named: Self.name, owner: owner)
             .directory(named: place.pairing.description, owner: owner)
             .directory(named: place.item.description, owner: owner)

@@ -25,7 +25,7 @@ final class AppOutcomes {
 
     /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this one is
     /// confirmed.
-    private struct MissedEnds {
+    private struct MissedOutcomes {
         /// Those of the page that was sent.
         var unconfirmed: Set<Submitted> = []
         /// The oldest outcomes sent live but not yet acknowledged. Bounded: enough to avoid sending an outcome twice.
@@ -38,9 +38,9 @@ final class AppOutcomes {
     private unowned let endpoint: LocalEndpoint
     /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of all others.
     private var submitters: [Submitted: ConnectionNumber] = [:]
-    private var missedEnds: [ApplicationIdentifier: MissedEnds] = [:]
+    private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
 
-    init(of exchange: ItemExchange, endpoint: LocalEndpoint) {
+    init(of exchange: DurableDelivery, endpoint: LocalEndpoint) {
         submissions = exchange.submissions
         self.endpoint = endpoint
     }
@@ -138,9 +138,9 @@ final class AppOutcomes {
         to connection: HostAppConnection
     ) {
         let name = Submitted(id, in: queue)
-        if endpoint.receivers[queue.app] === connection, let missed = missedEnds[queue.app] {
+        if endpoint.receivers[queue.app] === connection, let missed = missedOutcomes[queue.app] {
             if missed.unconfirmed.contains(name) || missed.live.contains(name) { return }
-            if missed.live.count < Limits.endsAhead { missedEnds[queue.app]?.live.insert(name) }
+            if missed.live.count < Limits.endsAhead { missedOutcomes[queue.app]?.live.insert(name) }
         }
         send(id, queue, outcome, refusal, to: connection)
     }
@@ -162,15 +162,16 @@ final class AppOutcomes {
 
     /// The app has a receiving connection, which gets what the app has not confirmed.
     func receiverArrived(_ app: ApplicationIdentifier) {
-        missedEnds[app] = MissedEnds(queues: submissions.queuesWithEnds(of: app).reversed())
+        missedOutcomes[app] = MissedOutcomes(queues: submissions.queuesWithEnds(of: app).reversed())
         sendMissed(of: app)
     }
 
-    func receiverLeft(_ app: ApplicationIdentifier) { missedEnds[app] = nil }
+    func receiverLeft(_ app: ApplicationIdentifier) { missedOutcomes[app] = nil }
 
     /// Sends the next outcomes that the app has not confirmed.
     private func sendMissed(of app: ApplicationIdentifier) {
-        guard var missed = missedEnds[app], missed.unconfirmed.isEmpty, let connection = endpoint.receivers[app] else {
+        guard var missed = missedOutcomes[app], missed.unconfirmed.isEmpty, let connection = endpoint.receivers[app]
+        else {
             return
         }
         while missed.unconfirmed.count < Limits.endsAhead, let queue = missed.queues.last {
@@ -187,20 +188,20 @@ final class AppOutcomes {
                 send(record.id, queue, outcome, record.endingRefusal, to: connection)
             }
         }
-        missedEnds[app] = missed
+        missedOutcomes[app] = missed
     }
 
     /// The app has confirmed an outcome.
     func heard(_ item: ItemKey) {
-        guard DurableChannels.channels.contains(item.queue.channel) else { return }
+        guard AppDelivery.channels.contains(item.queue.channel) else { return }
         let (id, queue, app) = (item.id, item.queue, item.queue.app)
         let name = Submitted(id, in: queue)
-        missedEnds[app]?.live.remove(name)
-        guard missedEnds[app]?.unconfirmed.contains(name) == true else { return submissions.forget(id, in: queue) }
+        missedOutcomes[app]?.live.remove(name)
+        guard missedOutcomes[app]?.unconfirmed.contains(name) == true else { return submissions.forget(id, in: queue) }
         // The next page is read when this one is forgotten: else it would be the same one.
         submissions.forget(id, in: queue) { [weak self] isForgotten in
             guard let self else { return }
-            missedEnds[app]?.unconfirmed.remove(name)
+            missedOutcomes[app]?.unconfirmed.remove(name)
             if isForgotten { return sendMissed(of: app) }
             endpoint.scheduler.schedule(after: .seconds(1)) { [weak self] in self?.sendMissed(of: app) }
         }

@@ -17,13 +17,13 @@ final class AppQueries {
     /// Bytes that may wait for a connection before the next context is sent to it.
     private static var contextBytes: Int { 512 * 1024 }
 
-    private let exchange: ItemExchange
+    private let exchange: DurableDelivery
     private let outcomes: AppOutcomes
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
 
-    init(to exchange: ItemExchange, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
+    init(to exchange: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
         self.exchange = exchange
         self.outcomes = outcomes
         self.endpoint = endpoint
@@ -35,7 +35,7 @@ final class AppQueries {
             endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
         // What an operator sends is not for an app to read or to cancel, not even if it is for its counterpart.
-        if let channel = query.channel, !DurableChannels.channels.contains(channel) {
+        if let channel = query.channel, !AppDelivery.channels.contains(channel) {
             return refuse(query, .invalidParameter, .channel, connection)
         }
         do throws(AnswerName) {
@@ -173,11 +173,11 @@ final class AppQueries {
     }
 
     /// A context was sent or has arrived: all connections of its app get it.
-    func contextChanged(_ context: ContextStanding) {
+    func contextChanged(_ context: LatestContext) {
         for connection in endpoint.connections(of: context.app) { send(context, to: connection) }
     }
 
-    private func send(_ context: ContextStanding, to connection: HostAppConnection) {
+    private func send(_ context: LatestContext, to connection: HostAppConnection) {
         connection.send(
             ContextFrame(
                 app: context.app, pairing: context.pairing, context.direction, revision: context.revision,

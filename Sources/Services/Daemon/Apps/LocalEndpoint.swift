@@ -79,7 +79,7 @@ package final class LocalEndpoint {
     package let options: Options
     package weak var controlResponder: (any ControlResponder)?
     /// The durable channels of its apps; nil if this side has none.
-    package var items: DurableChannels?
+    package var items: AppDelivery?
     let relay: Relay
     let side: Side
     let scheduler: any Scheduler

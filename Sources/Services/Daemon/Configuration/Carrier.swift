@@ -44,7 +44,7 @@ package final class Carrier {
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     package init(
-        _ options: Options, exchange: ItemExchange, store: LoopStore, applications: OwnedDirectory,
+        _ options: Options, exchange: DurableDelivery, store: LoopStore, applications: OwnedDirectory,
         scheduler: any Scheduler, rows: (RowSpace) throws -> [Row], log: @escaping LogHandler
     ) throws {
         context = CarrierContext(options, exchange: exchange, scheduler: scheduler, log: log)

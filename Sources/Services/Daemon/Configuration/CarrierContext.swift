@@ -9,13 +9,13 @@ import TandemSignedConfiguration
 /// The surroundings of one carrier; confined to its loop.
 final class CarrierContext {
     let options: Carrier.Options
-    let exchange: ItemExchange
+    let exchange: DurableDelivery
     let scheduler: any Scheduler
     let log: LogHandler
     weak var delegate: (any CarrierDelegate)?
 
     init(
-        _ options: Carrier.Options, exchange: ItemExchange, scheduler: any Scheduler, log: @escaping LogHandler
+        _ options: Carrier.Options, exchange: DurableDelivery, scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.options = options
         self.exchange = exchange

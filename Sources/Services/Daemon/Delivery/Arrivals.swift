@@ -9,7 +9,7 @@ package import TandemWire
 
 /// The inbound ledgers of all pairings, and the applications that take their items; confined to its loop.
 package final class Arrivals {
-    typealias Ledger = Lane<InboundLedger, InboundEffect>
+    typealias Ledger = JournaledQueue<InboundLedger, InboundEffect>
 
     private let environment: DeliveryEnvironment
     private var ledgers: [QueueKey: Ledger] = [:]
@@ -125,7 +125,7 @@ package final class Arrivals {
         ledger.perform(
             { ledger in
                 kept = ledger.itemsWithFiles
-                return LaneAnswer()
+                return QueueAnswer()
             },
             then: { result in if case .success = result { done(kept) } else { done(nil) } })
     }
@@ -152,7 +152,7 @@ package final class Arrivals {
         case .counted(let ordinals):
             ledgers[key]?.perform { ledger in
                 ledger.attemptsAreDurable(ordinals)
-                return LaneAnswer()
+                return QueueAnswer()
             }
         case .droppedAhead: log(.debug, "item dropped, it comes again", key, .text("channel", key.channel.rawValue))
         case .droppedFull:
@@ -165,7 +165,7 @@ package final class Arrivals {
             log(.error, "item failed too often, kept as a dead letter", key, .integer("ordinal", ordinal))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
-            environment.report(.contextChanged(ContextStanding(key, .received, revision, body)))
+            environment.report(.contextChanged(LatestContext(key, .received, revision, body)))
         case .staleContext(let revision):
             staleContexts.add()
             log(
@@ -226,9 +226,9 @@ package final class Arrivals {
             Ledger.Surroundings(
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reload(key, done) },
-                renewed: { [weak self] ledger in self.map { $0.startEpoch(&ledger) } ?? LaneAnswer() },
+                renewed: { [weak self] ledger in self.map { $0.startEpoch(&ledger) } ?? QueueAnswer() },
                 timeAdvanced: { [weak self] ledger in
-                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
+                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? QueueAnswer()
                 },
                 usage: environment.budgets.add(key, .inbound, user: nil)))
         ledgers[key] = ledger
@@ -286,8 +286,8 @@ package final class Arrivals {
     private func catchUp(_ ledger: Ledger) { ledger.perform { [unowned self] in startEpoch(&$0) } }
 
     /// Starts the pairing's epoch in a ledger of another one; its former numbers are announced no more.
-    private func startEpoch(_ ledger: inout InboundLedger) -> LaneAnswer<InboundEffect> {
-        guard let epoch = environment.epoch(of: ledger.key.pairing), ledger.epoch != epoch else { return LaneAnswer() }
+    private func startEpoch(_ ledger: inout InboundLedger) -> QueueAnswer<InboundEffect> {
+        guard let epoch = environment.epoch(of: ledger.key.pairing), ledger.epoch != epoch else { return QueueAnswer() }
         committed[ledger.key] = 0
         return ledger.startEpoch(epoch, at: reading).answer
     }

@@ -17,7 +17,7 @@ package enum DeliveryEvent {
     /// application's item stays until ``Submissions/forget(_:in:then:)``.
     case ended(UniqueIdentifier, QueueKey, Outcome, ItemRefusal?)
     /// A context has changed, and is durable here.
-    case contextChanged(ContextStanding)
+    case contextChanged(LatestContext)
     /// An item no longer needs its file: the peer has stored it, it has ended, or it was a dead letter that is gone.
     case fileReleased(UniqueIdentifier, QueueKey, DeliveryDirection)
     /// All bytes of a file have arrived, so that its item may wait for the app.
@@ -47,7 +47,7 @@ package struct ReceivedItem: Sendable, Equatable {
 }
 
 /// The latest context of one direction.
-package struct ContextStanding: Sendable, Equatable {
+package struct LatestContext: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
     package let direction: ContextFrame.Direction
@@ -63,7 +63,7 @@ package struct ContextStanding: Sendable, Equatable {
 }
 
 /// An item is durable here.
-package struct Acceptance: Sendable, Equatable {
+package struct SubmitReceipt: Sendable, Equatable {
     package var note: AcceptedFrame.Note?
     /// The revision of a context.
     package var revision: UInt64?
@@ -91,7 +91,7 @@ package enum SubmitFailure: Error, Sendable, Equatable {
         }
     }
 
-    init(_ failure: LaneFailure) {
+    init(_ failure: QueueFailure) {
         switch failure {
         case .store(let error): self = .store(error)
         case .ended: self = .unpaired

@@ -132,14 +132,14 @@ extension LoopStore {
     }
 
     /// Reads the context of a queue from its row; nil if there is none.
-    func context(at place: DeliveryRowKey, then done: @escaping (ContextStanding?) -> Void) {
+    func context(at place: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
         fetch(.key(place.bytes, in: place.table.space)) { result in
             let row = (try? result.get())?.first
             switch row.flatMap({ try? DeliveryValue(place, bytes: $0.value) }) {
             case .sentContext(let context, let body):
-                done(ContextStanding(place.queue, .sent, context.revision, body))
+                done(LatestContext(place.queue, .sent, context.revision, body))
             case .receivedContext(let context, let body):
-                done(ContextStanding(place.queue, .received, context.revision, body))
+                done(LatestContext(place.queue, .received, context.revision, body))
             default: done(nil)
             }
         }

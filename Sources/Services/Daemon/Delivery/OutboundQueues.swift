@@ -9,7 +9,7 @@ import TandemWire
 
 /// The outbound queues of all pairings; confined to its loop.
 final class OutboundQueues {
-    typealias Queue = Lane<OutboundQueue, OutboundEffect>
+    typealias Queue = JournaledQueue<OutboundQueue, OutboundEffect>
 
     private let environment: DeliveryEnvironment
     /// The user of this device who owns an app; nil if unknown.
@@ -47,9 +47,9 @@ final class OutboundQueues {
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.run(effect, of: key, done) },
                 reload: { [weak self] done in self?.reload(key, done) },
-                renewed: { [weak self] queue in self.map { $0.startEpoch(&queue) } ?? LaneAnswer() },
+                renewed: { [weak self] queue in self.map { $0.startEpoch(&queue) } ?? QueueAnswer() },
                 timeAdvanced: { [weak self] queue in
-                    self.map { queue.timeAdvanced(at: $0.reading).answer } ?? LaneAnswer()
+                    self.map { queue.timeAdvanced(at: $0.reading).answer } ?? QueueAnswer()
                 },
                 usage: environment.budgets.add(key, .outbound, user: userOf(key.app))))
         queues[key] = queue
@@ -115,8 +115,8 @@ final class OutboundQueues {
     private func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
 
     /// Starts the pairing's epoch in a queue of another one.
-    private func startEpoch(_ queue: inout OutboundQueue) -> LaneAnswer<OutboundEffect> {
-        guard let epoch = environment.epoch(of: queue.key.pairing) else { return LaneAnswer() }
+    private func startEpoch(_ queue: inout OutboundQueue) -> QueueAnswer<OutboundEffect> {
+        guard let epoch = environment.epoch(of: queue.key.pairing) else { return QueueAnswer() }
         return queue.startEpoch(epoch, at: reading).answer
     }
 
@@ -149,7 +149,7 @@ final class OutboundQueues {
         for queue in queues(of: pairing) {
             queue.perform { queue in
                 queue.linkClosed()
-                return LaneAnswer()
+                return QueueAnswer()
             }
         }
     }
@@ -175,11 +175,11 @@ final class OutboundQueues {
     }
 
     /// The peer cannot take an item now (DEL-12).
-    /// - Parameter isWantOfRoom: the peer has no space now, and may have some later.
-    func refused(_ id: UniqueIdentifier, _ refusal: ItemRefusal?, isWantOfRoom: Bool = false, in key: QueueKey) {
+    /// - Parameter isBlockedOnSpace: the peer has no space now, and may have some later.
+    func refused(_ id: UniqueIdentifier, _ refusal: ItemRefusal?, isBlockedOnSpace: Bool = false, in key: QueueKey) {
         let reading = reading
         queues[key]?.perform { queue in
-            isWantOfRoom
+            isBlockedOnSpace
                 ? queue.foundNoRoom(id, refusal, at: reading).answer : queue.refused(id, refusal, at: reading).answer
         }
     }
@@ -249,7 +249,7 @@ final class OutboundQueues {
                 do throws(DeliveryError) {
                     return try queue.setContextAgain(.random(), body: context.body, at: reading).answer
                 } catch {
-                    return LaneAnswer()
+                    return QueueAnswer()
                 }
             }
         }
@@ -309,7 +309,7 @@ final class OutboundQueues {
     var contextRevisions: [QueueKey: UInt64] { queues.compactMapValues { $0.machine.context?.revision } }
 
     /// What waits in each queue.
-    var waiting: [ItemExchange.WaitingItems] {
+    var waiting: [DurableDelivery.WaitingItems] {
         let reading = reading
         return queues.map { key, queue in
             (

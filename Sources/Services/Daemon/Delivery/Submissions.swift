@@ -10,7 +10,7 @@ package import TandemWire
 
 /// Accepts items into the outbound queues; confined to its loop.
 package final class Submissions {
-    package typealias Completion = (Result<Acceptance, SubmitFailure>) -> Void
+    package typealias Completion = (Result<SubmitReceipt, SubmitFailure>) -> Void
 
     private let environment: DeliveryEnvironment
     private let queues: OutboundQueues
@@ -35,7 +35,7 @@ package final class Submissions {
         switch key.channel {
         case .context: setContext(item, in: key, then: completion)
         case .urgent: submitUrgent(item, to: key, then: completion)
-        case .configuration, .userInfo, .file: enqueue(item, to: key, Acceptance(), then: completion)
+        case .configuration, .userInfo, .file: enqueue(item, to: key, SubmitReceipt(), then: completion)
         }
     }
 
@@ -47,11 +47,11 @@ package final class Submissions {
         queue.perform(
             { queue in
                 isKnown = queue.record(of: id) != nil
-                return LaneAnswer()
+                return QueueAnswer()
             },
             then: { result in
                 let answer = result.mapError { SubmitFailure($0) }
-                completion(answer.flatMap { isKnown ? .success(Acceptance()) : .failure(.lost) })
+                completion(answer.flatMap { isKnown ? .success(SubmitReceipt()) : .failure(.lost) })
             })
     }
 
@@ -69,7 +69,7 @@ package final class Submissions {
                     return try event(&machine, queue.refusal(of: size)).answer
                 } catch {
                     refusal = SubmitFailure(error)
-                    return LaneAnswer(isRefusal: true)
+                    return QueueAnswer(isRefusal: true)
                 }
             },
             size: size,
@@ -80,13 +80,13 @@ package final class Submissions {
     }
 
     private func enqueue(
-        _ item: OutboundItem, to key: QueueKey, _ acceptance: Acceptance, then completion: @escaping Completion
+        _ item: OutboundItem, to key: QueueKey, _ receipt: SubmitReceipt, then completion: @escaping Completion
     ) {
         let reading = reading
         accept(
             key, size: item.payload.count,
             { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
-            then: { completion($0.map { acceptance }) })
+            then: { completion($0.map { receipt }) })
     }
 
     private func submitUrgent(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
@@ -106,7 +106,7 @@ package final class Submissions {
             },
             then: { [weak self] result in
                 guard let self, isSpent, case .success = result else {
-                    return completion(result.map { Acceptance() })
+                    return completion(result.map { SubmitReceipt() })
                 }
                 demote(item, to: userInfo, then: completion)
             })
@@ -116,7 +116,7 @@ package final class Submissions {
     private func demote(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         guard environment.epoch(of: key.pairing) != nil else { return completion(.failure(.unpaired)) }
         untag(item.kind, in: QueueKey(pairing: key.pairing, app: key.app, channel: .urgent))
-        enqueue(item, to: key, Acceptance(.demoted), then: completion)
+        enqueue(item, to: key, SubmitReceipt(.demoted), then: completion)
     }
 
     private func untag(_ kind: String?, in key: QueueKey) {
@@ -140,12 +140,12 @@ package final class Submissions {
             then: { [environment] result in
                 switch update {
                 case .unchanged(let revision):
-                    completion(result.map { Acceptance(.unchanged, revision: revision) })
+                    completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
                 case .set(let revision):
                     if case .success = result {
-                        environment.report(.contextChanged(ContextStanding(key, .sent, revision, item.payload)))
+                        environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
                     }
-                    completion(result.map { Acceptance(revision: revision) })
+                    completion(result.map { SubmitReceipt(revision: revision) })
                 }
             })
     }
@@ -175,7 +175,7 @@ package final class Submissions {
         guard let queue = queues[place(of: id, in: key)] else { return done?(true) ?? () }
         let reading = reading
         let completion = done.map { done in
-            { (result: Result<Void, LaneFailure>) in
+            { (result: Result<Void, QueueFailure>) in
                 if case .success = result { done(true) } else { done(false) }
             }
         }

@@ -38,17 +38,17 @@ final class DeviceRouter {
         let port: RelayPort?
     }
 
-    let apps: DurableChannels
-    private let exchange: ItemExchange
+    let apps: AppDelivery
+    private let exchange: DurableDelivery
     private let configuration: Carrier?
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
     /// - Parameter configuration: nil if the device takes no configuration.
-    init(endpoint: LocalEndpoint, exchange: ItemExchange, configuration: Carrier?) {
+    init(endpoint: LocalEndpoint, exchange: DurableDelivery, configuration: Carrier?) {
         self.exchange = exchange
         self.configuration = configuration
-        apps = DurableChannels(exchange: exchange, endpoint: endpoint)
+        apps = AppDelivery(exchange: exchange, endpoint: endpoint)
         endpoint.items = apps
         exchange.connect(
             send: { [weak self] in self?.send($0, over: $1) }, onEvent: { [weak self] in self?.take($0) })

@@ -44,7 +44,7 @@ extension Node {
     }
 
     /// The rows that go with a pairing, for the commit that removes it.
-    func removal(of pairing: UniqueIdentifier) -> [RowChange] { ItemExchange.removal(of: pairing) }
+    func removal(of pairing: UniqueIdentifier) -> [RowChange] { DurableDelivery.removal(of: pairing) }
 
     /// A pairing has been removed from the registry: its link, queues and configuration go too.
     func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {

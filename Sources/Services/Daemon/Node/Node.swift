@@ -26,8 +26,8 @@ package final class Node {
     let registry: CommittedState<PairingRegistry>
     let installed: CommittedState<InstalledApplications>
     let relay: Relay
-    let exchange: ItemExchange
-    let files: FileExchange
+    let exchange: DurableDelivery
+    let files: FileDelivery
     let router: DeviceRouter
     let local: LocalEndpoint
     let carrier: Carrier
@@ -96,7 +96,7 @@ package final class Node {
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
         let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
-        files = FileExchange(
+        files = FileDelivery(
             in: device.directory, scheduler: loop, userOf: userOf,
             inbox: { app in
                 guard let user = userOf(app) else { return nil }
@@ -104,7 +104,7 @@ package final class Node {
                     try device.applications.directory(named: app.description, mode: 0o750, owner: user)
                 }
             }, counters: counters, log: log)
-        exchange = ItemExchange(
+        exchange = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
@@ -124,7 +124,7 @@ package final class Node {
     }
 
     private static func makeCarrier(
-        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore,
+        _ options: NodeOptions, _ device: DeviceState, _ exchange: DurableDelivery, _ store: LoopStore,
         _ loop: any Scheduler,
         _ log: @escaping LogHandler
     ) throws(NodeError) -> Carrier {

@@ -11,8 +11,8 @@ import TandemWire
 final class SimulatedDevice {
     let endpoint: LocalEndpoint
     private let router: DeviceRouter
-    private let exchange: ItemExchange
-    private let files: FileExchange?
+    private let exchange: DurableDelivery
+    private let files: FileDelivery?
     private let scheduler: any Scheduler
     private let log: LogHandler
 
@@ -27,7 +27,7 @@ final class SimulatedDevice {
         self.scheduler = scheduler
         self.log = log
         files = directory.map { directory in
-            FileExchange(
+            FileDelivery(
                 in: directory, suffix: "." + name, scheduler: scheduler,
                 inbox: { app in
                     FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
@@ -35,7 +35,7 @@ final class SimulatedDevice {
                     }
                 }, log: log)
         }
-        exchange = ItemExchange(
+        exchange = DurableDelivery(
             store: LoopStore(MemoryStore(), on: scheduler), files: files, scheduler: scheduler,
             channels: directory == nil ? [.context, .userInfo, .urgent] : [.context, .userInfo, .urgent, .file],
             log: log)

@@ -14,7 +14,7 @@ import Testing
 
 /// One device: its exchange of files, and what the daemon around it would do.
 final class FileDevice {
-    private(set) lazy var files = FileExchange(
+    private(set) lazy var files = FileDelivery(
         in: state, scheduler: scheduler, limits: limits,
         inbox: { [unowned self] _ in hasInbox ? FileInbox(of: app, owner: nil) : nil }, counters: counters)
     let items = StandInItems()

@@ -45,8 +45,8 @@ import Testing
     func roomLater() throws {
         let devices = try FileDevices()
         let manifest = try #require(devices.handOver(bytes)).get()
-        let shelf = FileShelf("any", in: try OwnedDirectory(path: devices.receiver.path))
-        let whole = try shelf.wholeSpace()
+        let spool = FileSpool("any", in: try OwnedDirectory(path: devices.receiver.path))
+        let whole = try spool.wholeSpace()
         // The first needs all there is: never more than that, and more than is free, as the sender's copy is there, too.
         for (reserve, mayRetry) in [(whole - Int64(bytes.count), true), (whole, false)] {
             devices.receiver.files.limits.reserve = reserve
@@ -137,7 +137,7 @@ import Testing
         let refusal = FileRefusal.overBudget(actual: 200, limit: 150)
         #expect(devices.handOver([1], number: 2) == .failure(refusal))
         #expect(refusal.body["actual"] == 200 && refusal.name == "queue-full" && refusal.code == .genericError)
-        let again = FileExchange(
+        let again = FileDelivery(
             in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
             inbox: { _ in nil })
         defer { again.close() }

@@ -46,8 +46,8 @@ import Testing
 
     /// What an earlier life of the receiver has left of a file: zeros, which take no space.
     private func leave(_ size: Int, of key: FileKey) throws {
-        let shelf = FileShelf("partial", in: try OwnedDirectory(path: receiver.path))
-        _ = try shelf.open(ShelfPlace(pairing: key.queue.pairing, app: key.queue.app, item: key.id))
+        let spool = FileSpool("partial", in: try OwnedDirectory(path: receiver.path))
+        _ = try spool.open(SpoolPlace(pairing: key.queue.pairing, app: key.queue.app, item: key.id))
         #expect(truncate(path(key), size) == 0)
     }
 

@@ -26,7 +26,7 @@ final class FileArrivals {
     /// Bytes that came over each link and are not written.
     private var unwritten: [UniqueIdentifier: Int] = [:]
     /// Bytes that have come and were not handled, by pairing.
-    private var received = FileBytes<UniqueIdentifier>()
+    private var received = FileBudget<UniqueIdentifier>()
 
     init(in environment: FileEnvironment) { self.environment = environment }
 

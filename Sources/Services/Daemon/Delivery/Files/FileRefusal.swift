@@ -97,7 +97,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
     }
 }
 
-extension FileShelf {
+extension FileSpool {
     /// - Throws: ``FileRefusal/noSpace(needed:available:)`` if the bytes and the reserve do not fit.
     func checkSpace(for bytes: Int64, reserve: Int64) throws(FileRefusal) {
         let available = try translating { () throws(FileError) in try availableSpace() }
@@ -142,7 +142,7 @@ enum SpoolOwner: Hashable {
 
 /// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file has room whatever
 /// its size: that is for the disk to say.
-struct FileBytes<Owner: Hashable> {
+struct FileBudget<Owner: Hashable> {
     private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
     private var sums: [Owner: Int64] = [:]
 

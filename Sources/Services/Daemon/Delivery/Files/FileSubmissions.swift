@@ -18,7 +18,7 @@ package final class FileSubmissions {
     private let userOf: (ApplicationIdentifier) -> UInt32?
     private var takings: [FileKey: FileSubmission] = [:]
     private var waiting = WaitingFiles()
-    private var spooled = FileBytes<SpoolOwner>()
+    private var spooled = FileBudget<SpoolOwner>()
     /// The connection that submitted a file, which gets its progress.
     private var sources: [FileKey: ConnectionNumber] = [:]
 
@@ -247,7 +247,7 @@ private final class FileSubmission {
     let size: Int
     let source: ConnectionNumber
     let completion: FileSubmissions.Completion
-    var taking: FileTaking
+    var taking: FileUpload
     var file: GrowingFile?
     var reported: Int64 = 0
     var isOver = false
@@ -261,7 +261,7 @@ private final class FileSubmission {
         self.size = size
         self.source = source
         self.completion = completion
-        taking = FileTaking(size: description.size, limits: limits)
+        taking = FileUpload(size: description.size, limits: limits)
     }
 }
 

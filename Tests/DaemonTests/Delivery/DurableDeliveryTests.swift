@@ -16,7 +16,7 @@ private final class End {
     let loop: EventLoop
     let pairing: UniqueIdentifier
     var store: Store
-    var exchange: ItemExchange
+    var exchange: DurableDelivery
     weak var peer: End?
     var isLinked = false
     var handlesAtOnce = true
@@ -28,7 +28,7 @@ private final class End {
     init(_ path: String, _ pairing: UniqueIdentifier, _ loop: EventLoop) throws {
         (self.path, self.pairing, self.loop) = (path, pairing, loop)
         store = try Store(path: path)
-        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         try open()
     }
 
@@ -48,7 +48,7 @@ private final class End {
         exchange.connect(send: { _, _ in }, onEvent: { _ in })
         store.close()
         store = try Store(path: path)
-        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         try open()
     }
 
@@ -77,7 +77,7 @@ private final class End {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ItemExchangeTests {
+@Suite(.timeLimit(.minutes(1))) struct DurableDeliveryTests {
     private let directory = TemporaryDirectory()
     private let loop: EventLoop
     private let pairing = UniqueIdentifier.random()
@@ -103,7 +103,7 @@ private final class End {
 
     private func submit(_ bytes: [UInt8]) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
-        var result: Result<Acceptance, SubmitFailure>?
+        var result: Result<SubmitReceipt, SubmitFailure>?
         sender.exchange.submissions.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
         #expect(result == nil, "DEL-1: nothing is accepted before its commit")
         loop.run(until: { result != nil })
@@ -169,7 +169,7 @@ private final class End {
         }
         sender.exchange.removePairing(pairing)
         var isDone = false
-        LoopStore(sender.store, on: loop).commit(ItemExchange.removal(of: pairing)) { _ in isDone = true }
+        LoopStore(sender.store, on: loop).commit(DurableDelivery.removal(of: pairing)) { _ in isDone = true }
         loop.run(until: { isDone })
         for table in DeliveryTable.allCases { #expect(try sender.store.read(RowRange(space: table.space)).isEmpty) }
         close()

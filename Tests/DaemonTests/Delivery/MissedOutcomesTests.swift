@@ -9,7 +9,7 @@ import TandemReactor
 import TandemWire
 import Testing
 
-struct MissedEndsTests {
+struct MissedOutcomesTests {
     private let device: OneDevice
 
     init() throws { device = try OneDevice() }

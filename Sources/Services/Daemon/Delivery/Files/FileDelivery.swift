@@ -9,7 +9,7 @@ package import TandemReactor
 package import TandemSession
 package import TandemWire
 
-/// The items of the channel `file`, whose bytes a ``FileExchange`` moves; on its loop.
+/// The items of the channel `file`, whose bytes a ``FileDelivery`` moves; on its loop.
 package protocol FileItems: AnyObject {
     /// Whether this item or gap would be stored now, and not dropped or answered as a repetition (DEL-3).
     func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool
@@ -30,7 +30,7 @@ package protocol FileItems: AnyObject {
 }
 
 /// Moves files between apps and links; confined to its loop.
-package final class FileExchange {
+package final class FileDelivery {
     package let submissions: FileSubmissions
     package let offers: FileOffers
     private let sendings: FileSendings
@@ -174,8 +174,8 @@ package final class FileExchange {
 /// What the parts of file delivery share; confined to its loop.
 final class FileEnvironment {
     let worker: FileWorker
-    let spool: FileShelf
-    let partials: FileShelf
+    let spool: FileSpool
+    let partials: FileSpool
     let scheduler: any Scheduler
     let log: LogHandler
     private let inboxOf: (ApplicationIdentifier) -> FileInbox?
@@ -190,8 +190,8 @@ final class FileEnvironment {
         in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
         inbox: @escaping (ApplicationIdentifier) -> FileInbox?, log: @escaping LogHandler
     ) {
-        spool = FileShelf("spool" + suffix, in: directory)
-        partials = FileShelf("partial" + suffix, in: directory)
+        spool = FileSpool("spool" + suffix, in: directory)
+        partials = FileSpool("partial" + suffix, in: directory)
         worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
@@ -215,7 +215,7 @@ final class FileEnvironment {
 
     /// Counts the files of a spool, as far as they can be read.
     func count(
-        _ job: @escaping @Sendable () throws(FileError) -> [ShelfPlace: Int64],
+        _ job: @escaping @Sendable () throws(FileError) -> [SpoolPlace: Int64],
         _ add: @escaping (FileKey, Int64) -> Void
     ) {
         worker.attempt(job) { [log] result in
@@ -229,14 +229,14 @@ final class FileEnvironment {
     /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at again
     /// before each part: none of them may take the reserve.
     func append(
-        _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on shelf: FileShelf,
+        _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on spool: FileSpool,
         then completion: @escaping (Result<Void, FileRefusal>) -> Void
     ) {
         let reserve = limits.reserve
         worker.perform(
             {
                 refusing { () throws(FileRefusal) in
-                    try shelf.checkSpace(for: Int64(bytes.count), reserve: reserve)
+                    try spool.checkSpace(for: Int64(bytes.count), reserve: reserve)
                     try translating { () throws(FileError) in try file.append(bytes) }
                 }
             }, then: completion)
@@ -251,12 +251,12 @@ final class FileEnvironment {
 }
 
 extension FileKey {
-    init(_ place: ShelfPlace) {
+    init(_ place: SpoolPlace) {
         self.init(QueueKey(pairing: place.pairing, app: place.app, channel: .file), place.item)
     }
 
     /// Where its bytes are in a spool.
-    var place: ShelfPlace { ShelfPlace(pairing: queue.pairing, app: queue.app, item: id) }
+    var place: SpoolPlace { SpoolPlace(pairing: queue.pairing, app: queue.app, item: id) }
 }
 
 /// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be opened costs

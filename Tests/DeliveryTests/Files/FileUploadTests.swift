@@ -5,8 +5,8 @@ import TandemPropertyList
 import TandemWire
 import Testing
 
-@Suite final class FileTakingTests {
-    private var taking = FileTaking(size: 10 * 65_536)
+@Suite final class FileUploadTests {
+    private var taking = FileUpload(size: 10 * 65_536)
 
     private func isWritten(_ offset: Int64, _ count: Int) -> Bool {
         taking.chunk(at: offset, count: count) == .write
@@ -14,7 +14,7 @@ import Testing
 
     @Test("FIL-3: chunks in order are written, and the last one completes the file")
     func inOrder() {
-        taking = FileTaking(size: 150_000)
+        taking = FileUpload(size: 150_000)
         var offset: Int64 = 0
         for count in [65_536, 65_536, 18_928] {
             #expect(isWritten(offset, count))
@@ -24,7 +24,7 @@ import Testing
             #expect(taking.written == offset)
         }
         #expect(taking.isComplete)
-        #expect(FileTaking(size: 0).isComplete)
+        #expect(FileUpload(size: 0).isComplete)
     }
 
     @Test("FIL-3, LIM-39: eight chunks may be ahead of what is written, a ninth may not")
@@ -39,7 +39,7 @@ import Testing
         "FIL-3, LIM-28: a chunk out of place, of no or too many bytes, or past the end is a violation",
         arguments: [(1, 10), (-1, 10), (0, 0), (0, 65_537), (0, 101)])
     func violations(_ offset: Int64, _ count: Int) {
-        taking = FileTaking(size: count == 65_537 ? 100_000 : 100)
+        taking = FileUpload(size: count == 65_537 ? 100_000 : 100)
         #expect(!isWritten(offset, count))
         #expect(taking.received == 0)
     }

@@ -9,7 +9,7 @@ import TandemReactor
 import TandemStore
 
 /// What an event of the machine leads to.
-struct LaneAnswer<Effect> {
+struct QueueAnswer<Effect> {
     var changes: [DeliveryChange] = []
     /// Run after the commit of the changes, and of all changes before them.
     var effects: [Effect] = []
@@ -20,16 +20,16 @@ struct LaneAnswer<Effect> {
 }
 
 /// Why a queue could not make an event durable.
-enum LaneFailure: Error {
+enum QueueFailure: Error {
     case store(StoreError)
     /// The queue's pairing is gone, and its rows with it.
     case ended
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
-final class Lane<Machine: DeliveryMachine, Effect> {
-    typealias Answer = LaneAnswer<Effect>
-    typealias Completion = (Result<Void, LaneFailure>) -> Void
+final class JournaledQueue<Machine: DeliveryMachine, Effect> {
+    typealias Answer = QueueAnswer<Effect>
+    typealias Completion = (Result<Void, QueueFailure>) -> Void
     typealias Event = (inout Machine) -> Answer
 
     /// What the queue needs from its owner.
@@ -119,7 +119,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
-    func whenDurable(_ done: @escaping Completion) { perform({ _ in LaneAnswer() }, then: done) }
+    func whenDurable(_ done: @escaping Completion) { perform({ _ in QueueAnswer() }, then: done) }
 
     /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of the turn
     /// if the event was refused.
@@ -229,7 +229,7 @@ final class Lane<Machine: DeliveryMachine, Effect> {
         }
     }
 
-    private func refusePending(_ failure: LaneFailure) {
+    private func refusePending(_ failure: QueueFailure) {
         let completions = pending.completions
         pending = Pending()
         for completion in completions { completion(.failure(failure)) }
@@ -281,11 +281,11 @@ final class Lane<Machine: DeliveryMachine, Effect> {
 }
 
 extension OutboundTransition {
-    var answer: LaneAnswer<OutboundEffect> { LaneAnswer(changes: changes, effects: effects) }
+    var answer: QueueAnswer<OutboundEffect> { QueueAnswer(changes: changes, effects: effects) }
 }
 
 extension InboundTransition {
-    var answer: LaneAnswer<InboundEffect> { LaneAnswer(changes: changes, effects: effects, atOnce: atOnce) }
+    var answer: QueueAnswer<InboundEffect> { QueueAnswer(changes: changes, effects: effects, atOnce: atOnce) }
 }
 
 /// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up those

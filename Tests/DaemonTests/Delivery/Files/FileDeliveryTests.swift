@@ -12,7 +12,7 @@ import Testing
 
 private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) } }
 
-@Suite struct FileExchangeTests {
+@Suite struct FileDeliveryTests {
     @Test(
         "FIL-4, FIL-11, FIL-15: a file reaches its app whole, and nothing is left when it is handled",
         arguments: [0, 1, 65_536, 700_001])

@@ -6,15 +6,15 @@ import TandemFiles
 import TandemTestSupport
 import Testing
 
-@Suite struct FileShelfTests {
+@Suite struct FileSpoolTests {
     private let temporary = TemporaryDirectory()
 
-    private func shelf() throws -> FileShelf {
-        FileShelf("partial", in: try OwnedDirectory(path: temporary.path("state")))
+    private func spool() throws -> FileSpool {
+        FileSpool("partial", in: try OwnedDirectory(path: temporary.path("state")))
     }
 
-    private func place(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> ShelfPlace {
-        ShelfPlace(
+    private func place(_ item: UInt8 = 1, pairing: UInt8 = 9, app: String = "org.example.app") throws -> SpoolPlace {
+        SpoolPlace(
             pairing: try #require(UniqueIdentifier(bytes: Array(repeating: pairing, count: 16))),
             app: try ApplicationIdentifier(app),
             item: try #require(UniqueIdentifier(bytes: Array(repeating: item, count: 16))))
@@ -22,20 +22,20 @@ import Testing
 
     @Test("FIL-8: a file that grew in several lives has the digest of all its bytes")
     func lives() throws {
-        let shelf = try shelf()
+        let spool = try spool()
         let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for part in [0..<10, 10..<300_000, 300_000..<700_001] {
-            let file = try shelf.open(place())
+            let file = try spool.open(place())
             #expect(file.found == Int64(part.lowerBound))
             try file.readOn()
             #expect(file.size == file.found)
             try file.append(bytes[part])
             #expect(file.size == Int64(part.upperBound))
         }
-        let last = try shelf.open(place())
+        let last = try spool.open(place())
         try last.readOn()
         #expect(try last.finish() == SHA256.digest(bytes))
-        let parts = try #require(try shelf.read(place()))
+        let parts = try #require(try spool.read(place()))
         #expect(parts.size == 700_001)
         #expect(try parts.read(at: 299_990, count: 20) == Array(bytes[299_990..<300_010]))
         #expect(try parts.read(at: 700_000, count: 20) == [bytes[700_000]])
@@ -44,7 +44,7 @@ import Testing
 
     @Test("FIL-11: a file that starts over is as if it had never been written")
     func startOver() throws {
-        let file = try shelf().open(place())
+        let file = try spool().open(place())
         try file.append([1, 2, 3])
         try file.startOver()
         try file.append([4])
@@ -54,29 +54,29 @@ import Testing
 
     @Test("FIL-4: what nobody knows is removed at the start, and what is known stays")
     func orphans() throws {
-        let shelf = try shelf()
+        let spool = try spool()
         let places = try [place(1), place(2), place(1, pairing: 8), place(1, app: "org.example.other")]
-        for place in places { try shelf.open(place).append([1]) }
-        let kept = try shelf.removeAll(but: [places[1], places[3]])
+        for place in places { try spool.open(place).append([1]) }
+        let kept = try spool.removeAll(but: [places[1], places[3]])
         #expect(kept == [places[1]: 1, places[3]: 1])
-        #expect(try shelf.sizes(of: [places[1].pairing]) == kept)
-        #expect(try places.map { try shelf.read($0) != nil } == [false, true, false, true])
-        #expect(try shelf.removal(of: places[1].pairing)?.step(100) == true)
-        #expect(try places.allSatisfy { try shelf.read($0) == nil })
-        try shelf.remove(places[1])
-        #expect(try shelf.removal(of: places[1].pairing)?.step(100) == true)
+        #expect(try spool.sizes(of: [places[1].pairing]) == kept)
+        #expect(try places.map { try spool.read($0) != nil } == [false, true, false, true])
+        #expect(try spool.removal(of: places[1].pairing)?.step(100) == true)
+        #expect(try places.allSatisfy { try spool.read($0) == nil })
+        try spool.remove(places[1])
+        #expect(try spool.removal(of: places[1].pairing)?.step(100) == true)
     }
 
     @Test("a symbolic link in a file's place is refused, and what it names stays as it is")
     func link() throws {
-        let shelf = try shelf()
-        try shelf.open(place()).append([1])
+        let spool = try spool()
+        try spool.open(place()).append([1])
         let path = "\(temporary.path("state"))/partial/\(try place().pairing)/org.example.app/\(try place().item)"
         let victim = temporary.path("victim")
         write([7], to: victim)
         try replaceWithLink(path, to: victim)
-        #expect(throws: FileError.self) { try shelf.open(place()) }
-        #expect(throws: FileError.self) { try shelf.read(place()) }
+        #expect(throws: FileError.self) { try spool.open(place()) }
+        #expect(throws: FileError.self) { try spool.read(place()) }
         #expect(try FileReading.read(path: victim, limit: 10) == [7])
     }
 

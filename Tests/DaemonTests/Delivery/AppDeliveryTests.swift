@@ -10,7 +10,7 @@ import TandemSession
 import TandemWire
 import Testing
 
-struct DurableChannelTests {
+struct AppDeliveryTests {
     private let simulation = Simulation()
     private let app: ApplicationIdentifier
 

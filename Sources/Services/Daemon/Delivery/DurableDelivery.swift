@@ -9,11 +9,11 @@ package import TandemStore
 package import TandemWire
 
 /// Sends and receives durable items; confined to its loop.
-package final class ItemExchange {
+package final class DurableDelivery {
     package let submissions: Submissions
     package let arrivals: Arrivals
     /// The bytes of the channel `file`; nil where no files are taken.
-    package let files: FileExchange?
+    package let files: FileDelivery?
     private let environment: DeliveryEnvironment
     private let outbound: OutboundQueues
     /// The channels that this device takes part in. A frame of another one is refused, so that a peer cannot fill it.
@@ -21,7 +21,7 @@ package final class ItemExchange {
 
     /// - Parameter userOf: the user of this device who owns an app; nil if unknown.
     package init(
-        store: LoopStore, files: FileExchange? = nil, scheduler: any Scheduler,
+        store: LoopStore, files: FileDelivery? = nil, scheduler: any Scheduler,
         channels: Set<Channel> = Set(Channel.allCases),
         limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard,
         budgets: ItemBudgetLimits = ItemBudgetLimits(),
@@ -148,7 +148,7 @@ package final class ItemExchange {
     /// Takes a frame of an item or a file from a link.
     /// - Returns: false for a frame that does not read, or that this device does not take.
     package func receive(_ envelope: Envelope) -> Bool {
-        if let files, envelope.channel == .file, FileExchange.kinds.contains(envelope.kind) {
+        if let files, envelope.channel == .file, FileDelivery.kinds.contains(envelope.kind) {
             return files.receive(envelope)
         }
         return store(envelope)
@@ -159,7 +159,7 @@ package final class ItemExchange {
     @discardableResult
     package func take(_ failure: FailureFrame) -> Bool {
         guard let item = failure.item, submissions.hasAccepted(item.id, in: item.queue) else { return false }
-        outbound.refused(item.id, ItemRefusal(failure), isWantOfRoom: failure.isWantOfRoom, in: item.queue)
+        outbound.refused(item.id, ItemRefusal(failure), isBlockedOnSpace: failure.isBlockedOnSpace, in: item.queue)
         if item.queue.channel == .file { files?.refused(item) }
         return true
     }
@@ -215,7 +215,7 @@ package final class ItemExchange {
     /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
     package func contexts(
         of app: ApplicationIdentifier,
-        each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
+        each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
     ) {
         let sent = outbound.contextRevisions.keys.filter { $0.app == app }
         let received = arrivals.contextRevisions.keys.filter { $0.app == app }
@@ -226,7 +226,7 @@ package final class ItemExchange {
 
     private func readContexts(
         at places: ArraySlice<DeliveryRowKey>,
-        _ each: @escaping (_ context: ContextStanding, _ next: @escaping () -> Void) -> Void
+        _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
     ) {
         guard let place = places.first else { return }
         environment.store.context(at: place) { [weak self] context in
@@ -278,7 +278,7 @@ package final class ItemExchange {
     }
 }
 
-extension ItemExchange: FileItems {
+extension DurableDelivery: FileItems {
     package func wouldStore(_ sequence: UInt64, size: Int, in queue: QueueKey) -> Bool {
         arrivals.wouldStore(sequence, size: size, in: queue)
     }
@@ -305,7 +305,7 @@ extension ArrivedItem {
 
 extension FailureFrame {
     /// Whether it says that there is no room now, and that there may be later.
-    fileprivate var isWantOfRoom: Bool {
+    fileprivate var isBlockedOnSpace: Bool {
         guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
             return false
         }

@@ -8,7 +8,7 @@ import TandemReactor
 import TandemWire
 import Testing
 
-struct WantOfRoomTests {
+struct BlockedOnSpaceTests {
     private let device: OneDevice
     private let app: Client
     private let id = UniqueIdentifier.random()

@@ -6,8 +6,8 @@ internal import CTandemLinux
 package import TandemBase
 internal import TandemReactor
 
-/// The place of one file on a shelf, and in an app's inbox.
-package struct ShelfPlace: Sendable, Hashable {
+/// The place of one file on a spool, and in an app's inbox.
+package struct SpoolPlace: Sendable, Hashable {
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
     package let item: UniqueIdentifier
@@ -20,11 +20,11 @@ package struct ShelfPlace: Sendable, Hashable {
 }
 
 /// A directory of files on their way.
-package final class FileShelf: Sendable {
+package final class FileSpool: Sendable {
     private let parent: OwnedDirectory
     private let name: String
 
-    /// The shelf of this name in a device's own directory, made when it is first used.
+    /// The spool of this name in a device's own directory, made when it is first used.
     package init(_ name: String, in directory: OwnedDirectory) {
         parent = directory
         self.name = name
@@ -36,20 +36,20 @@ package final class FileShelf: Sendable {
     package var exists: Bool { (try? parent.existing(name)) != nil }
 
     /// Opens the file for its next bytes, making it if it is missing; what it holds is read through the digest.
-    package func open(_ place: ShelfPlace) throws(FileError) -> GrowingFile {
+    package func open(_ place: SpoolPlace) throws(FileError) -> GrowingFile {
         let directory = try root().directory(named: place.pairing.description).directory(
             named: place.app.description)
         return try GrowingFile(named: place.item.description, in: directory)
     }
 
     /// Opens the file to read parts of it; nil if it is not there.
-    package func read(_ place: ShelfPlace) throws(FileError) -> FileParts? {
+    package func read(_ place: SpoolPlace) throws(FileError) -> FileParts? {
         guard let directory = try directory(of: place) else { return nil }
         return try directory.parts(of: place.item.description)
     }
 
     /// Removes the file if it is there.
-    package func remove(_ place: ShelfPlace) throws(FileError) {
+    package func remove(_ place: SpoolPlace) throws(FileError) {
         try directory(of: place)?.remove(place.item.description)
     }
 
@@ -63,7 +63,7 @@ package final class FileShelf: Sendable {
     package func removeAll(
         of app: ApplicationIdentifier, in pairing: UniqueIdentifier, but kept: Set<UniqueIdentifier>
     ) throws(FileError) {
-        let place = ShelfPlace(pairing: pairing, app: app, item: pairing)
+        let place = SpoolPlace(pairing: pairing, app: app, item: pairing)
         guard let files = try directory(of: place) else { return }
         for name in try files.names() where UniqueIdentifier(text: name).map(kept.contains) != true {
             try files.remove(name)
@@ -72,8 +72,8 @@ package final class FileShelf: Sendable {
 
     /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
     /// - Returns: those that stay, and their bytes.
-    package func removeAll(but kept: Set<ShelfPlace>) throws(FileError) -> [ShelfPlace: Int64] {
-        var sizes: [ShelfPlace: Int64] = [:]
+    package func removeAll(but kept: Set<SpoolPlace>) throws(FileError) -> [SpoolPlace: Int64] {
+        var sizes: [SpoolPlace: Int64] = [:]
         try forEach { (place, name, files) throws(FileError) in
             guard let place, kept.contains(place) else { return _ = try files.remove(name) }
             sizes[place] = try files.size(of: name)
@@ -82,8 +82,8 @@ package final class FileShelf: Sendable {
     }
 
     /// The bytes of each file of the pairings.
-    package func sizes(of pairings: Set<UniqueIdentifier>) throws(FileError) -> [ShelfPlace: Int64] {
-        var sizes: [ShelfPlace: Int64] = [:]
+    package func sizes(of pairings: Set<UniqueIdentifier>) throws(FileError) -> [SpoolPlace: Int64] {
+        var sizes: [SpoolPlace: Int64] = [:]
         try forEach { (place, name, files) throws(FileError) in
             if let place, pairings.contains(place.pairing) { sizes[place] = try files.size(of: name) }
         }
@@ -92,7 +92,7 @@ package final class FileShelf: Sendable {
 
     /// Visits each file; its place is nil if it has no name of an item.
     private func forEach(
-        _ visit: (_ place: ShelfPlace?, _ name: String, _ files: OwnedDirectory) throws(FileError) -> Void
+        _ visit: (_ place: SpoolPlace?, _ name: String, _ files: OwnedDirectory) throws(FileError) -> Void
     ) throws(FileError) {
         guard let root = try parent.existing(name) else { return }
         for pairing in try root.names() {
@@ -103,7 +103,7 @@ package final class FileShelf: Sendable {
                 let files = try apps.directory(named: name)
                 for file in try files.names() {
                     let item = UniqueIdentifier(text: file)
-                    try visit(item.map { ShelfPlace(pairing: pairingID, app: app, item: $0) }, file, files)
+                    try visit(item.map { SpoolPlace(pairing: pairingID, app: app, item: $0) }, file, files)
                 }
             }
         }
@@ -123,7 +123,7 @@ package final class FileShelf: Sendable {
     package func wholeSpace() throws(FileError) -> Int64 { Int64(clamping: try parent.wholeSpace()) }
 
     /// The directory of the place's app, if it is there.
-    func directory(of place: ShelfPlace) throws(FileError) -> OwnedDirectory? {
+    func directory(of place: SpoolPlace) throws(FileError) -> OwnedDirectory? {
         try parent.existing(name)?.existing(place.pairing.description)?.existing(place.app.description)
     }
 }

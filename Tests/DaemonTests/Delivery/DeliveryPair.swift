@@ -27,7 +27,7 @@ final class MemoryDevice {
     let scheduler: ManualScheduler
     let pairing: UniqueIdentifier
     let memory = MemoryStore()
-    private(set) var exchange: ItemExchange
+    private(set) var exchange: DurableDelivery
     weak var other: MemoryDevice?
     let limits: (Channel) -> DeliveryLimits
     let app: ApplicationIdentifier
@@ -40,7 +40,7 @@ final class MemoryDevice {
     var stored: [UniqueIdentifier] = []
     /// Whose file is not needed any more.
     var released: [Released] = []
-    var contexts: [ContextStanding] = []
+    var contexts: [LatestContext] = []
     var epochsWanted = 0
     var violations = 0
     var verdict: (ReceivedItem) -> Verdict = { _ in .handled }
@@ -56,7 +56,7 @@ final class MemoryDevice {
         _ limits: @escaping (Channel) -> DeliveryLimits
     ) {
         (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
-        exchange = ItemExchange(
+        exchange = DurableDelivery(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         connect()
         exchange.setPairing(pairing, epoch: 1)
@@ -68,7 +68,7 @@ final class MemoryDevice {
         unlink()
         exchange.connect(send: { _, _ in }, onEvent: { _ in })
         exchange.removePairing(pairing)
-        exchange = ItemExchange(
+        exchange = DurableDelivery(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         connect()
         exchange.setPairing(pairing, epoch: epoch)
@@ -120,8 +120,8 @@ final class MemoryDevice {
 
     /// Submits an item and waits for its answer.
     @discardableResult
-    func submit(_ item: OutboundItem, to channel: Channel) -> Result<Acceptance, SubmitFailure>? {
-        var answers: [Result<Acceptance, SubmitFailure>] = []
+    func submit(_ item: OutboundItem, to channel: Channel) -> Result<SubmitReceipt, SubmitFailure>? {
+        var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         exchange.submissions.submit(item, to: key(channel)) { answers.append($0) }
         #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
         scheduler.run()
@@ -178,7 +178,7 @@ final class MemoryDevice {
 }
 
 /// Two such devices.
-struct ExchangePair {
+struct DeliveryPair {
     let scheduler = ManualScheduler()
     let sender: MemoryDevice
     let receiver: MemoryDevice

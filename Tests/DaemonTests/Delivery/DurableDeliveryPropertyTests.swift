@@ -8,13 +8,13 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite struct ExchangePropertyTests {
+@Suite struct DurableDeliveryPropertyTests {
     private static let channels: [Channel] = [.userInfo, .urgent, .file, .configuration]
 
     @Test("DEL-2, DEL-22: order in each channel, and items wait for the end of the one they name", arguments: 0..<12)
     func orderAndBarriers(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         var events: [MemoryDevice.Event] = []
         for device in [pair.sender, pair.receiver] { device.log = { events.append($0) } }
         pair.receiver.verdict = { _ in Int.random(in: 0..<10, using: &generator) == 0 ? .failed : .handled }
@@ -37,7 +37,7 @@ import Testing
         check(events, accepted, pair)
     }
 
-    private func disturb(_ pair: ExchangePair, _ event: Int) throws {
+    private func disturb(_ pair: DeliveryPair, _ event: Int) throws {
         switch event {
         case 0: try pair.sender.restart()
         case 1: try pair.receiver.restart()
@@ -50,7 +50,7 @@ import Testing
     }
 
     private func check(
-        _ events: [MemoryDevice.Event], _ accepted: [(item: OutboundItem, channel: Channel)], _ pair: ExchangePair
+        _ events: [MemoryDevice.Event], _ accepted: [(item: OutboundItem, channel: Channel)], _ pair: DeliveryPair
     ) {
         for channel in Self.channels {
             let expected = accepted.filter { $0.channel == channel }.map(\.item.id)
@@ -72,7 +72,7 @@ import Testing
 
     @Test("DEL-22: an item that waits for one that nobody knows, or that has ended, does not wait")
     func barrierOfNothing() throws {
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         pair.sender.link()
         let first = payloadItem(1)
         pair.sender.submit(first, to: .file)
@@ -83,7 +83,7 @@ import Testing
 
     @Test("DEL-22: a barrier holds over restarts, holds what is behind it, and ends when its item is cancelled")
     func barrierOverRestarts() throws {
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         pair.receiver.verdict = { $0.number == 1 ? .none : .handled }
         let first = payloadItem(1)
         pair.sender.submit(first, to: .file)
@@ -107,7 +107,7 @@ import Testing
         "DEL-7, DEL-9: each frame that acknowledges may be lost, and every item still ends once and is handled once",
         arguments: [FrameKind.stored, .outcome, .settled, .item], 0..<6)
     func lostAcknowledgements(kind: FrameKind, place: Int) throws {
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         var seen = 0
         let loses: (Envelope) -> Int = { envelope in
             guard envelope.kind == kind else { return 1 }
@@ -130,7 +130,7 @@ import Testing
 
     @Test("DEL-3, DEL-7: each frame three times, before and after restarts of both, is handled once")
     func replay() throws {
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         var frames: [(MemoryDevice, Envelope)] = []
         for device in [pair.sender, pair.receiver] {
             device.copies = { [unowned device] envelope in
@@ -155,7 +155,7 @@ import Testing
     @Test(
         "DEL-8: a wall clock that jumps a year loses, repeats and expires nothing", arguments: [-1, 1], [false, true])
     func clockJumps(direction: Int64, withRestarts: Bool) throws {
-        let pair = try ExchangePair()
+        let pair = try DeliveryPair()
         let items = (0..<12).map { payloadItem($0, lifetime: .seconds(3600)) }
         for (number, item) in items.enumerated() {
             pair.sender.submit(item, to: .userInfo)

@@ -12,8 +12,8 @@ import TandemStore
 import TandemWire
 
 /// Connects host apps with the durable delivery of their device; confined to its loop. The endpoint owns it.
-package final class DurableChannels {
-    private let exchange: ItemExchange
+package final class AppDelivery {
+    private let exchange: DurableDelivery
     private unowned let endpoint: LocalEndpoint
     private let outcomes: AppOutcomes
     private let queries: AppQueries
@@ -23,7 +23,7 @@ package final class DurableChannels {
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
 
-    package init(exchange: ItemExchange, endpoint: LocalEndpoint) {
+    package init(exchange: DurableDelivery, endpoint: LocalEndpoint) {
         self.exchange = exchange
         self.endpoint = endpoint
         outcomes = AppOutcomes(of: exchange, endpoint: endpoint)
@@ -123,15 +123,15 @@ package final class DurableChannels {
     }
 
     private func submitted(
-        _ item: ItemKey, _ result: Result<Acceptance, SubmitFailure>, _ number: ConnectionNumber
+        _ item: ItemKey, _ result: Result<SubmitReceipt, SubmitFailure>, _ number: ConnectionNumber
     ) {
         if case .success = result { note(.accepted, item.id, item.queue, isOutbound: true) }
         guard let connection = endpoint.connection(number) else { return }
         switch result {
-        case .success(let acceptance):
+        case .success(let receipt):
             // Nothing was submitted, so nothing will end.
-            if acceptance.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
-            connection.send(AcceptedFrame(item, note: acceptance.note, revision: acceptance.revision).envelope)
+            if receipt.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
+            connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision).envelope)
         case .failure(let failure):
             outcomes.removeSubmitter(of: item.id, in: item.queue)
             refuse(item, SessionError(failure), connection)

@@ -11,11 +11,11 @@ import TandemWire
 import Testing
 
 /// One side: an exchange, its store, and what it was told.
-final class ExchangeSide {
+final class DeliveryEnd {
     let loop: EventLoop
     let store: Store
-    private(set) var exchange: ItemExchange
-    weak var other: ExchangeSide?
+    private(set) var exchange: DurableDelivery
+    weak var other: DeliveryEnd?
     var received: [ReceivedItem] = []
     var endings: [UniqueIdentifier: [Outcome]] = [:]
     var epochRequests = 0
@@ -29,7 +29,7 @@ final class ExchangeSide {
     init(_ loop: EventLoop, _ path: String) throws {
         self.loop = loop
         store = try Store(path: path)
-        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         connect()
     }
 
@@ -37,14 +37,14 @@ final class ExchangeSide {
     func restart(pairing: UniqueIdentifier, epoch: UInt64 = 1) throws {
         unlink(pairing)
         exchange.removePairing(pairing)
-        exchange = ItemExchange(store: LoopStore(store, on: loop), scheduler: loop)
+        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         connect()
         exchange.setPairing(pairing, epoch: epoch)
         try exchange.restore { try store.read(RowRange(space: $0)) }
         exchange.resume()
     }
 
-    func link(_ pairing: UniqueIdentifier, to other: ExchangeSide) {
+    func link(_ pairing: UniqueIdentifier, to other: DeliveryEnd) {
         isLinked = true
         let peer = other.exchange.positions(of: pairing).received
         exchange.linkOpened(pairing, received: peer.map { ($0.key.app, $0.key.channel, $0.sequence) })
@@ -87,23 +87,23 @@ final class ExchangeSide {
     }
 }
 
-extension ExchangeSide: @unchecked Sendable {
+extension DeliveryEnd: @unchecked Sendable {
     // @unchecked: confined to the loop's thread, which is the test's.
 }
 
 /// Two linked sides.
-final class ExchangeFixture {
+final class DeliveryFixture {
     let place = TemporaryDirectory()
     let loop: EventLoop
-    let sender: ExchangeSide
-    let receiver: ExchangeSide
+    let sender: DeliveryEnd
+    let receiver: DeliveryEnd
     let pairing = UniqueIdentifier.random()
     let queue: QueueKey
 
     init() throws {
         loop = try EventLoop()
-        sender = try ExchangeSide(loop, place.path("sender.sqlite"))
-        receiver = try ExchangeSide(loop, place.path("receiver.sqlite"))
+        sender = try DeliveryEnd(loop, place.path("sender.sqlite"))
+        receiver = try DeliveryEnd(loop, place.path("receiver.sqlite"))
         sender.other = receiver
         receiver.other = sender
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("app"), channel: .configuration)
