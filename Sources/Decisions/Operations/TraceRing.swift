@@ -7,7 +7,7 @@ package import TandemWire
 
 /// One step of a message or an item.
 package struct TraceEvent: Sendable, Equatable {
-    /// What happened, as a stable word.
+    /// The kind of step, as a stable word.
     package enum Step: String, Sendable, CaseIterable {
         /// Durable at the sender, and acknowledged to its app.
         case accepted

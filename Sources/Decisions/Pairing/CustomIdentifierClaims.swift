@@ -6,7 +6,7 @@ package import TandemBase
 package import TandemPropertyList
 package import TandemWire
 
-/// What is known of one app of one primary.
+/// The claims of one app of one primary.
 package struct IdentifierClaim: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
@@ -48,7 +48,7 @@ package struct IdentifierClaim: Sendable, Equatable {
 
 /// All claims of this secondary's primaries.
 package struct CustomIdentifierClaims: Sendable, Equatable {
-    /// What a declaration came to.
+    /// The result of a declaration.
     package enum Verdict: Sendable, Equatable {
         case unchanged
         /// The first one: in force now.
@@ -101,7 +101,7 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         return claim
     }
 
-    /// The pairing is gone; returns the apps whose claims went with it, sorted.
+    /// Removes the claims of a pairing; returns their apps, sorted.
     package mutating func remove(pairing: UniqueIdentifier) -> [ApplicationIdentifier] {
         let apps = claims.keys.filter { $0.pairing == pairing }.map(\.app).sorted()
         for app in apps { claims[Key(pairing: pairing, app: app)] = nil }

@@ -1,5 +1,5 @@
-// The secondary's side of a join (PAR-6, PAR-9, PAR-11): the request that it sends once the TLS peer has shown the right
-// pin, and the check of the answer. It accepts the primary only with a proof made for this connection.
+// The secondary's side of a join (PAR-6, PAR-9, PAR-11): the request that it sends once the TLS peer has shown the
+// right pin, and the check of the answer. It accepts the primary only with a proof made for this connection.
 
 package import TandemBase
 package import TandemCrypto
@@ -44,7 +44,7 @@ package struct JoinAttempt: Sendable {
         self.exporter = exporter
     }
 
-    /// What to send first; refuses a connection to another device and a link whose time is over.
+    /// The first message; refuses a connection to another device, and an expired link.
     package func request(peer: KeyIdentifier, now: WallTime) throws(JoinAnswerError) -> JoinRequest {
         guard peer == expectedPin else { throw .wrongPin }
         guard case .link(let link) = credential else { return request(.trust) }

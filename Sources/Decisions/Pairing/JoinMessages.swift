@@ -137,7 +137,7 @@ extension BodyFields {
     }
 }
 
-/// What both ends of one join agree on.
+/// The facts that both ends of one join agree on.
 package struct JoinTranscript: Sendable {
     private let exporter: [UInt8]
     private let primary: KeyIdentifier
@@ -154,10 +154,10 @@ package struct JoinTranscript: Sendable {
         self.token = token
     }
 
-    /// What the secondary's proof authenticates.
+    /// The bytes that the secondary's proof authenticates.
     package func secondaryMessage(_ claim: JoinClaim) -> [UInt8] { message("tandem-join-1 secondary", claim, []) }
 
-    /// What the primary's proof authenticates.
+    /// The bytes that the primary's proof authenticates.
     package func primaryMessage(_ claim: JoinClaim, pairing: UniqueIdentifier) -> [UInt8] {
         message("tandem-join-1 primary", claim, [pairing.bytes])
     }
@@ -174,7 +174,7 @@ package struct JoinTranscript: Sendable {
     }
 }
 
-/// What an end of a join says of itself.
+/// Name and report key that an end of a join claims.
 package struct JoinClaim: Sendable, Equatable {
     package let name: String
     /// SubjectPublicKeyInfo of the end's report key.

@@ -39,7 +39,7 @@ package struct PairingRegistry: Sendable, Equatable {
         trusted.device(pin, as: role) != nil
     }
 
-    /// What configuration for the secondary's app is targeted at through this pairing; `own` is this device's vendor
+    /// The target of configuration for the secondary's app through this pairing; `own` is this device's vendor
     /// identifier and `ownClaim` its app's custom identifier, which count when this device is the primary.
     package func target(
         of pairing: UniqueIdentifier, app: ApplicationIdentifier, own: UniqueIdentifier, ownClaim: CustomIdentifier?
@@ -138,8 +138,8 @@ extension PairingRegistry {
         }
     }
 
-    /// Adds the record of a join that this device made as the secondary. A primary cannot overwrite another's pairing by
-    /// choosing its identifier.
+    /// Adds the record of a join that this device made as the secondary. A primary cannot overwrite another's pairing
+    /// by choosing its identifier.
     package mutating func joined(_ record: PairingRecord) throws(JoinAnswerError) -> [PairingChange] {
         if let old = records[record.pairing], old.peer != record.peer || old.state == .active {
             throw .pairingTaken
@@ -303,8 +303,8 @@ extension PairingRegistry {
             event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)
     }
 
-    /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello can
-    /// always choose one: the higher epoch if that side announced no sequences, else the next one above both.
+    /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello
+    /// can always choose one: the higher epoch if that side announced no sequences, else the next one above both.
     private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
         guard hello.epoch != own else { return own }
         let higher = max(hello.epoch, own)

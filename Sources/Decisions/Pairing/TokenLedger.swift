@@ -1,14 +1,14 @@
-// Join tokens that this primary has issued (PAR-5, PAR-8). All refusals look the same to the peer; the cause goes to the
-// log only. The step that accepts a token consumes it, so of two simultaneous joins exactly one is accepted, and the
-// caller commits the changed token before it answers. A consumed token stays until it expires, because its joiner may
-// have missed the answer and ask again.
+// Join tokens that this primary has issued (PAR-5, PAR-8). All refusals look the same to the peer; the cause goes to
+// the log only. The step that accepts a token consumes it, so of two simultaneous joins exactly one is accepted, and
+// the caller commits the changed token before it answers. A consumed token stays until it expires, because its joiner
+// may have missed the answer and ask again.
 
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
 package import TandemWire
 
-/// Why a join is refused; never told to the peer.
+/// The cause of a refused join; never sent to the peer.
 package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
     case unknownToken
     case expired

@@ -5,13 +5,14 @@
 
 package import TandemBase
 
-/// The broadcasts of one relay whose failures can still be told.
+/// The broadcasts of one relay whose failures can still be reported.
 package struct BroadcastLedger: ~Copyable, Sendable {
-    /// Frames given to one receiver.
+    /// Frames written to one receiver.
     package struct Delivery: Sendable, Equatable {
         package let pairing: UniqueIdentifier
         package let destination: ConnectionNumber
-        /// Bytes given to the destination's channel before the first of these frames; nil if nobody asks what has left.
+        /// Bytes written to the destination's channel before the first of these frames; nil if the channel does not
+        /// count.
         package let startOffset: UInt64?
 
         package init(pairing: UniqueIdentifier, destination: ConnectionNumber, startOffset: UInt64?) {
@@ -27,7 +28,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         package let deadline: MonotonicTime
         /// The bytes of its frame.
         package let count: Int
-        /// To those who got it alone and not together with the others.
+        /// To receivers of this message alone, not of the others.
         package var deliveries: [Delivery] = []
 
         package init(id: UniqueIdentifier, deadline: MonotonicTime, count: Int) {
@@ -37,7 +38,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         }
     }
 
-    /// A delivery that failed, and who sent the broadcast.
+    /// A failed delivery, with the sender of the broadcast.
     package struct Failure: Sendable, Equatable {
         package let id: UniqueIdentifier
         package let app: ApplicationIdentifier
@@ -51,7 +52,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         let message: Message
         /// The bytes of the frames from the first that left together to the end of this one.
         let end: Int
-        /// To those who got it together with the others; one list for all of them.
+        /// To receivers of all messages that left together; one shared list.
         let shared: [Delivery]
         /// Places of deliveries that have failed already.
         var failed: Set<Int> = []
@@ -59,14 +60,14 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         /// Places begin with the shared deliveries.
         var count: Int { shared.count + message.deliveries.count }
 
-        /// What it counts for in the ledger.
+        /// Its share of the ledger's capacity.
         var weight: Int { max(1, count) }
 
         func delivery(_ place: Int) -> Delivery {
             place < shared.count ? shared[place] : message.deliveries[place - shared.count]
         }
 
-        /// Bytes given to the destination's channel up to the frame's last byte.
+        /// Offset of the frame's end in the bytes written to the destination's channel.
         func endOffset(_ place: Int) -> UInt64? {
             let count = place < shared.count ? end : message.count
             return delivery(place).startOffset.map { $0 + UInt64(count) }
@@ -93,7 +94,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     package func contains(_ id: UniqueIdentifier) -> Bool { broadcasts[id] != nil }
 
     /// Remembers broadcasts that left together, in this order, under identifiers that are new.
-    /// - Parameter deliveries: to those who got all of them.
+    /// - Parameter deliveries: to receivers of all of them.
     package mutating func record(
         _ messages: [Message], app: ApplicationIdentifier, origin: ConnectionNumber, deliveries: [Delivery]
     ) {
@@ -123,7 +124,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
 
     /// A connection is gone: what it sent is forgotten, and the deliveries to it that certainly did not leave are
     /// returned, oldest first.
-    /// - Parameter departed: how many of the bytes given to it may have left; nil if nobody can say.
+    /// - Parameter departed: how many of the bytes written to it may have left; nil if that is unknown.
     package mutating func closed(_ connection: ConnectionNumber, departed: UInt64?) -> [Failure] {
         if senders[connection] != nil { forget { $0.origin == connection } }
         guard let departed else { return [] }
@@ -141,7 +142,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         return failures
     }
 
-    /// Forgets the broadcasts whose sender does not wait any more.
+    /// Drops the broadcasts whose deadline has passed.
     package mutating func expire(now: MonotonicTime) { forget { $0.message.deadline <= now } }
 
     private mutating func forget(where condition: (Broadcast) -> Bool) {

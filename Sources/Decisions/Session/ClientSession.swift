@@ -27,7 +27,7 @@ package struct ClientSession: ~Copyable, Sendable {
         case refused(RefusalName)
     }
 
-    /// What the shell has to do.
+    /// An action for the owner of the machine.
     package enum Effect: Sendable, Equatable {
         case connect
         case sendHello
@@ -45,8 +45,8 @@ package struct ClientSession: ~Copyable, Sendable {
         case activationRefused(RefusalName)
         /// Tell observers that pairings or reachability may have changed.
         case stateChanged
-        /// Say ``arrivalsDelivered()`` once the app has been given what had arrived before: only then does the switch go
-        /// on (SES-31).
+        /// Call ``arrivalsDelivered()`` once the app has received the messages that arrived before: only then does the
+        /// switch continue (SES-31).
         case deliverArrivals
     }
 
@@ -115,7 +115,7 @@ package struct ClientSession: ~Copyable, Sendable {
         return [.stopTimer, .activation(.activated), .stateChanged]
     }
 
-    /// `state` arrived; an older revision than the one held is ignored.
+    /// `state` arrived; a revision that is not newer is ignored.
     package mutating func stateArrived(_ new: SessionState) -> [Effect] {
         guard phase == .active, let state, new.revision > state.revision else { return [] }
         let left = state.active
@@ -124,7 +124,8 @@ package struct ClientSession: ~Copyable, Sendable {
         return beginSwitch(losses)
     }
 
-    /// The app has been given what had arrived before the switch: it is left now, and the new one is taken up.
+    /// The app has received the messages that arrived before the switch: the session leaves the old counterpart and
+    /// activates for the new one.
     package mutating func arrivalsDelivered() -> [Effect] {
         guard phase == .active, activation == .inactive else { return [] }
         activation = .activated

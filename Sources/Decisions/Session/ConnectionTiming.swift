@@ -11,7 +11,7 @@ package struct Heartbeat: Sendable {
     /// Intervals of silence after which the connection is dead.
     package static var intervals: Int { Limits.heartbeatsUntilDead }
 
-    /// What the timer asks the connection to do. Each wait is until the next call of ``timerFired(now:)``.
+    /// The timer's request to the connection. Each wait is until the next call of ``timerFired(now:)``.
     package enum Action: Sendable, Equatable {
         case wait(Duration)
         case ping(thenWait: Duration)

@@ -31,7 +31,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
-    ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is forgotten.
+    ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is evicted.
     ///   - seed: secret, because peers choose the identifiers.
     package init(capacity: Int, unansweredCapacity: Int = 1024, seed: HashSeed) {
         self.capacity = capacity
@@ -76,7 +76,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         return request
     }
 
-    /// Forgets the requests whose caller has stopped waiting; returns how many.
+    /// Drops the requests whose deadline has passed; returns how many.
     package mutating func expire(now: MonotonicTime) -> Int {
         var expired = 0
         for slot in wheel.dueSlots(now: now) {
@@ -266,7 +266,8 @@ private struct Asker: Sendable {
 }
 
 /// The connections of a table, by number: the chains of what each has asked and owes, and how many replies each of its
-/// apps waits for. A link carries the requests of many apps, and one app must not use up the limit of the others (LIM-7).
+/// apps waits for. A link carries the requests of many apps, and one app must not use up the limit of the others
+/// (LIM-7).
 private struct PartyTable: ~Copyable, Sendable {
     private var parties: [Party] = []
     private var free: [Int32] = []
@@ -328,15 +329,15 @@ private struct PartyTable: ~Copyable, Sendable {
     }
 }
 
-/// Timer wheel of deadlines: deadlines of about the same second share a slot, so that finding the passed ones looks at no
-/// others. A deadline more than one turn away is looked at once more in each turn.
+/// Timer wheel of deadlines: deadlines of about the same second share a slot, so that finding the passed ones looks at
+/// no others. A deadline more than one turn away is looked at once more in each turn.
 private struct DeadlineWheel: ~Copyable, Sendable {
     /// A slot is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).
     private static var slotBits: UInt64 { 30 }
     private static var slotCount: UInt64 { 1024 }
 
     var slots = Array(repeating: Chain(), count: Int(DeadlineWheel.slotCount))
-    /// The first slot, counted from time 0, that may hold a deadline that has passed.
+    /// The first slot, counted from time 0, that may contain a passed deadline.
     private var due: UInt64 = 0
 
     /// The slot of a deadline. A passed deadline goes into the next slot to be checked.

@@ -1,12 +1,12 @@
 // Duplicate suppression for received items (SES-51). The daemon redelivers an item whose verdict it has not received,
 // because a process or the connection ended in between. If the handler is running or has returned, the library does not
-// run it again and repeats the verdict. The memory ends with the process. The submitter chooses the identifier: the same
-// one on another channel or through another pairing is another item.
+// run it again and repeats the verdict. The memory ends with the process. The submitter chooses the identifier: the
+// same one on another channel or through another pairing is another item.
 
 package import TandemBase
 package import TandemWire
 
-/// A received item as it is told apart from all others of its app.
+/// The identity of a received item among all items of its app.
 package struct ItemName: Sendable, Hashable {
     package let pairing: UniqueIdentifier
     package let channel: Channel
@@ -21,7 +21,7 @@ package struct ItemName: Sendable, Hashable {
 
 /// The recent items of one app: in hand, or with their verdict.
 package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
-    /// What to do with an item that has come.
+    /// The decision on a delivered item.
     package enum Arrival {
         case new
         /// Its handler is still running; the verdict will follow.
@@ -58,7 +58,7 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
         if states.updateValue(.done(verdict), forKey: item) != nil { remember(item) }
     }
 
-    /// The handler failed: given again, the item is new.
+    /// The handler failed: a redelivered item is new.
     package mutating func failed(_ item: ItemName) { states[item] = nil }
 
     private mutating func remember(_ item: ItemName) {

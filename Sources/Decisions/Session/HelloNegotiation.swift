@@ -1,16 +1,16 @@
-// Negotiation of version and capabilities in `hello` (SES-2 to SES-4): the highest common version, the capabilities that
-// both ends named, and never a version below the highest one seen with the pairing. A proxy that strips either causes a
-// refusal.
+// Negotiation of version and capabilities in `hello` (SES-2 to SES-4): the highest common version, the capabilities
+// that both ends named, and never a version below the highest one seen with the pairing. A proxy that strips either
+// causes a refusal.
 
 package import TandemWire
 
-/// What both ends may use after `hello`.
+/// The version and capabilities that both ends may use after `hello`.
 package struct HelloAgreement: Sendable, Equatable {
     package let version: ProtocolVersion
     package let capabilities: Set<Capability>
 }
 
-/// What one end can do.
+/// The versions and capabilities of one end.
 package struct HelloOffer: Sendable, Equatable {
     package let versions: ClosedRange<ProtocolVersion>
     package let capabilities: Set<Capability>

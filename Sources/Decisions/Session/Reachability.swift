@@ -37,9 +37,9 @@ public enum ReachabilityReason: String, Sendable, Hashable, CaseIterable {
     case notPaired = "not-paired"
 }
 
-/// Level and reason of one counterpart, and since when both hold.
+/// Level and reason of one counterpart, and the time of their last change.
 package struct Reachability: Sendable, Equatable {
-    /// What is known about the way to one counterpart app.
+    /// The known facts about the path to one counterpart app.
     package struct Facts: Sendable, Equatable {
         package enum Link: Sendable, Equatable {
             case up

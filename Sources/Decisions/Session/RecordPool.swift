@@ -48,7 +48,7 @@ struct RecordPool<Record: ChainedRecord>: ~Copyable, Sendable {
         return Int(number)
     }
 
-    /// Removes a record that stands in no chain. Its number may be given out again at once.
+    /// Removes a record that stands in no chain. Its number may be reused at once.
     mutating func remove(_ number: Int) { free.append(Int32(truncatingIfNeeded: number)) }
 
     /// The record behind this one in a chain.

@@ -151,7 +151,7 @@ package struct ProvidedNames: Sendable, Equatable {
     }
 }
 
-/// What an app declares for its counterparts.
+/// The features that an app declares to its counterparts.
 package struct ApplicationFeatures: Sendable, Equatable {
     package var provides: ProvidedNames
     /// It shows a complication: urgent items are worth their budget.

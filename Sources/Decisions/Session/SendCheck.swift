@@ -1,6 +1,6 @@
-// The one order in which a send is refused (SES-13), and the error that the caller gets. When several reasons apply, the
-// caller must get the same answer every time, from the library and from the daemon. So the checks stand in the order of
-// the clause, over facts gathered beforehand.
+// The one order in which a send is refused (SES-13), and the error that the caller gets. When several reasons apply,
+// the caller must get the same answer every time, from the library and from the daemon. So the checks stand in the
+// order of the clause, over facts gathered beforehand.
 
 package import TandemBase
 package import TandemWire
@@ -31,7 +31,7 @@ package enum SendRefusal: Sendable, Equatable {
     case notReachable(ReachabilityReason)
 }
 
-/// What is wrong with an argument of a send (7008); the raw value is the error's name.
+/// A fault in an argument of a send (7008); the raw value is the error's name.
 package enum BadArgument: String, Sendable {
     /// A top-level key starts with `tandem.` (SES-15).
     case reservedKey = "reserved-key"
@@ -55,14 +55,14 @@ package struct SendCheck: Sendable, Equatable {
     /// nil: there is no pairing, or none by that identifier.
     package var counterpart: Counterpart?
     package var badArgument: BadArgument?
-    /// Where the message holds something that no property list can hold.
+    /// The key path of a value that no property list can contain.
     package var unsupportedKeyPath: String?
     package var bodySize: Int
     package var bodyLimit: Int
     /// False for what may wait until the counterpart can be reached.
     package var needsReachability: Bool
 
-    /// What is known of the other side.
+    /// The known facts about the counterpart.
     package struct Counterpart: Sendable, Equatable {
         /// This device's role in the pairing.
         package var role: DeviceRole
@@ -98,7 +98,7 @@ package struct SendCheck: Sendable, Equatable {
         case .activated: break
         }
         guard let counterpart else { return .notPaired }
-        // Without a link nobody knows what is installed there: that is not a reason, `notReachable` will be.
+        // Without a link the installed apps are unknown: then `notReachable` is the reason.
         if counterpart.reason == .notInstalled { return .notInstalled(on: counterpart.role.counterpart) }
         if let badArgument { return .badArgument(badArgument) }
         if let unsupportedKeyPath { return .unsupportedType(keyPath: unsupportedKeyPath) }

@@ -15,7 +15,7 @@ package struct PairingState: Sendable, Equatable {
     package var name: String
     /// This device's part.
     package var role: DeviceRole
-    /// What configuration for the secondary's app is targeted at.
+    /// The target of configuration for the secondary's app.
     package var target: PairedIdentifier
     package var isInstalled: Bool
     package var level: ReachabilityLevel
@@ -25,7 +25,7 @@ package struct PairingState: Sendable, Equatable {
     package var changes: UInt64
     /// How far a message of the other side would come, as it says itself.
     package var seen: ReachabilityLevel?
-    /// What the counterpart app declares of itself.
+    /// The declared features of the counterpart app.
     package var features: ApplicationFeatures
     /// The app's directory for this pairing alone.
     package var directory: String?

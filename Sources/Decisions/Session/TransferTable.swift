@@ -61,14 +61,14 @@ package struct TransferTable<Token>: ~Copyable {
         return entry
     }
 
-    /// The item has ended, or was refused; nobody asks about it again.
+    /// The item has ended, or was refused.
     package mutating func ended(_ id: UniqueIdentifier) -> Entry? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
         if entry.phase == .submitted { unacceptedCount -= 1 }
         return entry
     }
 
-    /// What has to be submitted again on a new connection, in the order of submission.
+    /// The items to resubmit on a new connection, in the order of submission.
     package var unaccepted: [(id: UniqueIdentifier, entry: Entry)] {
         entries.filter { $0.value.phase == .submitted }.sorted { $0.value.number < $1.value.number }
             .map { ($0.key, $0.value) }

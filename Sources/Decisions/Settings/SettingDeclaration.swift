@@ -1,14 +1,14 @@
 // Declaration of one property: everything that a validator, a settings page or a signer needs to know of it, and its
-// rules. Rules are checked in the order type, finite, bounds, choices, regular expression; a value within its bounds may
-// still fail its expression. The wrappers of PairedConfiguration make declarations.
+// rules. Rules are checked in the order type, finite, bounds, choices, regular expression; a value within its bounds
+// may still fail its expression. The wrappers of PairedConfiguration make declarations.
 
 import TandemPattern
 
 /// A label and the value it stands for.
 public struct SettingChoice: Sendable, Equatable {
-    /// What a person chooses.
+    /// The text that a person chooses.
     public let label: String
-    /// What is set then.
+    /// The value that this choice sets.
     public let value: SettingValue
 
     /// A choice.
@@ -36,7 +36,7 @@ public struct SettingDeclaration: Sendable {
     public let type: SettingType
     /// How a person edits it.
     public let editor: SettingEditor
-    /// What the property is, for people.
+    /// A description of the property, for people.
     public let summary: String
     /// Smallest and largest value; nil for none.
     public var bounds: SettingBounds?
@@ -134,7 +134,7 @@ public enum SettingEditor: String, Sendable, Hashable {
     case toggle
     /// A number between two bounds.
     case slider
-    /// Typed text or a number, held to bounds and a regular expression.
+    /// Typed text or a number, within bounds and matching a regular expression.
     case edit
     /// One of the labelled choices and nothing else.
     case choice

@@ -20,7 +20,7 @@ public struct SettingError: Error, Sendable, Equatable {
         case maximum(String)
         /// The regular expression is not found in the value's text.
         case pattern(String)
-        /// The search was given up at a limit; never taken for a match.
+        /// The search was abandoned at a limit; never taken for a match.
         case patternTooCostly(String)
         /// None of the choices.
         case choice

@@ -1,6 +1,6 @@
 // Layered values of a configuration, and the change notification. The first layer with a value decides the effective
-// value; the order of the cases of ``SettingLayer`` is the order of precedence. Every event returns one batch of changes
-// of effective values: a write that an override hides, or that changes nothing, is no change.
+// value; the order of the cases of ``SettingLayer`` is the order of precedence. Every event returns one batch of
+// changes of effective values: a write that an override hides, or that changes nothing, is no change.
 
 /// The layered values of a configuration.
 package struct SettingLayers: Sendable {
@@ -49,7 +49,7 @@ package struct SettingLayers: Sendable {
         return change(origin) { $0[layer.rawValue][place] = nil }
     }
 
-    /// Replaces everything a layer holds by a judged payload; nil empties the layer.
+    /// Replaces all values of a layer by a judged payload; nil empties the layer.
     package mutating func replace(
         _ layer: SettingLayer, with payload: SettingsPayload?, origin: SettingOrigin
     ) -> SettingChanges {
@@ -100,7 +100,7 @@ public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {
     public static func < (left: SettingLayer, right: SettingLayer) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Who caused a change.
+/// The cause of a change.
 public enum SettingOrigin: String, Sendable, Hashable {
     /// The application's own code.
     case local
@@ -131,9 +131,9 @@ public struct SettingChange: Sendable, Equatable {
 
 /// The changes that happened as one.
 public struct SettingChanges: Sendable, Equatable {
-    /// Who caused it.
+    /// The cause of the changes.
     public let origin: SettingOrigin
-    /// In the order of declaration; never empty when it is given to an observer.
+    /// In the order of declaration; never empty when an observer receives it.
     public let changes: [SettingChange]
 
     /// The change of a property; nil if it did not change.

@@ -1,7 +1,7 @@
 // Value of a property, in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double
-// 120.41 are different numbers, and a rule that compared them as one would refuse its own upper bound. Conversion from a
-// property list is exact or refused: a boolean is never a number, a real never an integer, and an integer becomes a real
-// only if it is exactly that number. Floats are rounded from the Double that they travel as.
+// 120.41 are different numbers, and a rule that compared them as one would refuse its own upper bound. Conversion from
+// a property list is exact or refused: a boolean is never a number, a real never an integer, and an integer becomes a
+// real only if it is exactly that number. Floats are rounded from the Double that they travel as.
 
 import TandemBase
 package import TandemPropertyList
@@ -21,7 +21,7 @@ public enum SettingValue: Sendable, Equatable {
     /// An optional string that is nil.
     case nothing
 
-    /// Whether the value may be held by a property of the type.
+    /// Whether a property of the type may have the value.
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
         switch (self, type) {
         case (.boolean, .boolean), (.integer, .integer), (.float, .float), (.double, .double), (.string, .string): true

@@ -1,7 +1,7 @@
 // Schema of a configuration: all declared properties with their patterns compiled, the one validator for code, page,
 // file and signed configuration. It judges a payload from outside as a whole: either all values are valid, or none is
-// applied and every mistake is listed. A schema with problems still works for its sound properties, so that a report can
-// be complete.
+// applied and every mistake is listed. A schema with problems still works for its sound properties, so that a report
+// can be complete.
 
 import TandemPattern
 package import TandemPropertyList
@@ -13,7 +13,7 @@ package struct SettingsSchema: Sendable {
     private let patterns: [Pattern?]
     private let places: [String: Int]
 
-    /// What is wrong with the declarations, each default and choice included.
+    /// The mistakes in the declarations, defaults and choices included.
     package let problems: [DeclarationProblem]
 
     package init(_ declarations: [SettingDeclaration]) {
@@ -38,7 +38,7 @@ package struct SettingsSchema: Sendable {
         return place
     }
 
-    /// The first rule that the value breaks for the property at the place; nil if it may be held.
+    /// The first rule that the value breaks for the property at the place; nil for a valid value.
     package func problem(of value: SettingValue, at place: Int) -> SettingError? {
         let declaration = declarations[place]
         guard let rule = declaration.brokenRule(by: value, pattern: patterns[place]) else { return nil }

@@ -17,7 +17,7 @@ package struct ApplicableConfiguration: Sendable {
         if profile.checksKeySetVersion { try check.keySetVersion() }
         isAlreadyActive = profile.checksVersion ? try check.version(digest: verified.digest) : false
         self.verified = verified
-        // What is active already is not a new apply: its time has been judged (CFG-33).
+        // An active configuration is not applied again: its time has been judged (CFG-33).
         if isAlreadyActive { return }
         if profile.checksTime { try check.time() }
         if profile.checksSchema { try check.schema() }

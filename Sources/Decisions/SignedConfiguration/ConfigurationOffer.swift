@@ -6,7 +6,7 @@ package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
 
-/// What the daemon hands to the app.
+/// The daemon's offer to the app.
 package struct ConfigurationOffer: Sendable, Equatable {
     package let envelope: [UInt8]
     package let target: PairedIdentifier
@@ -66,7 +66,7 @@ package struct OfferReply: Sendable, Equatable {
     package let digest: [UInt8]
     package let transaction: UniqueIdentifier?
     package let version: UInt64?
-    /// What is wrong, for people.
+    /// The reason of a rejection, for people.
     package let text: String?
 
     /// The answer that these bytes are applied.

@@ -1,6 +1,6 @@
 // Stored configurations: the staged one, which waits for its app, and the active one. Both consist of the exact bytes
-// and the facts to verify them against again (CFG-36). The payload is always read from the bytes, so that a record never
-// contradicts them; a stored record whose facts differ from its bytes is damaged.
+// and the facts to verify them against again (CFG-36). The payload is always read from the bytes, so that a record
+// never contradicts them; a stored record whose facts differ from its bytes is damaged.
 
 package import TandemBase
 import TandemCrypto
@@ -100,7 +100,7 @@ package struct StagedConfiguration: Sendable, Equatable {
     package let allowsInvalid: Bool
     /// The daemon found no good signatures, and allowed it.
     package let isWaived: Bool
-    /// How it came; nil if it was given to this daemon directly.
+    /// The delivery that brought it; nil if it was submitted to this daemon directly.
     package let delivery: ConfigurationDelivery?
 
     package init(

@@ -8,7 +8,7 @@ import TandemCrypto
 
 /// The state of one (app, role, target) in a daemon; confined to its loop.
 package struct ConfigurationSlot: Sendable, Equatable {
-    /// What the slot is doing.
+    /// The phase of the staged configuration.
     package enum Phase: Sendable, Equatable {
         case idle
         /// Staged; it is offered as soon as the app is there.
@@ -30,7 +30,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package private(set) var staged: StagedConfiguration?
     package private(set) var isApplicationConnected = false
 
-    /// The slot as its rows say; after a crash what was offered is offered again.
+    /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, mark: VersionMark? = nil,
         active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil
@@ -64,7 +64,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
-    /// The app's receiving connection has registered: what waits is offered.
+    /// The app's receiving connection has registered: the waiting configuration is offered.
     package mutating func applicationConnected() -> ApplyTransition {
         isApplicationConnected = true
         var transition = ApplyTransition()
@@ -72,15 +72,15 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
-    /// The connection is gone: what was offered waits again.
+    /// The connection has closed: the offered configuration waits again.
     @discardableResult
     package mutating func applicationDisconnected() -> ApplyTransition {
         isApplicationConnected = false
         return answerOverdue()
     }
 
-    /// No usable answer came in time (CFG-43): what was offered waits for the next registration, and its sender is
-    /// told.
+    /// No usable answer came in time (CFG-43): the offered configuration waits for the next registration, and its
+    /// sender gets a report.
     @discardableResult
     package mutating func answerOverdue() -> ApplyTransition {
         var transition = ApplyTransition()
@@ -268,7 +268,8 @@ extension ConfigurationSlot {
 
     private mutating func commitVerified(_ applied: ActiveConfiguration, _ transition: inout ApplyTransition) {
         let payload = applied.record.payload
-        // After a crash between file and commit the same bytes come again: their time goes on, it does not start anew.
+        // After a crash between file and commit the same bytes come again: their lifetime continues, it does not start
+        // again.
         let isSame = active?.record.digest == applied.record.digest
         let kept = isSame ? active ?? applied : applied
         active = kept
@@ -342,9 +343,9 @@ package enum ApplyChange: Sendable, Equatable {
     case report(ReportFacts)
 }
 
-/// What to do once the changes are durable.
+/// An action for the time after the commit.
 package enum ApplyEffect: Sendable, Equatable {
-    /// Send this to the app's receiving connection, and give the answer to `answered`.
+    /// Send this to the app's receiving connection, and pass the reply to `answered`.
     case offer(ConfigurationOffer)
     /// Tell the app that its files have changed (CFG-42).
     case reload

@@ -26,7 +26,7 @@ package struct EarlyFailureGate: Sendable {
         return due(at: now)
     }
 
-    /// What to report now, if a failure is unreported and the time since the last report is over.
+    /// The report that is due now: a failure is unreported, and the interval since the last report is over.
     package mutating func due(at now: MonotonicTime) -> ReportFacts? {
         guard let facts = last else { return nil }
         if let lastReport, now.since(lastReport) < Self.interval { return nil }

@@ -51,7 +51,7 @@ extension Rejection {
 /// A configuration that was rejected.
 package struct VerificationFailure: Error, Sendable {
     package let rejection: Rejection
-    /// What is wrong and where, in one sentence without the name.
+    /// The fault and its place, in one sentence without the name.
     package let detail: String
     /// The payload, if its signature was good and it could be read.
     package let payload: ConfigurationPayload?
@@ -62,7 +62,7 @@ package struct VerificationFailure: Error, Sendable {
         self.payload = payload
     }
 
-    /// The `txid` of the payload, if it may be told.
+    /// The `txid` of the payload, if a good signature covers it.
     package var transaction: UniqueIdentifier? { payload?.transaction }
 }
 

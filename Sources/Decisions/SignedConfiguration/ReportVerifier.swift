@@ -1,11 +1,11 @@
-// The primary's verification of reports of one pairing (CFG-51): a good signature under the pinned report key, the right
-// device and pairing, a nonce that was sent, and a counter that only increases.
+// The primary's verification of reports of one pairing (CFG-51): a good signature under the pinned report key, the
+// right device and pairing, a nonce that was sent, and a counter that only increases.
 
 package import TandemBase
 package import TandemCrypto
 import TandemPropertyList
 
-/// What a primary holds reports of one pairing against.
+/// The verification state of one pairing's reports.
 package struct ReportVerifier: Sendable {
     package let key: ReportPublicKey
     package let device: UniqueIdentifier

@@ -40,7 +40,7 @@ package enum SignedPayloadType: String, Sendable, Hashable, CaseIterable {
     case revocation = "application/vnd.tandem.revocation.v1+bplist"
 }
 
-/// One signature of an envelope: a claim of who signed, and bytes.
+/// One signature of an envelope: a claimed key identifier, and bytes.
 package struct EnvelopeSignature: Sendable, Equatable {
     /// Which key it claims to be by; any bytes.
     package let keyIdentifier: [UInt8]
@@ -83,7 +83,7 @@ package struct UnverifiedEnvelope: Sendable {
     /// SHA-256 of the exact bytes: the configuration's digest.
     package var digest: [UInt8] { SHA256.digest(bytes) }
 
-    /// What the payload type is; nil for an unknown one. Nobody vouches for it yet: for choosing a reader only.
+    /// The payload type; nil for an unknown one. It is not verified: use it only to choose a reader.
     package var claimedType: SignedPayloadType? { SignedPayloadType(rawValue: payloadType) }
 
     private static func dictionary(_ bytes: [UInt8]) throws(VerificationFailure) -> PropertyListDictionary {
@@ -124,7 +124,7 @@ package enum ApplyLink {
 
     package static func text(of envelope: [UInt8]) -> String { prefix + Base64URL.encode(envelope) }
 
-    /// Whether one QR code can hold the envelope.
+    /// Whether the link of the envelope fits one QR code.
     package static func fitsQRCode(_ envelope: [UInt8]) -> Bool {
         envelope.count <= ConfigurationLimits.qrEnvelope
     }

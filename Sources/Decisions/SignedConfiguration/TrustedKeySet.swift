@@ -58,7 +58,7 @@ package struct TrustedKeySet: Sendable, Equatable {
 /// The trust in force for one (app, role).
 package enum ConfigurationAnchor: Sendable, Equatable {
     case none
-    /// A key was given and refused.
+    /// A key was provided and refused.
     case unusable(Rejection, String)
     case trusted(TrustedKeySet)
 

@@ -5,10 +5,10 @@
 package import TandemBase
 package import TandemPropertyList
 
-/// Judges the values of a configuration against an app's schema: nil if all may be held, else what is wrong.
+/// Judges the values of a configuration against an app's schema: nil if all are valid, else the fault.
 package typealias SchemaCheck = @Sendable (_ values: PropertyListDictionary, _ optional: Set<String>) -> String?
 
-/// What a configuration is verified against.
+/// The facts that a configuration is verified against.
 package struct VerificationContext: Sendable {
     package var profile: VerificationProfile
     package var application: ApplicationIdentifier
@@ -66,13 +66,13 @@ package struct VerificationProfile: Sendable, Equatable {
     package static let full = VerificationProfile(
         checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, checksSchema: true,
         countsRevoked: false)
-    /// The secondary's daemon, before staging: the same steps, the schema only where it holds one.
+    /// The secondary's daemon, before staging: the same steps, the schema only where it has one.
     package static let staging = full
     /// The primary, before forwarding: never steps 13, 15 and 18.
     package static let forwarding = VerificationProfile(
         checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, checksSchema: false,
         countsRevoked: false)
-    /// What is already applied: never steps 14 to 16.
+    /// An applied configuration: never steps 14 to 16.
     package static let load = VerificationProfile(
         checksTarget: true, checksKeySetVersion: false, checksVersion: false, checksTime: false, checksSchema: true,
         countsRevoked: true)

@@ -14,7 +14,7 @@ package struct VerifiedConfiguration: Sendable {
     package let payload: ConfigurationPayload
     /// The trusted keys with a good signature.
     package let signers: Set<KeyIdentifier>
-    /// What was waived (CFG-22); nil for good signatures.
+    /// The waived rejection (CFG-22); nil for good signatures.
     package let waived: Rejection?
     /// Enough signatures only with those of revoked keys (load profile, CFG-23).
     package let isSignerRevoked: Bool
@@ -87,8 +87,8 @@ extension ConfigurationPayload {
     }
 }
 
-/// Steps 6 to 8: the trusted keys with a good signature. A signature by an unknown key is ignored whatever its form, a bad
-/// one does not count, and no key counts twice.
+/// Steps 6 to 8: the trusted keys with a good signature. A signature by an unknown key is ignored whatever its form, a
+/// bad one does not count, and no key counts twice.
 private struct SignatureCheck {
     /// The keys with a good signature, revoked ones only where they count.
     private(set) var signers: Set<KeyIdentifier> = []

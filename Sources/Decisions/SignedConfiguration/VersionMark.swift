@@ -1,6 +1,6 @@
-// Version mark of one (app, role, target): the highest applied version, for rollback protection (CFG-30). Only the app's
-// verdict advances it, so that a refused configuration never blocks the next one. It outlives the configuration, so that
-// nothing old returns after an unpairing or an expired lifetime.
+// Version mark of one (app, role, target): the highest applied version, for rollback protection (CFG-30). Only the
+// app's verdict advances it, so that a refused configuration never blocks the next one. It outlives the configuration,
+// so that nothing old returns after an unpairing or an expired lifetime.
 
 package import TandemPropertyList
 
@@ -26,7 +26,7 @@ package struct VersionMark: Sendable, Equatable {
         self.isClosed = isClosed
     }
 
-    /// What becomes of a version under the mark.
+    /// The judgement of a version under the mark.
     package enum Judgement: Sendable, Equatable {
         case newer
         case alreadyActive
@@ -52,7 +52,7 @@ package struct VersionMark: Sendable, Equatable {
             floor: max(payload.floor ?? 0, mark?.floor ?? 0))
     }
 
-    /// What was active is not any more: its lifetime is over.
+    /// The active configuration has ended: its lifetime is over.
     mutating func deactivate() { isActive = false }
 
     /// The pairing is gone.
