@@ -83,7 +83,7 @@ final class OneDevice {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
         exchange = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
-        channels = AppDelivery(exchange: exchange, endpoint: simulation.simulator.primary)
+        channels = AppDelivery(delivery: exchange, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
         exchange.connect(
             send: { [unowned self] envelope, _ in sent.append(envelope) }, onEvent: { [unowned self] in take($0) })

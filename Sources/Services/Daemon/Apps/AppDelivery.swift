@@ -13,7 +13,7 @@ import TandemWire
 
 /// Connects host apps with the durable delivery of their device; confined to its loop. The endpoint owns it.
 package final class AppDelivery {
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
     private let outcomes: AppOutcomes
     private let queries: AppQueries
@@ -23,12 +23,12 @@ package final class AppDelivery {
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
 
-    package init(exchange: DurableDelivery, endpoint: LocalEndpoint) {
-        self.exchange = exchange
+    package init(delivery: DurableDelivery, endpoint: LocalEndpoint) {
+        self.delivery = delivery
         self.endpoint = endpoint
-        outcomes = AppOutcomes(of: exchange, endpoint: endpoint)
-        queries = AppQueries(to: exchange, outcomes: outcomes, endpoint: endpoint)
-        exchange.files?.connect { [weak self] in self?.notify($0, $1, $2) }
+        outcomes = AppOutcomes(of: delivery, endpoint: endpoint)
+        queries = AppQueries(to: delivery, outcomes: outcomes, endpoint: endpoint)
+        delivery.files?.connect { [weak self] in self?.notify($0, $1, $2) }
     }
 
     package func onTrace(_ trace: @escaping (TraceEvent) -> Void) { self.trace = trace }
@@ -79,17 +79,17 @@ package final class AppDelivery {
         if channels.contains(.context) { queries.sendContexts(of: app, to: connection) }
         guard receives, !channels.isEmpty else { return }
         outcomes.receiverArrived(app)
-        exchange.arrivals.consumerArrived(app, channels: channels)
+        delivery.arrivals.consumerArrived(app, channels: channels)
     }
 
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
         outcomes.submitterLeft(connection.number)
-        exchange.files?.submissions.sourceLeft(connection.number)
+        delivery.files?.submissions.sourceLeft(connection.number)
         guard receives else { return }
         offered.remove(connection.number, app)
         outcomes.receiverLeft(app)
-        exchange.arrivals.consumerLeft(app)
+        delivery.arrivals.consumerLeft(app)
     }
 
     /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
@@ -117,7 +117,7 @@ package final class AppDelivery {
         if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
         if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
-        exchange.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
+        delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
             self?.submitted(frame.item, result, connection.number)
         }
     }
@@ -169,14 +169,14 @@ package final class AppDelivery {
     /// item.
     private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
-        guard let files = exchange.files?.submissions, let body = try? Body.dictionary(frame.body) else {
+        guard let files = delivery.files?.submissions, let body = try? Body.dictionary(frame.body) else {
             let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
             return refuse(item, error, connection)
         }
         let number = connection.number
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
-        if exchange.submissions.hasAccepted(item.id, in: item.queue) {
-            return exchange.submissions.confirm(item.id, in: item.queue) { [weak self] in
+        if delivery.submissions.hasAccepted(item.id, in: item.queue) {
+            return delivery.submissions.confirm(item.id, in: item.queue) { [weak self] in
                 self?.submitted(item, $0, number)
             }
         }
@@ -190,9 +190,9 @@ package final class AppDelivery {
     }
 
     private func submit(_ manifest: [UInt8], _ frame: SubmitFrame, _ number: ConnectionNumber) {
-        exchange.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
+        delivery.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
             guard let self else { return }
-            if case .failure = result { exchange.files?.submissions.discard(frame.item) }
+            if case .failure = result { delivery.files?.submissions.discard(frame.item) }
             submitted(frame.item, result, number)
         }
     }
@@ -207,7 +207,7 @@ package final class AppDelivery {
 
     /// A part of a file.
     private func chunk(_ chunk: ChunkFrame, _ connection: HostAppConnection) -> Refusal? {
-        guard let files = exchange.files?.submissions, chunk.item.queue.channel == .file else {
+        guard let files = delivery.files?.submissions, chunk.item.queue.channel == .file else {
             return Refusal(.unexpected, "a part of no file")
         }
         return files.take(chunk, from: connection.number)
@@ -219,7 +219,7 @@ package final class AppDelivery {
     /// An item for its app's handler (SES-51). A file goes into the app's directory first.
     private func received(_ item: ReceivedItem) {
         guard item.queue.channel == .file else { return deliver(item, item.payload) }
-        guard let files = exchange.files?.offers else { return fail(item) }
+        guard let files = delivery.files?.offers else { return fail(item) }
         offered.begin(item)
         files.offer(item.id, in: item.queue, manifest: item.payload) { [weak self] result in
             // The app may have gone meanwhile, and come back, and be given the item again.
@@ -229,12 +229,12 @@ package final class AppDelivery {
             case .failure(.later), .failure(.noInbox): fail(item)
             case .failure(.missing):
                 let code = Int64(SessionError.Code.fileAccessDenied.rawValue)
-                exchange.arrivals.rejected(item.ordinal, code: code, in: item.queue)
+                delivery.arrivals.rejected(item.ordinal, code: code, in: item.queue)
             }
         }
     }
 
-    private func fail(_ item: ReceivedItem) { exchange.arrivals.failed(item.ordinal, in: item.queue) }
+    private func fail(_ item: ReceivedItem) { delivery.arrivals.failed(item.ordinal, in: item.queue) }
 
     private func deliver(_ item: ReceivedItem, _ body: [UInt8]) {
         guard let connection = receiver(of: item.queue.app) else { return fail(item) }
@@ -254,9 +254,9 @@ package final class AppDelivery {
         switch frame.verdict {
         case .handled:
             note(.handled, id, queue, isOutbound: false)
-            exchange.arrivals.handled(ordinal, in: queue)
-        case .failed: exchange.arrivals.failed(ordinal, in: queue)
-        case .rejected(let code, _): exchange.arrivals.rejected(ordinal, code: Int64(code), in: queue)
+            delivery.arrivals.handled(ordinal, in: queue)
+        case .failed: delivery.arrivals.failed(ordinal, in: queue)
+        case .rejected(let code, _): delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
         }
     }
 }

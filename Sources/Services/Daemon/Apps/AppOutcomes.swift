@@ -40,8 +40,8 @@ final class AppOutcomes {
     private var submitters: [Submitted: ConnectionNumber] = [:]
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
 
-    init(of exchange: DurableDelivery, endpoint: LocalEndpoint) {
-        submissions = exchange.submissions
+    init(of delivery: DurableDelivery, endpoint: LocalEndpoint) {
+        submissions = delivery.submissions
         self.endpoint = endpoint
     }
 

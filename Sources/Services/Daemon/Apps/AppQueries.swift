@@ -17,14 +17,14 @@ final class AppQueries {
     /// Bytes that may wait for a connection before the next context is sent to it.
     private static var contextBytes: Int { 512 * 1024 }
 
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private let outcomes: AppOutcomes
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
 
-    init(to exchange: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
-        self.exchange = exchange
+    init(to delivery: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
+        self.delivery = delivery
         self.outcomes = outcomes
         self.endpoint = endpoint
     }
@@ -76,7 +76,7 @@ final class AppQueries {
             return refuse(query, .genericError, .tooManyRequests, connection)
         }
         pages[connection.number, default: 0] += 1
-        let records = exchange.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
+        let records = delivery.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
         page(Page(query: query, queue: queue, number: connection.number, rest: records[...], after: ordinal))
     }
 
@@ -93,7 +93,7 @@ final class AppQueries {
 
     private func page(_ page: Page) {
         guard let record = page.rest.first, page.bytes < Self.pageBytes else { return finish(page) }
-        exchange.submissions.payload(of: record.id, in: page.queue) { [weak self] body in
+        delivery.submissions.payload(of: record.id, in: page.queue) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
             next.items.append(OutstandingPage.Item(record, body: body))
@@ -131,12 +131,12 @@ final class AppQueries {
         let number = connection.number
         // Only this device knows a file that it has not accepted.
         if queue.channel == .file,
-            exchange.files?.submissions.drop(ItemKey(queue, item), for: number, .cancelled) == true
+            delivery.files?.submissions.drop(ItemKey(queue, item), for: number, .cancelled) == true
         {
             outcomes.removeSubmitter(of: item, in: queue)
             return answer(query, connection, .cancelled)
         }
-        exchange.submissions.cancel(item, in: queue) { [weak self] cancellation in
+        delivery.submissions.cancel(item, in: queue) { [weak self] cancellation in
             guard let self, let connection = endpoint.connection(number) else { return }
             switch cancellation {
             case .cancelled: answer(query, connection, .cancelled)
@@ -148,7 +148,7 @@ final class AppQueries {
     }
 
     private func budget(_ query: QueryFrame, in pairing: UniqueIdentifier, _ connection: HostAppConnection) {
-        let reading = exchange.submissions.urgentBudget(of: query.app, in: pairing)
+        let reading = delivery.submissions.urgentBudget(of: query.app, in: pairing)
         let budget = BudgetAnswer(remaining: reading.remaining, limit: reading.limit, resets: reading.reset)
         answer(query, connection, nil, budget.body)
     }
@@ -159,7 +159,7 @@ final class AppQueries {
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        exchange.contexts(of: app) { [weak self] context, next in
+        delivery.contexts(of: app) { [weak self] context, next in
             guard let self, let connection = endpoint.connection(number) else { return }
             send(context, to: connection)
             whenRead(by: number, next)

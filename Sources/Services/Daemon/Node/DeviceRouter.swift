@@ -48,7 +48,7 @@ final class DeviceRouter {
     init(endpoint: LocalEndpoint, exchange: DurableDelivery, configuration: Carrier?) {
         self.exchange = exchange
         self.configuration = configuration
-        apps = AppDelivery(exchange: exchange, endpoint: endpoint)
+        apps = AppDelivery(delivery: exchange, endpoint: endpoint)
         endpoint.items = apps
         exchange.connect(
             send: { [weak self] in self?.send($0, over: $1) }, onEvent: { [weak self] in self?.take($0) })
