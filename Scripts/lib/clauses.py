@@ -27,7 +27,7 @@ WORDS = [
     ("RefusalName", "Values/Wire/RefusalName.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
     ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
-    ("ControlFailure", "Services/Daemon/Operations/ControlResponder.swift", "Control.md", "**CTL-4**", ", and the rejection"),
+    ("Name", "Services/Daemon/Apps/ControlRequest.swift", "Control.md", "**CTL-4**", ", and the rejection"),
 ]
 
 

@@ -16,10 +16,10 @@ ARROWS = {
         "Delivery": ["Forwarding"],
         "Links": [],
         "Apps": ["Forwarding", "Delivery"],
-        "Configuration": ["Forwarding", "Delivery", "Apps"],
+        "Configuration": ["Delivery", "Apps"],
         "Node": ["Forwarding", "Delivery", "Links", "Apps", "Configuration"],
-        "Operations": ["Forwarding", "Delivery", "Links", "Apps", "Configuration", "Node"],
-        "Simulator": ["Forwarding", "Delivery", "Apps", "Configuration"],
+        "Operations": ["Delivery", "Links", "Apps", "Configuration", "Node"],
+        "Simulator": ["Forwarding", "Delivery", "Apps", "Configuration", "Operations"],
     },
 }
 TYPE = re.compile(r"^(?:@\S+\s+)*(?:(?:package|public|internal|final|indirect|nonisolated)\s+)*"

@@ -62,9 +62,10 @@ import Testing
         var seen: [[Int]] = []
         for number in 1...3 {
             loop.start { [committed] in
-                let length = try? await committed.perform { state in
+                let length = try? await committed.commit { state in
                     state.append(number)
-                    return ([Self.row(number)], state.count)
+                    let count = state.count
+                    return ([Self.row(number)], { count })
                 }
                 #expect(length == number && loop.isCurrent)
                 #expect(committed.state.starts(with: 1...number))
@@ -81,9 +82,9 @@ import Testing
         var failure: StoreError?
         loop.start { [committed, store] in
             do throws(StoreError) {
-                try await committed.perform { state in
+                try await committed.commit { state in
                     state.append(1)
-                    return ([Self.row(1)], ())
+                    return ([Self.row(1)], {})
                 }
             } catch { failure = error }
             let loopStore = LoopStore(store, on: loop)

@@ -33,19 +33,18 @@ package final class CommittedState<State> {
         runWaiting()
     }
 
-    /// Runs the transition after those before it, and returns what it returned beside its rows once these are durable and
-    /// the state is in force; at once if there are none. The caller goes on in a later turn: later transitions may have
-    /// run by then.
-    /// - Throws: why the changes could not be stored; the state is as before.
-    package func perform<Value: Sendable>(
-        _ transition: @escaping (inout State) -> (changes: [RowChange], value: Value)
-    ) async throws(StoreError) -> Value {
-        // Unsafe, because a scheduler that stops drops the commit's completion.
-        let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+    /// Runs the transition after those before it. Its effect runs once its rows are durable and before any other
+    /// transition; the result of the effect is returned in a later turn, when the state may have changed again.
+    package func commit<Outcome: Sendable>(
+        _ transition: @escaping (inout State) -> (changes: [RowChange], effect: () -> Outcome)
+    ) async throws(StoreError) -> Outcome {
+        // Unsafe, because a scheduler that stops drops its commits and with them the callers: no misuse to report.
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<Outcome, StoreError>, Never>) in
             perform(
-                { state in
-                    let (changes, value) = transition(&state)
-                    return (changes, { continuation.resume(returning: .success(value)) })
+                { next in
+                    let (changes, effect) = transition(&next)
+                    return (changes, { continuation.resume(returning: .success(effect())) })
                 }, failure: { continuation.resume(returning: .failure($0)) })
         }
         return try result.get()

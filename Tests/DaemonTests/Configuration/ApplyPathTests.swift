@@ -38,7 +38,7 @@ import Testing
         try nodes.restart(.primary)
         nodes.waitForLink()
         let app = try nodes.startApp()
-        nodes.loop.run(until: {
+        nodes.run(until: {
             (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
         })
         #expect(app.handed.count == 1)
@@ -50,7 +50,7 @@ import Testing
         let app = try nodes.startApp()
         let good = try nodes.envelope(5)
         #expect(nodes.verdict(good) == "applied")
-        let now = nodes.loop.wallNow.seconds
+        let now = nodes.clock.wallNow.seconds
         let refusals: [(String, [UInt8])] = [
             ("threshold", try nodes.envelope(6, with: .generate())), ("rollback", try nodes.envelope(4)),
             ("equivocation", try nodes.envelope(5) { $0.values = ["volume": 81] }),
@@ -102,7 +102,7 @@ import Testing
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
         try nodes.unpair(nodes.secondary)
-        nodes.loop.run(until: { app.reloads > 0 })
+        nodes.run(until: { app.reloads > 0 })
         try nodes.unpair(nodes.primary)
         try nodes.pair()
         #expect(nodes.verdict(try nodes.envelope(3)) == "rollback", "CFG-31")
@@ -139,13 +139,13 @@ import Testing
             nodes.primary, "apply",
             ["envelope": .data(envelope), "app": .string(nodes.app.description), "wait": .integer(20_000)]
         ) { answer = $0 }
-        nodes.loop.run(until: { !silent.handed.isEmpty })
+        nodes.run(until: { !silent.handed.isEmpty })
         try nodes.restart(.secondary)
         let app = try nodes.startApp()
-        nodes.loop.run(until: { answer != nil })
+        nodes.run(until: { answer != nil })
         let result = answer?.body["results"]?.arrayValue?.first?.dictionaryValue
         #expect(["applied", "waiting-for-app"].contains(result?["verdict"]?.stringValue))
-        nodes.loop.run(until: {
+        nodes.run(until: {
             (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
         })
         #expect(app.handed.map { $0.envelope } == [envelope])
@@ -159,8 +159,8 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
         let own = HostApp { _ in nil }
         let named = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
-        try own.connect(to: nodes.directory.path("primary.sock"), as: nodes.app, named, on: nodes.loop)
-        nodes.loop.run(until: { app.reloads > 0 })
+        try nodes.connect(own, to: .primary, named)
+        nodes.run(until: { app.reloads > 0 })
         #expect(nodes.verdict(try nodes.envelope(4)) == "wrong-target")
         let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
         #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")

@@ -31,7 +31,6 @@ import Testing
 
     private final class Outcome {
         var result: Result<PairingRecord, JoinFailure>?
-        var client: JoinClient?
 
         var error: JoinFailure? {
             guard case .failure(let error) = result else { return nil }
@@ -43,16 +42,19 @@ import Testing
 
     private func join(_ secondary: LinkedDevice, _ credential: JoinAttempt.Credential) -> Outcome {
         let outcome = Outcome()
-        let client = JoinClient(
-            credential, own: secondary.own, context: secondary.context,
-            commit: { record, done in
-                do throws(JoinAnswerError) {
-                    let changes = try secondary.registry.joined(record)
-                    secondary.commit(changes) { done(.success(())) }
-                } catch { done(.failure(.answer(error))) }
-            }, completion: { outcome.result = $0 })
-        outcome.client = client
-        client.start(over: network.source)
+        network.scheduler.start { [network] in
+            let client = JoinClient(credential, own: secondary.own, context: secondary.context)
+            do throws(JoinFailure) {
+                let record = try await client.join(over: network.source) { record async throws(JoinFailure) in
+                    let changes: [PairingChange]
+                    do throws(JoinAnswerError) { changes = try secondary.registry.joined(record) } catch {
+                        throw .answer(error)
+                    }
+                    await secondary.commit(changes)
+                }
+                outcome.result = .success(record)
+            } catch { outcome.result = .failure(error) }
+        }
         return outcome
     }
 

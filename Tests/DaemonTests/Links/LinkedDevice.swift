@@ -45,17 +45,12 @@ final class LinkedDevice {
         let device = LinkDevice(
             vendorIdentifier: vendor, name: name, software: "test/1", instance: .random(),
             offer: offer ?? HelloOffer(capabilities: Set(Capability.allCases)))
-        let relay = RelayToDevice()
         let box = box
         context = LinkContext(
-            scheduler: scheduler, identity: identity, device: device, authority: relay, delegate: relay,
-            log: { box.lines.append($0) })
+            scheduler: scheduler, identity: identity, device: device, log: { box.lines.append($0) })
         acceptor = LinkAcceptor(context: context)
-        relay.device = self
-        self.relay = relay
+        context.host = self
     }
-
-    private var relay: RelayToDevice?
 
     var pin: KeyIdentifier { key.publicKey.identifier }
 
@@ -73,12 +68,14 @@ final class LinkedDevice {
         for commit in held { commit() }
     }
 
-    func commit(_ changes: [PairingChange], then: @escaping () -> Void) {
-        let done = { [self] in
-            committed += changes
-            then()
+    func commit(_ changes: [PairingChange]) async {
+        await withUnsafeContinuation { continuation in
+            let done = { [self] in
+                committed += changes
+                continuation.resume()
+            }
+            if holdsCommits { heldCommits.append(done) } else { scheduler.atEndOfTurn(done) }
         }
-        if holdsCommits { heldCommits.append(done) } else { scheduler.atEndOfTurn(done) }
     }
 }
 
@@ -86,77 +83,51 @@ private final class LogBox {
     var lines: [LogEvent] = []
 }
 
-/// Stands between the context, which holds its authority weakly, and the device, which is made after it.
-private final class RelayToDevice: LinkAuthority, LinkDelegate {
-    weak var device: LinkedDevice?
-
-    func isPinned(_ pin: KeyIdentifier) -> Bool { device?.isPinned(pin) ?? false }
-
-    func situation(of pairing: UniqueIdentifier) -> LinkSituation? { device?.situation(of: pairing) }
-
-    func judge(
-        _ hello: PairingRegistry.PeerHello, peerSituation: LinkSituation, completion: @escaping (HelloVerdict) -> Void
-    ) { device?.judge(hello, completion) }
-
-    func judge(
-        _ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8], completion: @escaping (JoinVerdict) -> Void
-    ) { device?.judge(join, peer, exporter, completion) }
-
-    func linkDidBecomeReady(_ link: Link) { device?.didBecomeReady(link) }
-
-    func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) { device?.didReceive(envelope, frame) }
-
-    func linkDidDrain(_ link: Link) { device?.didDrain() }
-
-    func link(_ link: Link, didCloseWith reason: LinkCloseReason) { device?.didClose(reason) }
-
-    func connectionDidFail(_ failure: LinkFailure) { device?.didFail(failure) }
-}
-
-extension LinkedDevice {
+extension LinkedDevice: LinkHost {
     func isPinned(_ pin: KeyIdentifier) -> Bool { registry.isPinned(pin, now: scheduler.wallNow) }
 
     func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
         registry[pairing].map { positions[pairing] ?? LinkSituation(epoch: $0.epoch) }
     }
 
-    fileprivate func judge(_ hello: PairingRegistry.PeerHello, _ completion: @escaping (HelloVerdict) -> Void) {
+    func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
         switch registry.hello(hello, now: scheduler.wallNow) {
         case .refused(let name, let event):
             pairingEvents.append(event)
-            commit([]) { completion(.refused(name)) }
+            await commit([])
+            return .refused(name)
         case .accepted(let record, let changes, _, let isNewEpoch, _):
             if isNewEpoch { positions[record.pairing] = nil }
-            let situation = positions[record.pairing] ?? LinkSituation(epoch: record.epoch)
-            commit(changes) { completion(.accepted(record, situation: situation)) }
+            await commit(changes)
+            return .accepted(record)
         }
     }
 
-    fileprivate func judge(
-        _ join: JoinRequest, _ peer: KeyIdentifier, _ exporter: [UInt8], _ completion: @escaping (JoinVerdict) -> Void
-    ) {
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
         switch registry.join(join, own: own, at: circumstances) {
         case .refused(let name, let changes, let event):
             pairingEvents.append(event)
-            commit(changes) { completion(.refused(name)) }
+            await commit(changes)
+            return .refused(name)
         case .joined(let answer, let changes, let event):
             pairingEvents.append(event)
-            commit(changes) { completion(.joined(answer)) }
+            await commit(changes)
+            return .joined(answer)
         }
     }
 
-    fileprivate func didBecomeReady(_ link: Link) { ready.append(link) }
+    func linkDidBecomeReady(_ link: Link) { ready.append(link) }
 
-    fileprivate func didReceive(_ envelope: Envelope, _ frame: Frame) {
+    func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
         received.append(envelope)
         receivedFrames.append(frame)
     }
 
-    fileprivate func didDrain() { drained += 1 }
+    func linkDidDrain(_ link: Link) { drained += 1 }
 
-    fileprivate func didClose(_ reason: LinkCloseReason) { closed.append(reason) }
+    func link(_ link: Link, didCloseWith reason: LinkCloseReason) { closed.append(reason) }
 
-    fileprivate func didFail(_ failure: LinkFailure) { failures.append(failure) }
+    func connectionDidFail(_ failure: LinkFailure) { failures.append(failure) }
 }

@@ -256,7 +256,7 @@ final class HostAppConnection {
 
     // MARK: control requests
 
-    /// Takes a control request (CTL-1, CTL-2): each is answered once under its own identifier.
+    /// Takes a control request (CTL-1): each is answered once under its own identifier.
     private func control(_ envelope: Envelope, _ open: OpenControls) {
         guard envelope.kind != .ping, envelope.kind != .bye else { return takeUpkeep(envelope) }
         guard envelope.kind == .control, let id = envelope.id, let command = envelope.command else {
@@ -266,27 +266,20 @@ final class HostAppConnection {
             return refuse(.unexpected, "a control request with this identifier is open")
         }
         let isPrivileged = credentials.user == 0 || credentials.user == endpoint.options.daemonUser
-        if let failure = obstacle(command, isPrivileged, open) { return answer(id, command, failure) }
+        guard open.identifiers.count < Self.openControlLimit else {
+            let text = "\(Self.openControlLimit) requests are open on this connection"
+            return answer(id, command, .failed(ControlFailure(.full, text)))
+        }
         guard let body = try? envelope.dictionaryBody() else {
-            return answer(id, command, .failed(.badRequest, text: "'body' is not a property list"))
+            return answer(id, command, .failed(ControlFailure(.badRequest, "'body' is not a property list")))
         }
         let request = ControlRequest(command: command, body: body, caller: credentials, isPrivileged: isPrivileged)
         ask(request, id, open)
     }
 
-    private func obstacle(_ command: String, _ isPrivileged: Bool, _ open: OpenControls) -> ControlAnswer? {
-        if !isPrivileged, command != "status" {
-            return .failed(.notAllowed, text: "only the daemon's own user and root may use this command")
-        }
-        guard open.identifiers.count < Self.openControlLimit else {
-            return .failed(.full, text: "\(Self.openControlLimit) requests are open on this connection")
-        }
-        return nil
-    }
-
     private func ask(_ request: ControlRequest, _ id: UniqueIdentifier, _ open: OpenControls) {
         guard let responder = endpoint.controlResponder else {
-            return answer(id, request.command, .failed(.unknownCommand, text: "there are no commands here"))
+            return answer(id, request.command, .failed(ControlFailure(.unknownCommand, "there are no commands here")))
         }
         open.identifiers.insert(id)
         responder.respond(to: request) { [self] answer in
@@ -301,7 +294,7 @@ final class HostAppConnection {
         do throws(WireError) {
             send(try envelope.with(body: answer.body).frame())
         } catch {
-            send(Envelope(.result, id: id, code: 1, name: ControlFailure.full.rawValue, command: command))
+            send(Envelope(.result, id: id, code: 1, name: ControlFailure.Name.full.rawValue, command: command))
         }
     }
 }

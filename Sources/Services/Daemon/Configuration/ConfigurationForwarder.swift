@@ -1,54 +1,78 @@
-// The forwarding half: a configuration from the operator becomes one durable item for each secondary that it is for,
-// and what they report is waited for. The early check is for feedback only; nobody relies on it (CFG-21).
+// Configuration forwarder: the forwarding half. A configuration from the operator becomes one durable item for each of its
+// secondaries, and their reports are collected. The early check is for feedback only; nothing relies on it (CFG-21).
 
 import TandemBase
 import TandemCrypto
 import TandemDelivery
-import TandemPairing
 import TandemReactor
 import TandemSignedConfiguration
 import TandemStore
 import TandemWire
 
+/// The present result of a configuration at one secondary.
+struct ApplyResult: Sendable, Equatable {
+    /// nil for this device's own app.
+    let pairing: UniqueIdentifier?
+    /// The device's name.
+    let name: String
+    /// Nil while there is none: the configuration waits for the link or for the report.
+    let verdict: String?
+    let text: String?
+    let version: UInt64
+    let digest: [UInt8]
+}
+
+/// The result of `apply` (CTL-3): one for each secondary, or the reason why nothing was forwarded.
+enum ApplyOutcome: Sendable, Equatable {
+    case results([ApplyResult])
+    case failed(name: String, text: String)
+}
+
 /// Forwards configurations and collects reports; confined to its loop.
 final class ConfigurationForwarder {
-    let context: CarrierContext
-    let committed: CommittedState<ForwardingState>
-    private var waiters: [ApplyWaiter] = []
+    /// A caller that waits until each of its items has a verdict.
+    private struct Waiter {
+        let ids: [UniqueIdentifier]
+        let finished: Expectation<Bool>
+    }
 
-    init(_ context: CarrierContext, state: ForwardingState, store: LoopStore) {
+    private let context: ConfigurationContext
+    private let committed: CommittedState<ForwardingState>
+    private var waiters: [Waiter] = []
+
+    init(_ context: ConfigurationContext, state: ForwardingState, store: LoopStore) {
         self.context = context
         committed = CommittedState(state, in: store)
     }
 
-    /// Queues the configuration for the pairings; `completion` gets one result for each when all have reported, or when
-    /// `wait` is over.
+    /// The state in force.
+    var state: ForwardingState { committed.state }
+
+    /// Queues the configuration for the secondaries; returns one result for each when all have reported, or when `wait`
+    /// is over.
     func forward(
-        _ envelope: [UInt8], _ payload: ConfigurationPayload, to pairings: [PairingRecord], wait: Duration,
-        then completion: @escaping (ApplyOutcome) -> Void
-    ) {
+        _ envelope: [UInt8], _ payload: ConfigurationPayload, to peers: [ConfigurationPeer], wait: Duration
+    ) async -> ApplyOutcome {
         let now = context.reading.wall
         let key = ConfigurationSlotKey(
             application: payload.application, role: payload.role, target: payload.target)
-        let entries = pairings.map { record in
+        let entries = peers.map { peer in
             ForwardedConfiguration(
-                id: .random(), pairing: record.pairing, key: key, version: payload.version,
+                id: .random(), pairing: peer.pairing, key: key, version: payload.version,
                 digest: SHA256.digest(envelope), accepted: now)
         }
-        committed.perform(
-            { next in (entries.flatMap { next.update($0) }, { [self] in queue(entries, envelope, wait, completion) }) },
-            failure: { error in completion(.failed(name: error.isFull ? "full" : "store", text: error.description)) })
-    }
-
-    private func queue(
-        _ entries: [ForwardedConfiguration], _ envelope: [UInt8], _ wait: Duration,
-        _ completion: @escaping (ApplyOutcome) -> Void
-    ) {
-        let waiter = ApplyWaiter(ids: entries.map(\.id), completion: completion)
+        do throws(StoreError) {
+            try await committed.commit { next in (entries.flatMap { next.update($0) }, {}) }
+        } catch {
+            return .failed(name: error.isFull ? "full" : "store", text: error.description)
+        }
+        let waiter = Waiter(ids: entries.map(\.id), finished: Expectation(on: context.scheduler))
         waiters.append(waiter)
         for entry in entries { submit(entry, envelope) }
-        waiter.timer = context.scheduler.schedule(after: wait) { [weak self] in self?.answer(waiter) }
-        answerFinished()
+        notifyFinished()
+        _ = await waiter.finished.value(within: wait)
+        waiters.removeAll { $0.finished === waiter.finished }
+        return .results(waiter.ids.compactMap { result(state.entries[$0]) })
     }
 
     private func submit(_ entry: ForwardedConfiguration, _ envelope: [UInt8]) {
@@ -63,91 +87,78 @@ final class ConfigurationForwarder {
         }
     }
 
-    // MARK: what becomes of them
+    private func result(_ entry: ForwardedConfiguration?) -> ApplyResult? {
+        guard let entry, let peer = context.device.peer(entry.pairing) else { return nil }
+        return ApplyResult(
+            pairing: entry.pairing, name: peer.name, verdict: entry.verdict, text: entry.text, version: entry.version,
+            digest: entry.digest)
+    }
+
+    // MARK: results
 
     /// The item has ended. One that the secondary took is finished by its report.
     func ended(_ id: UniqueIdentifier, _ outcome: Outcome) {
-        guard outcome != .handled else { return }
-        end(id, outcome.name, nil)
+        if outcome != .handled { end(id, outcome.name, nil) }
     }
 
     private func end(_ id: UniqueIdentifier, _ verdict: String, _ text: String?) {
-        committed.perform(
-            { [self] next in
-                guard var entry = next.entries[id], !entry.isFinished else { return ([], {}) }
-                entry.verdict = verdict
-                entry.text = text
-                entry.isFinished = true
-                return (next.update(entry), { [self] in answerFinished() })
-            }, failure: { _ in })
+        change { next in next.end(id, verdict, text) }
     }
 
-    /// A report has arrived through a pairing; `completion` is called when it is durable or dropped, with false if it
-    /// could not be stored.
-    func received(_ report: [UInt8], from record: PairingRecord, then completion: @escaping (Bool) -> Void) {
+    /// A pairing is gone, and the configurations on their way through it.
+    func unpaired(_ pairing: UniqueIdentifier) { change { next in next.remove(pairing) } }
+
+    /// Changes the state, for a caller that does not wait.
+    private func change(_ transition: @escaping (inout ForwardingState) -> [RowChange]) {
+        context.scheduler.start { [self] in
+            try? await committed.commit { [self] next in (transition(&next), { [self] in notifyFinished() }) }
+        }
+    }
+
+    /// A report has arrived from a secondary; returns true when it is durable or dropped, and false if it could not be
+    /// stored.
+    func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool {
         let now = context.reading.wall
-        committed.perform(
-            { [self] next in
-                do throws(ReportFailure) {
-                    let (entry, changes) = try next.accept(report, from: record, now: now)
-                    return (
-                        changes,
-                        { [self] in
-                            log(entry, record)
-                            answerFinished()
-                            completion(true)
-                        }
-                    )
-                } catch {
-                    context.log(
-                        LogEvent(
-                            .warning, "report refused", .text("pairing", "\(record.pairing)"),
-                            .text("reason", error.rawValue)))
-                    return ([], { completion(true) })
-                }
-            }, failure: { _ in completion(false) })
+        let isDurable = try? await committed.commit { [self] next in
+            do throws(ReportFailure) {
+                let (entry, changes) = try next.accept(report, from: peer, now: now)
+                return (
+                    changes,
+                    { [self] in
+                        log(entry, peer)
+                        notifyFinished()
+                        return true
+                    }
+                )
+            } catch {
+                context.log(
+                    LogEvent(
+                        .warning, "report refused", .text("pairing", "\(peer.pairing)"),
+                        .text("reason", error.rawValue)))
+                return ([], { true })
+            }
+        }
+        return isDurable ?? false
     }
 
-    private func log(_ entry: ForwardedConfiguration, _ record: PairingRecord) {
+    private func log(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
         context.log(
             LogEvent(
-                .info, "configuration reported", .outside("device", record.name),
+                .info, "configuration reported", .outside("device", peer.name),
                 .text("app", "\(entry.key.application)"),
                 .text("verdict", entry.verdict ?? ""), .integer("version", entry.version)))
     }
 
-    // MARK: who waits
-
-    private func answerFinished() {
-        for waiter in waiters where waiter.ids.allSatisfy({ committed.state.entries[$0]?.verdict != nil }) {
-            answer(waiter)
+    private func notifyFinished() {
+        for waiter in waiters where waiter.ids.allSatisfy({ state.entries[$0]?.verdict != nil }) {
+            waiter.finished.fulfil(true)
         }
-    }
-
-    private func answer(_ waiter: ApplyWaiter) {
-        guard let place = waiters.firstIndex(where: { $0 === waiter }) else { return }
-        waiters.remove(at: place)
-        waiter.timer.map(context.scheduler.cancel)
-        waiter.completion(.results(waiter.ids.compactMap { result(committed.state.entries[$0]) }))
-    }
-
-    private func result(_ entry: ForwardedConfiguration?) -> ApplyResult? {
-        guard let entry, let record = context.delegate?.pairingRecord(entry.pairing) else { return nil }
-        return ApplyResult(
-            pairing: entry.pairing, name: record.name, verdict: entry.verdict, text: entry.text, version: entry.version,
-            digest: entry.digest)
-    }
-
-    /// A pairing is gone, and what was on its way through it.
-    func unpaired(_ pairing: UniqueIdentifier) {
-        committed.perform(
-            { [self] next in (next.remove(pairing), { [self] in answerFinished() }) }, failure: { _ in })
     }
 }
 
 extension SubmitFailure {
-    /// Whether waiting or making room helps.
-    var isFull: Bool {
+    /// Whether waiting or freeing space helps.
+    fileprivate var isFull: Bool {
         switch self {
         case .full: true
         case .store(let error): error.isFull
@@ -157,6 +168,6 @@ extension SubmitFailure {
 }
 
 extension StoreError {
-    /// Whether making room helps.
+    /// Whether freeing space helps.
     var isFull: Bool { if case .full = self { true } else { false } }
 }

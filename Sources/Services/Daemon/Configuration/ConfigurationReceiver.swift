@@ -1,5 +1,6 @@
-// The receiving half of the one apply path (CFG-35): bytes that arrive are judged by their slot, what the slot answers
-// is written and committed, and only then anybody hears of it. It never decides a verdict: the slot does, and the app's
+// Configuration receiver: the receiving half of the one apply path (CFG-35). A slot judges the bytes that arrive, its
+// answer is written and committed, and only then anybody learns of it. Host apps bring keys with their registrations,
+// free waiting configurations, and answer hand-overs. The receiver never decides a verdict: the slot does, and the app's
 // library.
 
 import TandemBase
@@ -7,46 +8,55 @@ import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemSignedConfiguration
 import TandemStore
+import TandemWire
 
 /// Judges, stages, hands over and commits configurations; confined to its loop.
 final class ConfigurationReceiver {
-    typealias Completion = (ApplyTransition?) -> Void
+    /// An event of a slot.
+    typealias Event = (inout ConfigurationSlot, VerificationContext) -> ApplyTransition
 
-    let context: CarrierContext
-    let files: ConfigurationFiles
-    let committed: CommittedState<ReceiverState>
+    private let context: ConfigurationContext
+    private let files: ConfigurationFiles
+    private let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
-    var waivingApplications: Set<ApplicationIdentifier> = []
-    /// What became of the last configuration of each slot, since the start.
-    var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
+    private var waivingApplications: Set<ApplicationIdentifier> = []
+    /// The last verdict of each slot since the start.
+    private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Owed reports on their way into their queue.
-    var submitting: Set<UniqueIdentifier> = []
-    /// Who waits for the app's verdict on bytes with a digest; nil is told when the time is over.
-    private var observers: [[UInt8]: [(ApplyTransition?) -> Void]] = [:]
+    private var submitting: Set<UniqueIdentifier> = []
+    /// Callers that wait for the app's verdict on bytes with a digest.
+    private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
 
-    init(_ context: CarrierContext, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
+    init(_ context: ConfigurationContext, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
         self.files = files
         committed = CommittedState(state, in: store)
     }
 
-    /// Gives a slot an event. `completion` gets its answer once that is durable, or nil if it could not be stored.
-    func perform(
-        _ key: ConfigurationSlotKey,
-        _ event: @escaping (inout ConfigurationSlot, VerificationContext) -> ApplyTransition,
-        then completion: @escaping Completion = { _ in }
-    ) {
-        committed.perform(
-            { [self] next in
+    /// The state in force.
+    var state: ReceiverState { committed.state }
+
+    func lastVerdict(of key: ConfigurationSlotKey) -> Verdict? { lastVerdicts[key] }
+
+    private var device: ConfigurationService.Surroundings { context.device }
+
+    // MARK: slots
+
+    /// Runs an event of a slot after those before it; its answer is in force when this returns, or nil if it could not
+    /// be stored.
+    private func perform(_ key: ConfigurationSlotKey, _ event: @escaping Event) async -> ApplyTransition? {
+        do throws(StoreError) {
+            return try await committed.commit { [self] next in
                 let before = next
                 var slot = next[key]
                 let transition = event(&slot, verification(of: key, in: next))
                 next.keep(slot)
                 guard writeFiles(transition, key, before: true) else {
                     next = before
-                    return ([], { completion(nil) })
+                    return ([], { nil })
                 }
                 let changes = next.take(transition, of: key, signer: context.options.signer, now: context.reading)
                 return (
@@ -55,16 +65,21 @@ final class ConfigurationReceiver {
                         _ = writeFiles(transition, key, before: false)
                         carryOut(transition, of: key)
                         submitOwed()
-                        completion(transition)
+                        return transition
                     }
                 )
-            },
-            failure: { [self] error in
-                context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
-                // A file may have been written ahead of the commit that failed: it goes back to what is in force.
-                reconcileFiles(of: key.application, as: key.role)
-                completion(nil)
-            })
+            }
+        } catch {
+            context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+            // A file may have been written ahead of the commit that failed: it goes back to the state in force.
+            reconcileFiles(of: key.application, as: key.role)
+            return nil
+        }
+    }
+
+    /// Runs an event of a slot after those before it, for a caller that does not wait.
+    func enqueue(_ key: ConfigurationSlotKey, _ event: @escaping Event) {
+        context.scheduler.start { [self] in _ = await perform(key, event) }
     }
 
     private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
@@ -76,29 +91,259 @@ final class ConfigurationReceiver {
                 && waivingApplications.contains(key.application))
     }
 
-    // MARK: observers
-
-    /// Calls `observer` once, with the app's answer about bytes of this digest, or with nil.
-    func observe(_ digest: [UInt8], _ observer: @escaping (ApplyTransition?) -> Void) {
-        observers[digest, default: []].append(observer)
+    /// Bytes have arrived for a slot.
+    func received(
+        _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
+    ) async -> ApplyTransition? {
+        let transition = await perform(key) { slot, context in slot.received(envelope, by: delivery, in: context) }
+        logVerdict(transition, of: key)
+        return transition
     }
 
-    func stopObserving(_ digest: [UInt8]) { tell(nil, of: digest) }
+    /// An item has arrived from a primary; returns whether it is done with.
+    func received(_ item: ReceivedItem) async -> Bool {
+        let app = item.queue.app
+        guard let target = device.targetThrough(app, item.queue.pairing) else { return true }
+        let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
+        let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
+        return await received(item.payload, by: delivery, of: key) != nil
+    }
 
-    func tell(_ transition: ApplyTransition?, of digest: [UInt8]) {
-        for observer in observers.removeValue(forKey: digest) ?? [] { observer(transition) }
+    private func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
+        guard let verdict = transition?.verdict else { return }
+        if state.slots[key] != nil { lastVerdicts[key] = verdict }
+        let level: LogLevel = if case .rejected = verdict { .warning } else { .info }
+        context.log(
+            LogEvent(
+                level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
+                .outside("target", key.target.text), .outside("detail", transition?.detail ?? "")))
+    }
+
+    // MARK: time and pairings
+
+    func timePassed(running: Duration, now: WallTime) {
+        for key in state.slots.keys {
+            // Two events: a lifetime that runs must not keep from another trial what waits for the clock.
+            enqueue(key) { slot, _ in slot.timePassed(running: running, now: now) }
+            context.scheduler.start { [self] in
+                logVerdict(await perform(key) { slot, context in slot.clockMoved(in: context) }, of: key)
+            }
+        }
+        reportHeldFailures()
+    }
+
+    /// The pairing is gone, with the targets that configuration through it had.
+    func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        change { next in
+            next.forget(pairing)
+            return []
+        }
+        for (app, target) in targets {
+            let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
+            context.scheduler.start { [self] in
+                _ = await perform(key) { slot, _ in slot.closed() }
+                reconcileFiles(of: app, as: .secondary)
+            }
+        }
+    }
+
+    func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
+        reconcileFiles(of: app, as: role)
+        disconnected(app, as: role)
+        guard isConnected, let key = shownKey(of: app, as: role) else { return }
+        context.scheduler.start { [self] in
+            _ = await perform(key) { slot, _ in slot.applicationConnected() }
+            offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+        }
+    }
+
+    // MARK: host apps
+
+    /// An app's receiving connection has registered.
+    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+        if registration.allowsInvalidSignatures {
+            waivingApplications.insert(app)
+        } else {
+            waivingApplications.remove(app)
+        }
+        if let pem = registration.anchor {
+            let key = AnchorKey(application: app, role: role)
+            context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
+        }
+        guard let key = shownKey(of: app, as: role) else { return }
+        enqueue(key) { slot, _ in slot.applicationConnected() }
+    }
+
+    /// An app's receiving connection is gone.
+    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole) {
+        for key in state.slots.keys where key.application == app && key.role == role {
+            enqueue(key) { slot, _ in slot.applicationDisconnected() }
+        }
+    }
+
+    /// Learns a trusted key; nil if it could not be stored.
+    func learn(
+        _ pem: String, for key: AnchorKey, from source: KnownAnchor.Source
+    ) async -> ConfigurationAnchors.Learning? {
+        try? await committed.commit { [self] next in
+            let (learning, changes) = next.learn(pem, for: key, from: source)
+            log(learning, key)
+            return (
+                changes,
+                { [self] in
+                    if case .new = learning { device.keyTrusted(key.application, key.role) }
+                    return learning
+                }
+            )
+        }
+    }
+
+    private func log(_ learning: ConfigurationAnchors.Learning, _ key: AnchorKey) {
+        let app = key.application.description
+        switch learning {
+        case .same: break
+        case .new(let anchor):
+            context.log(
+                LogEvent(
+                    .info, "configuration key trusted", .text("app", app), .text("role", key.role.rawValue),
+                    .text("source", anchor.source.rawValue)))
+        case .conflict:
+            context.log(
+                LogEvent(
+                    .error, "alarm: anchor-conflict, another configuration key is trusted and stays", .text("app", app),
+                    .text("role", key.role.rawValue)))
+        }
+    }
+
+    /// The slot whose files the app sees now.
+    private func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
+        device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
+    }
+
+    // MARK: offers
+
+    private func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
+        for effect in transition.effects {
+            switch effect {
+            case .offer(let offer): self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key) }
+            case .reload: offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+            }
+        }
+    }
+
+    /// Sends a message to the app of a slot, over its receiving connection.
+    private func offer(
+        _ message: PropertyListDictionary, to key: ConfigurationSlotKey,
+        completion: @escaping (OfferOutcome) -> Void
+    ) {
+        // Zero stands for a configuration that came through no pairing.
+        let pairing = state.slots[key]?.staged?.delivery?.pairing ?? .zero
+        guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
+        device.offer(body, key.application, pairing, completion)
+    }
+
+    /// An offer has ended. A callback, because the slot must take this event before those of the app's next
+    /// connection.
+    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) {
+        context.scheduler.start { [self] in
+            if await !answered(outcome, key) { await overdue(key, outcome) }
+        }
+    }
+
+    /// The app has answered; returns whether the answer is a verdict that is in force.
+    private func answered(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) async -> Bool {
+        guard case .reply(let body) = outcome, let message = try? PropertyListReader.readDictionary(body),
+            let reply = OfferReply(message)
+        else { return false }
+        let now = context.reading.wall
+        // An answer about other bytes counts as none, and so does one whose verdict could not be stored.
+        guard let transition = await perform(key, { slot, _ in slot.answered(reply, now: now) }),
+            transition.verdict != nil
+        else { return false }
+        logVerdict(transition, of: key)
+        notify(transition, of: reply.digest)
+        return true
+    }
+
+    private func overdue(_ key: ConfigurationSlotKey, _ outcome: OfferOutcome) async {
+        context.log(
+            LogEvent(
+                .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
+                .text("reason", outcome.name)))
+        let digest = state.slots[key]?.staged?.record.digest
+        let transition = await perform(key) { slot, _ in slot.answerOverdue() }
+        if let digest, let transition, transition.verdict != nil { notify(transition, of: digest) }
+    }
+
+    // MARK: observers
+
+    /// Expects the app's answer about bytes of this digest, until ``stopObserving(_:_:)``.
+    func observe(_ digest: [UInt8]) -> Expectation<ApplyTransition> {
+        let observer = Expectation<ApplyTransition>(on: context.scheduler)
+        observers[digest, default: []].append(observer)
+        return observer
+    }
+
+    func stopObserving(_ digest: [UInt8], _ observer: Expectation<ApplyTransition>) {
+        observers[digest]?.removeAll { $0 === observer }
+        if observers[digest]?.isEmpty == true { observers[digest] = nil }
+    }
+
+    private func notify(_ transition: ApplyTransition, of digest: [UInt8]) {
+        for observer in observers[digest] ?? [] { observer.fulfil(transition) }
+    }
+
+    // MARK: reports
+
+    /// Submits the owed reports to their queues. Each is owed from the commit of its verdict on, until the pairing's
+    /// queue has taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
+    func submitOwed() {
+        for report in state.owed where submitting.insert(report.id).inserted {
+            submit(report) { [self] isAccepted in
+                submitting.remove(report.id)
+                if isAccepted { change { next in next.forget(report) } }
+            }
+        }
+    }
+
+    private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
+        guard device.peer(report.pairing) != nil else { return completion(true) }
+        let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
+        context.exchange.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { [context] result in
+            guard case .failure(let error) = result else { return completion(true) }
+            context.log(
+                LogEvent(
+                    .error, "report not queued", .text("app", "\(report.application)"),
+                    .text("error", error.description)))
+            completion(false)
+        }
+    }
+
+    /// Owes the reports of early failures whose minute is over (CFG-52).
+    private func reportHeldFailures() {
+        guard state.holdsFailures else { return }
+        let now = context.reading
+        change { [self] next in next.oweHeldFailures(signer: context.options.signer, now: now) }
+    }
+
+    /// Changes the state, for a caller that does not wait; the owed reports follow.
+    private func change(_ transition: @escaping (inout ReceiverState) -> [RowChange]) {
+        context.scheduler.start { [self] in
+            try? await committed.commit { [self] next in (transition(&next), { [self] in submitOwed() }) }
+        }
     }
 
     // MARK: files
 
-    /// Only the slot of the target that counts now has files.
-    private func isShown(_ key: ConfigurationSlotKey) -> Bool {
-        context.delegate?.configurationTarget(of: key.application, as: key.role) == key.target
+    /// The app's own directory, made if it is missing; nil if it cannot be.
+    func directory(of app: ApplicationIdentifier) -> String? {
+        try? files.directory(of: app, owner: device.owner(app)).path
     }
 
     private func writeFiles(_ transition: ApplyTransition, _ key: ConfigurationSlotKey, before: Bool) -> Bool {
-        guard !transition.changes.isEmpty, isShown(key) else { return true }
-        let owner = context.delegate?.owner(of: key.application)
+        // Only the slot of the present target has files.
+        guard !transition.changes.isEmpty, device.target(key.application, key.role) == key.target else { return true }
+        let owner = device.owner(key.application)
         do throws(FileError) {
             let directory = try files.directory(of: key.application, owner: owner)
             for change in transition.changes {
@@ -118,13 +363,10 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// Makes the files of an app those of the target that counts now.
+    /// Makes the files of an app those of the present target.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
-        let target = context.delegate?.configurationTarget(of: app, as: role)
-        let slot = target.flatMap {
-            committed.state.slots[ConfigurationSlotKey(application: app, role: role, target: $0)]
-        }
-        let owner = context.delegate?.owner(of: app)
+        let slot = shownKey(of: app, as: role).flatMap { state.slots[$0] }
+        let owner = device.owner(app)
         do throws(FileError) {
             try files.reconcile(slot, in: try files.directory(of: app, owner: owner), owner: owner)
         } catch {
@@ -132,6 +374,19 @@ final class ConfigurationReceiver {
                 LogEvent(
                     .error, "configuration files not brought up to date", .text("app", "\(app)"),
                     .text("error", error.description)))
+        }
+    }
+}
+
+extension OfferOutcome {
+    /// The outcome in a word, for the log.
+    fileprivate var name: String {
+        switch self {
+        case .reply: "malformed reply"
+        case .failed: "failure"
+        case .disconnected: "disconnected"
+        case .expired: "no answer in time"
+        case .notConnected: "not connected"
         }
     }
 }

@@ -1,8 +1,10 @@
-// Everything that the receiving half of the carrier keeps, as one value: slots, trusted keys, clock floor, report
-// counter and the reports not yet queued. One value, because one verdict changes several of them in one commit
-// (CFG-35).
+// State of the receiving half as one value: slots, trusted keys, clock floor, report counter and the reports not yet queued.
+// One value, because one verdict changes several of them in one commit (CFG-35). It turns a slot's answer into the rows
+// of that commit, and reads them back at the start. A row that does not read is a damaged or newer store: refused by name.
 
 import TandemBase
+import TandemCrypto
+import TandemDelivery
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemStore
@@ -18,13 +20,13 @@ struct OwedReport: Equatable {
 /// The state of the receiving half.
 struct ReceiverState {
     let device: UniqueIdentifier
-    var slots: [ConfigurationSlotKey: ConfigurationSlot] = [:]
-    var anchors = ConfigurationAnchors()
-    var clockFloor = WallTime(seconds: ConfigurationLimits.earliestClock)
-    var reportCounter: UInt64 = 0
-    var owed: [OwedReport] = []
-    /// Early failures are reported with restraint (CFG-52); counted anew after a start.
-    var gates: [GateKey: EarlyFailureGate] = [:]
+    private(set) var slots: [ConfigurationSlotKey: ConfigurationSlot] = [:]
+    private(set) var anchors = ConfigurationAnchors()
+    private(set) var clockFloor = WallTime(seconds: ConfigurationLimits.earliestClock)
+    private(set) var reportCounter: UInt64 = 0
+    private(set) var owed: [OwedReport] = []
+    /// Early failures are reported with restraint (CFG-52); counted again from zero after a start.
+    private var gates: [GateKey: EarlyFailureGate] = [:]
 
     struct GateKey: Hashable {
         let pairing: UniqueIdentifier
@@ -35,29 +37,171 @@ struct ReceiverState {
 
     /// The slot of a key, made when it is first needed.
     subscript(key: ConfigurationSlotKey) -> ConfigurationSlot {
-        get { slots[key] ?? ConfigurationSlot(key: key, device: device) }
-        set { slots[key] = newValue }
+        slots[key] ?? ConfigurationSlot(key: key, device: device)
     }
-}
 
-extension ReceiverState {
-    static let clockFloorKey = Array("clock-floor".utf8)
-    static let reportCounterKey = Array("report-counter".utf8)
+    // MARK: changes
+
+    /// Learns a trusted key; returns the rows to commit.
+    mutating func learn(
+        _ pem: String, for key: AnchorKey, from source: KnownAnchor.Source
+    ) -> (learning: ConfigurationAnchors.Learning, changes: [RowChange]) {
+        let learning = anchors.learn(pem, for: key, from: source)
+        guard case .new(let anchor) = learning else { return (learning, []) }
+        return (learning, [Self.row(.anchor, key.bytes, anchor.row)])
+    }
+
+    /// The report is in its queue.
+    mutating func forget(_ report: OwedReport) -> [RowChange] {
+        owed.removeAll { $0.id == report.id }
+        return [.delete(.owedReport, key: report.id.bytes)]
+    }
+
+    /// The pairing is gone, and the primary that would read its reports.
+    mutating func forget(_ pairing: UniqueIdentifier) { gates = gates.filter { $0.key.pairing != pairing } }
+
+    /// Early failures wait for their minute to end.
+    var holdsFailures: Bool { gates.values.contains { $0.isHolding } }
+
+    /// Keeps a slot with content; empty ones are made again when they are needed.
+    mutating func keep(_ slot: ConfigurationSlot) {
+        let isEmpty = slot.mark == nil && slot.staged == nil && slot.active == nil && slot.waived == nil
+        slots[slot.key] = isEmpty && !slot.isApplicationConnected ? nil : slot
+    }
+
+    /// Takes a slot's answer over; returns the rows to commit.
+    mutating func take(
+        _ transition: ApplyTransition, of key: ConfigurationSlotKey, signer: ReportPrivateKey, now: Reading
+    ) -> [RowChange] {
+        transition.changes.flatMap { change -> [RowChange] in
+            switch change {
+            case .mark(let mark): [Self.row(.mark, key.bytes, mark.dictionary)]
+            case .staged(let staged): [Self.row(.staged, key.bytes, staged?.dictionary)]
+            case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
+            case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
+            case .clockFloor(let floor): raiseClockFloor(floor)
+            case .report(let facts): owe(facts, signer: signer, now: now)
+            }
+        }
+    }
+
+    private static func row(_ space: RowSpace, _ key: [UInt8], _ value: PropertyListDictionary?) -> RowChange {
+        value.map { row(space, key, $0) } ?? .delete(space, key: key)
+    }
+
+    private mutating func raiseClockFloor(_ floor: WallTime) -> [RowChange] {
+        guard floor > clockFloor else { return [] }
+        clockFloor = floor
+        return [clockFloorRow]
+    }
+
+    /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
+    private static var mostOwed: Int { 256 }
+
+    private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+        guard case .rejected(let rejection) = facts.verdict, rejection.isEarly else {
+            return sign(facts, signer: signer, now: now)
+        }
+        let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
+        let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)
+        return due.map { sign($0, signer: signer, now: now) } ?? []
+    }
+
+    /// The reports of early failures that were held back until their minute was over (CFG-52).
+    mutating func oweHeldFailures(signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+        gates.keys.flatMap { key in
+            gates[key]?.due(at: now.monotonic).map { sign($0, signer: signer, now: now) } ?? []
+        }
+    }
+
+    private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+        // A primary that does not take its reports must not fill this device with them.
+        guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
+        reportCounter += 1
+        let report = ConfigurationReport(facts, device: device, counter: reportCounter, time: now.wall)
+        let owed = OwedReport(
+            id: .random(), pairing: facts.delivery.pairing, application: facts.key.application,
+            envelope: report.signed(with: signer))
+        self.owed.append(owed)
+        return [counterRow, owed.row]
+    }
+
+    // MARK: rows
+
+    private static let clockFloorKey = Array("clock-floor".utf8)
+    private static let reportCounterKey = Array("report-counter".utf8)
 
     static func row(_ space: RowSpace, _ key: [UInt8], _ value: PropertyListDictionary) -> RowChange {
         do {
             return .put(space, key: key, value: try PropertyListWriter.write(value))
         } catch {
-            preconditionFailure("the carrier's rows can always be written: \(error)")
+            preconditionFailure("the configuration's rows can always be written: \(error)")
         }
     }
 
-    var counterRow: RowChange {
-        Self.row(.carrierDevice, Self.reportCounterKey, ["value": PropertyListValue(reportCounter)])
+    private var counterRow: RowChange {
+        Self.row(.configurationDevice, Self.reportCounterKey, ["value": PropertyListValue(reportCounter)])
     }
 
-    var clockFloorRow: RowChange {
-        Self.row(.carrierDevice, Self.clockFloorKey, ["value": .integer(clockFloor.milliseconds)])
+    private var clockFloorRow: RowChange {
+        Self.row(.configurationDevice, Self.clockFloorKey, ["value": .integer(clockFloor.milliseconds)])
+    }
+
+    /// - Parameter rows: the rows of a key space.
+    init(device: UniqueIdentifier, rows: (RowSpace) throws -> [Row]) throws {
+        self.init(device: device)
+        try restoreSlots(rows)
+        for row in try rows(.anchor) {
+            guard let anchor = KnownAnchor(row: try Self.fields(row)) else {
+                throw ConfigurationRowError(.anchor, "unreadable")
+            }
+            anchors.restore(anchor)
+        }
+        for row in try rows(.owedReport) {
+            guard let report = OwedReport(row: try Self.fields(row)) else {
+                throw ConfigurationRowError(.owedReport, "unreadable")
+            }
+            owed.append(report)
+        }
+        for row in try rows(.configurationDevice) {
+            let value = try Self.fields(row)["value"]
+            if row.key == Self.clockFloorKey, let floor = value?.integerValue {
+                clockFloor = WallTime(milliseconds: floor)
+            }
+            if row.key == Self.reportCounterKey, let counter = value?.unsignedValue { reportCounter = counter }
+        }
+    }
+
+    private mutating func restoreSlots(_ rows: (RowSpace) throws -> [Row]) throws {
+        var marks: [ConfigurationSlotKey: VersionMark] = [:]
+        var staged: [ConfigurationSlotKey: StagedConfiguration] = [:]
+        var active: [ConfigurationSlotKey: ActiveConfiguration] = [:]
+        var waived: [ConfigurationSlotKey: ActiveConfiguration] = [:]
+        for row in try rows(.mark) { marks[try Self.key(row)] = try VersionMark(try Self.fields(row)) }
+        for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try Self.fields(row)) }
+        for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
+        for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
+        let keys = Set(marks.keys).union(staged.keys).union(active.keys).union(waived.keys)
+        for key in keys {
+            slots[key] = ConfigurationSlot(
+                key: key, device: device, mark: marks[key], active: active[key], waived: waived[key],
+                staged: staged[key])
+        }
+    }
+
+    private static func key(_ row: Row) throws(ConfigurationRowError) -> ConfigurationSlotKey {
+        guard let key = ConfigurationSlotKey(bytes: row.key) else {
+            throw ConfigurationRowError(row.space, "its key names no slot")
+        }
+        return key
+    }
+
+    static func fields(_ row: Row) throws(ConfigurationRowError) -> PropertyListDictionary {
+        do {
+            return try PropertyListReader.readDictionary(row.value)
+        } catch {
+            throw ConfigurationRowError(row.space, error.description)
+        }
     }
 }
 
@@ -78,5 +222,45 @@ extension OwedReport {
             let envelope = row["envelope"]?.dataValue
         else { return nil }
         self.init(id: id, pairing: pairing, application: application, envelope: envelope)
+    }
+}
+
+/// A row of the configuration service that cannot be read.
+struct ConfigurationRowError: Error, Sendable, CustomStringConvertible {
+    let description: String
+
+    init(_ space: RowSpace, _ detail: String) { description = "configuration row (\(space.rawValue)): \(detail)" }
+}
+
+/// The key spaces of the service's rows in the store, 33 to 48.
+extension RowSpace {
+    static let mark = RowSpace(rawValue: 33)
+    static let staged = RowSpace(rawValue: 34)
+    static let active = RowSpace(rawValue: 35)
+    static let waived = RowSpace(rawValue: 36)
+    static let anchor = RowSpace(rawValue: 37)
+    /// Of the whole device: clock floor and report counter.
+    static let configurationDevice = RowSpace(rawValue: 38)
+    /// Signed reports that the queue has not accepted yet.
+    static let owedReport = RowSpace(rawValue: 39)
+    static let forwarded = RowSpace(rawValue: 40)
+    /// The last accepted report counter of each pairing.
+    static let reportCounter = RowSpace(rawValue: 41)
+}
+
+extension ConfigurationSlotKey {
+    /// The key of the slot's rows: its texts with NUL between them, because none of them can contain one.
+    var bytes: [UInt8] {
+        Array(application.description.utf8) + [0] + Array(role.rawValue.utf8) + [0] + Array(target.text.utf8)
+    }
+
+    init?(bytes: [UInt8]) {
+        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard parts.count == 3, let application = try? ApplicationIdentifier(parts[0]),
+            let role = DeviceRole(rawValue: parts[1]), let target = try? PairedIdentifier(text: parts[2])
+        else { return nil }
+        self.init(application: application, role: role, target: target)
     }
 }

@@ -1,6 +1,6 @@
-// The joining side of a pairing (PAR-6, PAR-9, PAR-11): one connection with the link's pin, one `join`, one answer, and
-// the record committed before the caller hears of success. Everything that can go wrong has a case; whoever joins again
-// with the same link gets the same answer.
+// Join client: the joining side of a pairing (PAR-6, PAR-9, PAR-11). One connection with the link's pin, one `join`, one
+// answer, and the record is committed before the caller learns of success. Each failure has a case; a device that joins
+// again with the same link gets the same answer.
 
 import TandemBase
 import TandemCrypto
@@ -39,117 +39,155 @@ extension JoinFailure: CustomStringConvertible {
     }
 }
 
-/// One join; confined to the loop's thread. Alive until its completion.
+/// One join; confined to the loop's thread.
 package final class JoinClient {
-    /// Commits the pending pairing; the answer comes on the loop's thread when it is durable.
-    package typealias Commit = (PairingRecord, @escaping (Result<Void, JoinFailure>) -> Void) -> Void
-    package typealias Completion = (Result<PairingRecord, JoinFailure>) -> Void
+    /// Commits the pending pairing; returns when it is durable.
+    package typealias Commit = (PairingRecord) async throws(JoinFailure) -> Void
+
+    /// An event of the connection.
+    private enum Event {
+        case connected(any ByteStream)
+        case unreachable(String)
+        case secured
+        case received(Frame)
+        case closed(LinkCloseReason)
+    }
 
     private let credential: JoinAttempt.Credential
     private let own: PairingRegistry.OwnDevice
-    private let pin: KeyIdentifier
     private let context: LinkContext
-    private let commit: Commit
-    private var completion: Completion?
     private var channel: SecuredChannel?
-    private var attempt: JoinAttempt?
     private var cancelConnect: StreamSource.Cancel?
+    /// Events that the exchange has not taken yet.
+    private var events: [Event] = []
+    private var waiting: UnsafeContinuation<Void, Never>?
 
-    package init(
-        _ credential: JoinAttempt.Credential, own: PairingRegistry.OwnDevice, context: LinkContext,
-        commit: @escaping Commit, completion: @escaping Completion
-    ) {
+    package init(_ credential: JoinAttempt.Credential, own: PairingRegistry.OwnDevice, context: LinkContext) {
         self.credential = credential
         self.own = own
         self.context = context
-        self.commit = commit
-        self.completion = completion
-        pin = JoinAttempt(credential: credential, own: own, exporter: []).expectedPin
     }
 
-    /// Connects and joins; the completion comes once.
-    package func start(over source: StreamSource) {
-        do throws(SocketAddressError) {
-            let address = try SocketAddress(credential.address ?? "")
-            cancelConnect = source.connect(address) { [self] outcome in
-                cancelConnect = nil
-                switch outcome {
-                case .success(let stream): open(stream)
-                case .failure(let error): finish(.failure(.unreachable("\(error)")))
-                }
-            }
-        } catch { finish(.failure(.address(error))) }
+    /// Connects, asks, and commits the answer; once.
+    package func join(over source: StreamSource, commit: Commit) async throws(JoinFailure) -> PairingRecord {
+        defer { channel?.end(.joined) }
+        let channel = try await connect(over: source)
+        let attempt = try await ask(over: channel)
+        let answer = try await answer(over: channel)
+        let record: PairingRecord
+        do throws(KeyError) { _ = try PublicKey(subjectPublicKeyInfo: answer.claim.reportKey) } catch {
+            throw .malformed("joined: reportKey: \(error)")
+        }
+        do throws(JoinAnswerError) { record = try attempt.accept(answer, now: context.wallNow) } catch {
+            throw .answer(error)
+        }
+        channel.frames.pauseReading()
+        try await commit(record)
+        return record
     }
 
-    /// Gives up; the completion is not called any more.
+    /// Gives up: the join fails as a connection that stops.
     package func cancel() {
-        completion = nil
         cancelConnect?()
+        cancelConnect = nil
         channel?.cut(.ended(.stopping))
+        post(.closed(.ended(.stopping)))
     }
 
-    private func open(_ stream: any ByteStream) {
+    // MARK: steps
+
+    private func connect(over source: StreamSource) async throws(JoinFailure) -> SecuredChannel {
+        let address: SocketAddress
+        do throws(SocketAddressError) { address = try SocketAddress(credential.address ?? "") } catch {
+            throw .address(error)
+        }
+        cancelConnect = source.connect(address) { [self] outcome in
+            cancelConnect = nil
+            switch outcome {
+            case .success(let stream): post(.connected(stream))
+            case .failure(let error): post(.unreachable("\(error)"))
+            }
+        }
+        let stream: any ByteStream
+        switch await next() {
+        case .connected(let connected): stream = connected
+        case .unreachable(let text): throw .unreachable(text)
+        case .closed(let reason): throw .connection(reason)
+        case .secured, .received: preconditionFailure("a frame before the connection")
+        }
         do throws(TLSError) {
+            let pin = JoinAttempt(credential: credential, own: own, exporter: []).expectedPin
             let channel = try SecuredChannel(over: stream, side: .client, peer: .pinned(pin), context: context)
             self.channel = channel
             channel.frames.delegate = self
             channel.frames.start()
-        } catch { finish(.failure(.connection(.notSecured(error)))) }
+            return channel
+        } catch {
+            throw .connection(.notSecured(error))
+        }
     }
 
-    private func finish(_ outcome: Result<PairingRecord, JoinFailure>) {
-        completion?(outcome)
-        completion = nil
-        channel?.end(.joined)
+    /// Sends the `join`, which is bound to this connection by its exporter.
+    private func ask(over channel: SecuredChannel) async throws(JoinFailure) -> JoinAttempt {
+        if case .closed(let reason) = await next() { throw .connection(reason) }
+        guard let exporter = channel.tls.channelBinding, let peer = channel.tls.peerPin else {
+            throw .connection(.notSecured(.noCertificate))
+        }
+        let attempt = JoinAttempt(credential: credential, own: own, exporter: exporter)
+        let request: JoinRequest
+        do throws(JoinAnswerError) { request = try attempt.request(peer: peer, now: context.wallNow) } catch {
+            throw .answer(error)
+        }
+        guard let envelope = try? Envelope(.join).with(body: request.body) else {
+            throw .malformed("this device's join cannot be written")
+        }
+        channel.send(envelope)
+        return attempt
     }
 
-    private func answered(_ envelope: Envelope) throws(WireError) {
-        guard let attempt else { return }
-        accept(try JoinAnswer(body: envelope.dictionaryBody()), attempt)
+    private func answer(over channel: SecuredChannel) async throws(JoinFailure) -> JoinAnswer {
+        while true {
+            let frame: Frame
+            switch await next() {
+            case .received(let received): frame = received
+            case .closed(let reason): throw .connection(reason)
+            case .connected, .unreachable, .secured: preconditionFailure("connected twice")
+            }
+            let envelope: Envelope
+            do throws(WireError) {
+                envelope = try Envelope(reading: frame)
+                if envelope.kind == .joined { return try JoinAnswer(body: envelope.dictionaryBody()) }
+            } catch { throw .malformed("\(error)") }
+            switch envelope.kind {
+            case .bye, .refusal: throw .connection(SecuredChannel.farewell(envelope))
+            default: channel.refuse(.unexpected, "the answer to a join was '\(envelope.kind.rawValue)'")
+            }
+        }
     }
 
-    private func accept(_ answer: JoinAnswer, _ attempt: JoinAttempt) {
-        do throws(KeyError) {
-            _ = try PublicKey(subjectPublicKeyInfo: answer.claim.reportKey)
-        } catch { return finish(.failure(.malformed("joined: reportKey: \(error)"))) }
-        do throws(JoinAnswerError) {
-            let record = try attempt.accept(answer, now: context.scheduler.wallNow)
-            channel?.frames.pauseReading()
-            commit(record) { [self] stored in finish(stored.map { record }) }
-        } catch { finish(.failure(.answer(error))) }
+    // MARK: events
+
+    private func post(_ event: Event) {
+        events.append(event)
+        waiting?.resume()
+        waiting = nil
+    }
+
+    private func next() async -> Event {
+        if events.isEmpty { await withUnsafeContinuation { waiting = $0 } }
+        return events.removeFirst()
     }
 }
 
 extension JoinClient: FrameChannelDelegate {
-    package func channelDidOpen(_ frames: FrameChannel) {
-        guard let channel, let exporter = channel.tls.channelBinding, let peer = channel.tls.peerPin else { return }
-        let attempt = JoinAttempt(credential: credential, own: own, exporter: exporter)
-        self.attempt = attempt
-        do throws(JoinAnswerError) {
-            let request = try attempt.request(peer: peer, now: context.scheduler.wallNow)
-            guard let envelope = try? Envelope(.join).with(body: request.body) else {
-                return finish(.failure(.malformed("this device's join cannot be written")))
-            }
-            channel.send(envelope)
-        } catch { finish(.failure(.answer(error))) }
-    }
+    package func channelDidOpen(_ frames: FrameChannel) { post(.secured) }
 
-    package func channel(_ frames: FrameChannel, didReceive frame: Frame) {
-        guard completion != nil, let channel else { return }
-        do throws(WireError) {
-            let envelope = try Envelope(reading: frame)
-            switch envelope.kind {
-            case .joined: try answered(envelope)
-            case .bye, .refusal: finish(.failure(.connection(SecuredChannel.farewell(envelope))))
-            default: channel.refuse(.unexpected, "the answer to a join was '\(envelope.kind.rawValue)'")
-            }
-        } catch { finish(.failure(.malformed("\(error)"))) }
-    }
+    package func channel(_ frames: FrameChannel, didReceive frame: Frame) { post(.received(frame)) }
 
     package func channelDidDrain(_ channel: FrameChannel) {}
 
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
-        finish(.failure(.connection(channel?.reason(for: reason) ?? .stream(reason))))
+        post(.closed(channel?.reason(for: reason) ?? .stream(reason)))
     }
 }
 

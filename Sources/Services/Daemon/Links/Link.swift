@@ -1,5 +1,7 @@
-// One ready device link: frames of one pairing, both ways, inside TLS. It sends, answers heartbeats and sees when the
-// peer is gone. What a frame means is for others; a forwarded frame is handed on as the bytes it came in.
+// Ready device link: frames of one pairing, both ways, inside TLS. It sends, answers heartbeats and notices when the peer
+// is gone. Messages and their answers, nearly all that a link carries, are forwarded by their head alone, as the bytes
+// they came in, when they have the shape that every writer makes. A frame that is faulty or merely unusual is read in
+// full, so that each refusal has one place.
 
 package import TandemBase
 package import TandemCrypto
@@ -25,14 +27,14 @@ package final class Link {
 
     private let context: LinkContext
     private let channel: SecuredChannel
-    /// Its frames, for who forwards, and paces what it forwards: what is sent after the end of the link is dropped there too.
+    /// For the forwarder, which paces its sending by them. Frames sent after the end of the link are dropped.
     package let frames: FrameChannel
     private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
-    /// Told before the delegate; the dialler's.
+    /// Called before the host; the dialler's.
     var onClose: ((LinkCloseReason) -> Void)?
-    /// Who takes messages and their answers as they are; set when the link becomes ready, let go when it is over.
+    /// Forwards messages and their answers; set when the link becomes ready, released when it is over.
     package var forwarder: (any LinkForwarder)?
 
     init(
@@ -51,7 +53,7 @@ package final class Link {
         heartbeat = Heartbeat(now: context.scheduler.now)
     }
 
-    /// Takes the channel over from the opening and tells the device. Called once.
+    /// Takes the channel over from the opening. Called once.
     func begin() {
         channel.allowLargeFrames()
         channel.frames.delegate = self
@@ -59,12 +61,12 @@ package final class Link {
         context.handshakeEnded()
         beat()
         context.log(LogEvent(.info, "link ready", fields: fields))
-        context.delegate?.linkDidBecomeReady(self)
+        context.host?.linkDidBecomeReady(self)
     }
 
     // MARK: sending
 
-    /// Queues an envelope of this device's own making; it leaves at the end of the turn. Nothing after the end.
+    /// Queues an envelope of this device's own making; it leaves at the end of the turn. Ignored after the end.
     package func send(_ envelope: Envelope) {
         guard !isOver else { return }
         channel.send(envelope)
@@ -72,14 +74,14 @@ package final class Link {
 
     // MARK: ending
 
-    /// Says `bye` and closes when all that was queued has left. The delegate hears of it before this returns.
+    /// Says `bye` and closes when all queued frames have left. The host learns of it before this returns.
     package func end(_ name: ByeName) {
         guard !isOver else { return }
         channel.bye(name)
         finish(.ended(name))
     }
 
-    /// Refuses something that the peer sent, and closes. The delegate hears of it before this returns.
+    /// Refuses a frame of the peer, and closes. The host learns of it before this returns.
     package func refuse(_ name: RefusalName, _ text: String) {
         guard !isOver else { return }
         channel.refuse(name, text)
@@ -87,12 +89,10 @@ package final class Link {
     }
 
     /// The peer has said why it ends the link.
-    func farewell(_ reason: LinkCloseReason) {
+    private func farewell(_ reason: LinkCloseReason) {
         channel.end(reason)
         finish(reason)
     }
-
-    var delegate: (any LinkDelegate)? { context.delegate }
 
     private func finish(_ reason: LinkCloseReason) {
         guard !isOver else { return }
@@ -103,7 +103,7 @@ package final class Link {
         onClose?(reason)
         onClose = nil
         forwarder = nil
-        context.delegate?.link(self, didCloseWith: reason)
+        context.host?.link(self, didCloseWith: reason)
     }
 
     private var fields: [LogField] {
@@ -131,6 +131,46 @@ package final class Link {
             if !isOver { beat() }
         }
     }
+
+    // MARK: receiving
+
+    /// Whether the frame goes to the forwarder. A failure about an item has no head. Another pairing's frame does not:
+    /// the full reading refuses it (FRM-13).
+    private func isForwarded(_ head: EnvelopeHead) -> Bool {
+        switch head.kind {
+        case .message, .messageData, .reply, .failure: head.pairing == pairing
+        default: false
+        }
+    }
+
+    private func read(_ frame: Frame) {
+        do throws(WireError) {
+            let envelope = try Envelope(reading: frame)
+            received(envelope, in: frame)
+        } catch {
+            refuse(error.refusalName, "\(error)")
+        }
+    }
+
+    private func received(_ envelope: Envelope, in frame: Frame) {
+        switch envelope.kind {
+        case .ping: send(Envelope(.pong, id: envelope.id))
+        case .pong: break
+        case .bye, .refusal:
+            farewell(SecuredChannel.farewell(envelope))
+        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled, .chunk,
+            .want:
+            guard envelope.pairing == pairing else {
+                return refuse(.notYours, "a frame names another pairing than the link's")
+            }
+            context.host?.link(self, didReceive: envelope, in: frame)
+        case .application: context.host?.link(self, didReceive: envelope, in: frame)
+        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result, .submit,
+            .accepted,
+            .progress, .delivery, .verdict, .finished, .heard, .context, .query, .answer:
+            refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
+        }
+    }
 }
 
 extension Link: FrameChannelDelegate {
@@ -147,10 +187,17 @@ extension Link: FrameChannelDelegate {
     }
 
     package func channelDidDrain(_ channel: FrameChannel) {
-        if !isOver { context.delegate?.linkDidDrain(self) }
+        if !isOver { context.host?.linkDidDrain(self) }
     }
 
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         finish(channel.reason(for: reason))
     }
+}
+
+/// Forwards frames of a ready link by their heads; on the loop's thread. The relay's port conforms.
+package protocol LinkForwarder: AnyObject {
+    /// Takes a `message` of the link's own pairing, or an answer to one.
+    /// - Returns: the refusal that the peer has earned, which ends the link; nil if all is well.
+    func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName?
 }

@@ -1,10 +1,12 @@
-// Where devices come in: any number of listening addresses, TCP and Unix alike. Peers that are not known yet share a
-// small budget (LIM-4): beyond it the oldest of them gives way, so that a flood of strangers who connect and stay
-// silent costs a paired device nothing but a place in a short queue that moves.
+// Link acceptor: takes device connections on any number of addresses, TCP and Unix alike, and authenticates their peers.
+// Unknown peers share a small budget (LIM-4): beyond it the oldest of them is closed, so that a flood of strangers that
+// connect and stay silent costs a paired device no more than a place in a short queue that moves.
 
 import TandemBase
 import TandemCrypto
+import TandemPairing
 package import TandemReactor
+import TandemSession
 package import TandemTransport
 import TandemWire
 
@@ -67,7 +69,7 @@ package final class LinkAcceptor {
         warn()
     }
 
-    /// Tells of a flood at most once a minute: its lines would be part of the attack.
+    /// Reports a flood at most once a minute: its lines would be part of the attack.
     private func warn() {
         let now = context.scheduler.now
         if let lastWarning, now.since(lastWarning) < .seconds(60) { return }
@@ -76,5 +78,177 @@ package final class LinkAcceptor {
             LogEvent(
                 .warning, "unknown peers crowd each other out",
                 .integer("limit", Limits.unpinnedConnections), .integer("so far", crowdedOutConnections)))
+    }
+}
+
+/// The server's side of a connection that is not a link yet (SES-1, SES-4, PAR-6 to PAR-12). Until TLS has proved a pin the
+/// peer is a stranger. An unknown pin may send one small `join` and nothing else; a known one says hello and becomes a
+/// link. While the device judges, nothing more is read. Confined to the loop's thread.
+final class AcceptedConnection {
+    private enum Phase {
+        case securing
+        case greeting(KeyIdentifier, isPinned: Bool)
+        case judging
+        case over
+    }
+
+    private let context: LinkContext
+    private let channel: SecuredChannel
+    private var phase = Phase.securing
+    private var pin: KeyIdentifier?
+    private var isStranger = true
+    /// Called once: the peer is a paired device, or the connection is over.
+    private var onKnown: ((AcceptedConnection) -> Void)?
+
+    init(
+        over stream: any ByteStream, context: LinkContext, onKnown: @escaping (AcceptedConnection) -> Void
+    ) throws(TLSError) {
+        self.context = context
+        self.onKnown = onKnown
+        channel = try SecuredChannel(over: stream, side: .server, peer: .any, context: context)
+    }
+
+    func start() {
+        channel.frames.delegate = self
+        channel.frames.start()
+    }
+
+    /// Closes in favour of newer connections.
+    func crowdOut() { channel.cut(.crowdedOut) }
+
+    private func noLongerUnknown() {
+        onKnown?(self)
+        onKnown = nil
+    }
+
+    private func refuse(_ name: RefusalName, _ text: String) {
+        phase = .over
+        channel.refuse(name, text)
+    }
+
+    /// Lets the device judge; a verdict that comes after the connection's end is dropped.
+    private func judge<Verdict>(_ judgement: @escaping () async -> Verdict, then answer: @escaping (Verdict) -> Void) {
+        phase = .judging
+        channel.frames.pauseReading()
+        context.scheduler.start { [self] in
+            let verdict = await judgement()
+            if case .judging = phase { answer(verdict) }
+        }
+    }
+
+    // MARK: hello
+
+    private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
+        guard let pairing = envelope.pairing else { throw .missingKey(.pairing, .hello) }
+        let hello = try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow)
+        judge(hello, pairing: pairing, pin: pin)
+    }
+
+    private func judge(_ hello: PeerGreeting, pairing: UniqueIdentifier, pin: KeyIdentifier) {
+        guard let host = context.host else { return refuse(.stopping, "this device is stopping") }
+        guard case .offered(let versions) = hello.versions else {
+            return refuse(.envelope, "a client's hello offers 'minimum' and 'maximum'")
+        }
+        let agreement: HelloAgreement
+        do throws(HelloFailure) {
+            let offer = HelloOffer(versions: versions, capabilities: hello.capabilities)
+            agreement = try HelloNegotiation(own: context.device.offer).choose(for: offer)
+        } catch { return refuse(error.refusal, "\(error)") }
+        let judged = hello.judged(
+            pairing: pairing, peer: pin, version: agreement.version,
+            place: .opening(ownHasNoSequences: host.situation(of: pairing)?.isEmpty ?? true))
+        judge({ await host.judge(judged) }, then: { [self] in answer($0, to: hello, agreement) })
+    }
+
+    private func answer(_ verdict: HelloVerdict, to hello: PeerGreeting, _ agreement: HelloAgreement) {
+        switch verdict {
+        case .refused(let name): refuse(name, "the hello was refused")
+        case .accepted(let record):
+            // The registry may have changed again since the commit.
+            guard let situation = context.host?.situation(of: record.pairing) else {
+                return refuse(.notPaired, "the pairing has ended")
+            }
+            phase = .over
+            let own = context.device.hello(
+                .chosen(agreement.version), role: record.role, situation, capabilities: agreement.capabilities,
+                clock: context.wallNow)
+            guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: own.body) else {
+                return refuse(.unexpected, "this device's hello cannot be written")
+            }
+            channel.send(envelope)
+            let peer = hello.counting(in: situation.epoch)
+            let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
+            link.begin()
+            channel.frames.resumeReading()
+        }
+    }
+
+    // MARK: join
+
+    private func asked(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
+        judge(try JoinRequest(body: envelope.dictionaryBody()), pin: pin)
+    }
+
+    private func judge(_ request: JoinRequest, pin: KeyIdentifier) {
+        guard let host = context.host else { return refuse(.stopping, "this device is stopping") }
+        guard let exporter = channel.tls.channelBinding else { return refuse(.unexpected, "no channel binding") }
+        guard ProtocolVersion.chosen(from: request.versions, and: context.device.offer.versions) != nil else {
+            return refuse(.version, "no protocol version in common")
+        }
+        do throws(KeyError) {
+            _ = try PublicKey(subjectPublicKeyInfo: request.claim.reportKey)
+        } catch { return refuse(.envelope, "join: reportKey: \(error)") }
+        judge(
+            { await host.judge(request, peer: pin, exporter: exporter) }, then: { [self] verdict in answer(verdict) })
+    }
+
+    private func answer(_ verdict: JoinVerdict) {
+        switch verdict {
+        case .refused(let name): refuse(name, "the join was refused")
+        case .joined(let answer):
+            phase = .over
+            guard let envelope = try? Envelope(.joined).with(body: answer.body) else { return }
+            channel.send(envelope)
+            channel.end(.joined)
+        }
+    }
+}
+
+extension AcceptedConnection: FrameChannelDelegate {
+    func channelDidOpen(_ frames: FrameChannel) {
+        guard let pin = channel.tls.peerPin else { return channel.cut(.notSecured(.noCertificate)) }
+        let isPinned = context.host?.isPinned(pin) ?? false
+        self.pin = pin
+        phase = .greeting(pin, isPinned: isPinned)
+        guard isPinned else { return }
+        isStranger = false
+        channel.allowLargeFrames()
+        noLongerUnknown()
+    }
+
+    func channel(_ frames: FrameChannel, didReceive frame: Frame) {
+        guard case .greeting(let pin, let isPinned) = phase else { return }
+        do throws(WireError) {
+            let envelope = try Envelope(reading: frame)
+            switch envelope.kind {
+            case .join: try asked(envelope, by: pin)
+            case .hello where isPinned: try greeted(envelope, by: pin)
+            case .hello: refuse(.notPaired, "this device has no pairing with the key that TLS showed")
+            case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
+            default: refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
+            }
+        } catch { refuse(error.refusalName, "\(error)") }
+    }
+
+    func channelDidDrain(_ channel: FrameChannel) {}
+
+    func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
+        phase = .over
+        noLongerUnknown()
+        context.handshakeEnded()
+        let reason = channel.reason(for: reason)
+        guard reason != .joined else { return }
+        let failure = LinkFailure(pairing: nil, pin: pin, isStranger: isStranger, reason: reason)
+        context.host?.connectionDidFail(failure)
     }
 }

@@ -1,5 +1,5 @@
-// What all device connections of one daemon share: its loop, its key, what it says of itself, and whom it asks. One
-// object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
+// Surroundings of all device connections of one daemon: its loop, its key, its description, its host and its ready links.
+// One object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
 
 package import TandemBase
 package import TandemCrypto
@@ -51,7 +51,7 @@ package final class LinkContext {
     package let scheduler: any Scheduler
     private let makeIdentity: () throws(TLSError) -> TLSIdentity
     private var madeIdentity: TLSIdentity?
-    fileprivate var restTimer: TimerToken?
+    private var restTimer: TimerToken?
     package let device: LinkDevice
     package let log: LogHandler
     /// What its connections share while they work.
@@ -60,21 +60,17 @@ package final class LinkContext {
     package let links = LinkTable()
     /// What stands between a connection's frames and its TLS: the TLS itself, or a test's faults around it.
     package var wrapping: (any StreamFilter) -> any StreamFilter = { $0 }
-    /// Owned by whoever owns this context.
-    package private(set) weak var authority: (any LinkAuthority)?
-    package private(set) weak var delegate: (any LinkDelegate)?
+    /// The device behind the links; it owns this context.
+    package weak var host: (any LinkHost)?
 
     package init(
         scheduler: any Scheduler, identity: @autoclosure @escaping () throws(TLSError) -> TLSIdentity,
-        device: LinkDevice, authority: any LinkAuthority, delegate: any LinkDelegate,
-        log: @escaping LogHandler = { _ in }
+        device: LinkDevice, log: @escaping LogHandler = { _ in }
     ) {
         self.scheduler = scheduler
         memory = LinkMemory(scheduler)
         makeIdentity = identity
         self.device = device
-        self.authority = authority
-        self.delegate = delegate
         self.log = log
     }
 
@@ -88,9 +84,7 @@ package final class LinkContext {
         madeIdentity = identity
         return identity
     }
-}
 
-extension LinkContext {
     /// Without another handshake for this long there was the last of them for now.
     private static var rest: Duration { .milliseconds(250) }
 
@@ -104,4 +98,44 @@ extension LinkContext {
             Linux.giveBackHeap()
         }
     }
+}
+
+/// The ready links of a daemon, one for each pairing. A newer link replaces an older one (SES-19): the peer that dials again
+/// has noticed first that the old connection is dead. Confined to the loop's thread.
+package final class LinkTable {
+    private var links: [UniqueIdentifier: Link] = [:]
+
+    init() {}
+
+    /// The ready link of a pairing.
+    package subscript(pairing: UniqueIdentifier) -> Link? { links[pairing] }
+
+    /// All ready links, in no order.
+    package var all: [Link] { Array(links.values) }
+
+    /// Ends a pairing's link, if it has one. A revoked peer is cut off by this at once (PAR-13).
+    package func end(_ pairing: UniqueIdentifier, _ name: ByeName) { links[pairing]?.end(name) }
+
+    /// Ends all links.
+    package func endAll(_ name: ByeName) {
+        for link in all { link.end(name) }
+    }
+
+    func insert(_ link: Link) {
+        links[link.pairing]?.end(.replaced)
+        links[link.pairing] = link
+    }
+
+    func remove(_ link: Link) {
+        if links[link.pairing] === link { links[link.pairing] = nil }
+    }
+}
+
+/// The memory that the device connections of one loop share while they work; an idle connection has none of its own.
+final class LinkMemory {
+    let workspace = TLSWorkspace()
+    /// Where plaintext goes: to what the loop's other reads use, so that whoever holds it for longer leaves it in time.
+    let blocks: ReadBlocks
+
+    init(_ scheduler: any Scheduler) { blocks = (scheduler as? EventLoop)?.readBlocks ?? ReadBlocks() }
 }

@@ -1,12 +1,13 @@
-// Keeps one pairing's link up from the side that dials (SES-19): connect, be greeted, and after any loss wait and try
-// again, for ever. It never gives up on a peer that refuses: an operator may put right on the other side what is wrong.
+// Link dialler: keeps one pairing's link up from the side that dials (SES-19). It connects, exchanges hellos, and after any
+// loss waits and tries again, for ever. It never gives up on a peer that refuses: an operator may correct the other side.
 
 package import TandemBase
 import TandemCrypto
 package import TandemPairing
-import TandemReactor
+package import TandemReactor
 import TandemSession
 package import TandemTransport
+import TandemWire
 
 /// Dials one paired device; confined to the loop's thread.
 package final class LinkDialer {
@@ -123,5 +124,149 @@ package final class LinkDialer {
                 .debug, "dialling again later", .text("pairing", "\(pairing)"), .outside("reason", "\(failure)"),
                 .integer("milliseconds", wait.saturatingMilliseconds)))
         timer = context.scheduler.schedule(after: wait) { [weak self] in self?.connect() }
+    }
+}
+
+/// The client's side of a connection that is not a link yet (SES-1 to SES-4). TLS has already refused every key but the
+/// pinned one. The rest is to agree on a version that is not lowered, and to commit that the pairing is alive before
+/// anything is sent on it. Confined to the loop's thread.
+final class DialledConnection {
+    /// How it ended: a link, or the reason why not.
+    enum Outcome {
+        case linked(Link)
+        case failed(LinkCloseReason)
+    }
+
+    private let record: PairingRecord
+    private let context: LinkContext
+    private let channel: SecuredChannel
+    private var isJudging = false
+    private var completion: ((Outcome) -> Void)?
+
+    init(
+        to record: PairingRecord, over stream: any ByteStream, context: LinkContext,
+        completion: @escaping (Outcome) -> Void
+    ) throws(TLSError) {
+        self.record = record
+        self.context = context
+        self.completion = completion
+        channel = try SecuredChannel(over: stream, side: .client, peer: .pinned(record.peer), context: context)
+    }
+
+    func start() {
+        channel.frames.delegate = self
+        channel.frames.start()
+    }
+
+    /// Gives up; the completion is not called any more.
+    func cancel() {
+        completion = nil
+        channel.cut(.ended(.stopping))
+    }
+
+    private func finish(_ outcome: Outcome) {
+        completion?(outcome)
+        completion = nil
+    }
+
+    private func answered(_ envelope: Envelope) throws(WireError) {
+        judge(try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow))
+    }
+
+    private func judge(_ hello: PeerGreeting) {
+        guard let host = context.host else { return channel.refuse(.stopping, "this device is stopping") }
+        guard case .chosen(let version) = hello.versions else {
+            return channel.refuse(.envelope, "a server's hello names one 'version'")
+        }
+        let agreement: HelloAgreement
+        do throws(HelloFailure) {
+            let negotiation = HelloNegotiation(own: context.device.offer)
+            agreement = try negotiation.accept(version: version, capabilities: hello.capabilities)
+        } catch { return channel.refuse(error.refusal, "\(error)") }
+        isJudging = true
+        channel.frames.pauseReading()
+        let judged = hello.judged(pairing: record.pairing, peer: record.peer, version: version, place: .answer)
+        context.scheduler.start { [self] in
+            let verdict = await host.judge(judged)
+            guard isJudging, completion != nil else { return }
+            isJudging = false
+            self.judged(verdict, hello, agreement)
+        }
+    }
+
+    private func judged(_ verdict: HelloVerdict, _ hello: PeerGreeting, _ agreement: HelloAgreement) {
+        switch verdict {
+        case .refused(let name): channel.refuse(name, "the hello was refused")
+        case .accepted(let record):
+            // The registry may have changed again since the commit.
+            guard context.host?.situation(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }
+            let link = Link(record: record, peer: hello, agreement: agreement, channel: channel, context: context)
+            finish(.linked(link))
+            link.begin()
+            channel.frames.resumeReading()
+        }
+    }
+}
+
+extension DialledConnection: FrameChannelDelegate {
+    func channelDidOpen(_ frames: FrameChannel) {
+        guard let situation = context.host?.situation(of: record.pairing) else {
+            return channel.cut(.ended(.unpaired))
+        }
+        channel.allowLargeFrames()
+        let offer = context.device.offer
+        let hello = context.device.hello(
+            .offered(offer.versions), role: record.role, situation, capabilities: offer.capabilities,
+            clock: context.wallNow)
+        guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: hello.body) else {
+            return channel.cut(.ended(.stopping))
+        }
+        channel.send(envelope)
+    }
+
+    func channel(_ frames: FrameChannel, didReceive frame: Frame) {
+        guard !isJudging else { return }
+        do throws(WireError) {
+            let envelope = try Envelope(reading: frame)
+            switch envelope.kind {
+            case .hello where envelope.pairing ?? record.pairing == record.pairing: try answered(envelope)
+            case .hello: channel.refuse(.notYours, "the answer names another pairing")
+            case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
+            default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
+            }
+        } catch { channel.refuse(error.refusalName, "\(error)") }
+    }
+
+    func channelDidDrain(_ channel: FrameChannel) {}
+
+    func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
+        isJudging = false
+        let reason = channel.reason(for: reason)
+        let failure = LinkFailure(
+            pairing: record.pairing, pin: channel.tls.peerPin, isStranger: false, reason: reason)
+        context.host?.connectionDidFail(failure)
+        finish(.failed(reason))
+    }
+}
+
+/// Source of streams for the dialling side: sockets in a daemon, in-process streams in tests.
+package struct StreamSource {
+    /// Ends an attempt whose outcome is not wanted any more.
+    package typealias Cancel = () -> Void
+    package typealias Completion = (Result<any ByteStream, ConnectError>) -> Void
+
+    /// Begins an attempt; the completion comes once, never from inside the call, and not after the cancel.
+    package let connect: (SocketAddress, @escaping Completion) -> Cancel
+
+    package init(connect: @escaping (SocketAddress, @escaping Completion) -> Cancel) { self.connect = connect }
+
+    /// Sockets of this loop.
+    package static func sockets(on loop: EventLoop) -> StreamSource {
+        StreamSource { address, completion in
+            let connector = StreamConnector(to: address, loop: loop) { outcome in
+                completion(outcome.map { $0 as any ByteStream })
+            }
+            return { connector.cancel() }
+        }
     }
 }

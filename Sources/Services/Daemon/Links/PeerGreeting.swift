@@ -1,5 +1,5 @@
-// A peer's hello on a device link, with nothing optional left: what is missing is a named refusal, not a nil to stumble
-// over later. What stands in it decides nothing by itself: the pin does, and the pairing's record.
+// Greeting of a link's peer: its hello with nothing optional left, because a missing field is a named refusal. Its content
+// decides nothing by itself: the pin does, and the pairing's record.
 
 package import TandemBase
 import TandemCrypto
@@ -56,4 +56,22 @@ package struct PeerGreeting: Sendable, Equatable {
             pairing: pairing, peer: peer, role: role, epoch: situation.epoch, hasNoSequences: situation.isEmpty,
             version: version, device: device, name: name, place: place)
     }
+}
+
+/// One side's epoch and queue positions (SES-2). The delivery rules make it and read it; a link only carries it.
+package struct LinkSituation: Sendable, Equatable {
+    package let epoch: UInt64
+    /// The highest sequence stored in order from the peer, for each queue.
+    package let received: [SequenceMark]
+    /// The highest sequence given to the peer.
+    package let sent: [SequenceMark]
+
+    package init(epoch: UInt64, received: [SequenceMark] = [], sent: [SequenceMark] = []) {
+        self.epoch = epoch
+        self.received = received
+        self.sent = sent
+    }
+
+    /// Nothing was ever sent or received in this epoch.
+    package var isEmpty: Bool { received.isEmpty && sent.isEmpty }
 }

@@ -2,6 +2,7 @@
 // app runs as the user that owns it: root's daemon becomes that user, another daemon starts its own user's apps only.
 
 import TandemBase
+import TandemFiles
 import TandemOperations
 import TandemReactor
 
@@ -11,28 +12,43 @@ final class AppStarter {
     private let socket: String
     private let loop: EventLoop
     private let log: LogHandler
+    private let waiting: () -> Set<ApplicationIdentifier>
     private let owner: (ApplicationIdentifier) -> UInt32?
     private var schedule: WakeSchedule
+    private var isLooking = false
     private var timer: TimerToken?
     private var isStopping = false
 
     /// - Parameters:
     ///   - socket: where the app finds this daemon.
+    ///   - waiting: the apps for which durable items wait. Configuration does not count: the daemon itself takes it.
     ///   - owner: the user that an installed app belongs to.
     init(
         _ commands: WakeCommands, socket: String, loop: EventLoop, log: @escaping LogHandler,
+        waiting: @escaping () -> Set<ApplicationIdentifier>,
         owner: @escaping (ApplicationIdentifier) -> UInt32?
     ) {
         self.commands = commands
         self.socket = socket
         self.loop = loop
         self.log = log
+        self.waiting = waiting
         self.owner = owner
         schedule = WakeSchedule(commands.applications)
     }
 
-    /// Tells for which apps durable items wait.
-    func workChanged(_ waits: Set<ApplicationIdentifier>) {
+    /// Items may have come: looks once, at the end of the turn.
+    func itemsMayWait() {
+        guard !isLooking else { return }
+        isLooking = true
+        loop.atEndOfTurn { [self] in
+            isLooking = false
+            look()
+        }
+    }
+
+    private func look() {
+        let waits = waiting()
         for app in commands.applications {
             start(schedule.work(for: app, waits: waits.contains(app), at: loop.now))
         }
@@ -45,7 +61,11 @@ final class AppStarter {
 
     func handled(_ app: ApplicationIdentifier) { schedule.handled(app) }
 
-    func disconnected(_ app: ApplicationIdentifier) { start(schedule.disconnected(app, at: loop.now)) }
+    func disconnected(_ app: ApplicationIdentifier) {
+        // First the waiting items: an app that has handled everything is not started again.
+        look()
+        start(schedule.disconnected(app, at: loop.now))
+    }
 
     /// Starts nothing any more.
     func stop() {
@@ -116,4 +136,54 @@ final class AppStarter {
             }
         }
     }
+}
+
+/// The operator's file of wake-up commands: each line an application identifier and a command. There is no shell: words are
+/// split at blanks, nothing is quoted or expanded, and the program is named by its absolute path, so that no variable
+/// decides which one runs.
+package struct WakeCommands: Sendable, Equatable {
+    /// Far above one line for each app that a device may have.
+    private static let longestFile = 256 * 1024
+
+    private let commands: [ApplicationIdentifier: [String]]
+
+    /// Reads the file, which must be this user's or root's and not writable by others.
+    package init(path: String) throws(NodeError) {
+        let bytes: [UInt8]
+        do throws(FileError) {
+            bytes = try FileReading.read(path: path, limit: Self.longestFile, trust: .ownOrRootsAndUnwritable)
+        } catch {
+            throw .file(error)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .wake(path: path, line: 1, reason: "not UTF-8")
+        }
+        try self.init(text: text, path: path)
+    }
+
+    init(text: String, path: String) throws(NodeError) {
+        var commands: [ApplicationIdentifier: [String]] = [:]
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            if let reason = Self.fault(in: words) { throw .wake(path: path, line: index + 1, reason: reason) }
+            guard let app = try? ApplicationIdentifier(first), commands[app] == nil else {
+                throw .wake(path: path, line: index + 1, reason: "no application identifier, or one named before")
+            }
+            commands[app] = Array(words.dropFirst())
+        }
+        self.commands = commands
+    }
+
+    private static func fault(in words: [String]) -> String? {
+        guard words.count > 1 else { return "the command is missing" }
+        if !words[1].hasPrefix("/") { return "the program must be named by its absolute path" }
+        return words.contains { $0.utf8.contains(0) } ? "a NUL byte" : nil
+    }
+
+    /// The apps that have a command.
+    var applications: [ApplicationIdentifier] { commands.keys.sorted() }
+
+    /// The program and its arguments.
+    subscript(app: ApplicationIdentifier) -> [String]? { commands[app] }
 }

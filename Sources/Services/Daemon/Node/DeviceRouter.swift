@@ -40,12 +40,12 @@ final class DeviceRouter {
 
     let apps: AppDelivery
     private let exchange: DurableDelivery
-    private let configuration: Carrier?
+    private let configuration: ConfigurationService?
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
     /// - Parameter configuration: nil if the device takes no configuration.
-    init(endpoint: LocalEndpoint, exchange: DurableDelivery, configuration: Carrier?) {
+    init(endpoint: LocalEndpoint, exchange: DurableDelivery, configuration: ConfigurationService?) {
         self.exchange = exchange
         self.configuration = configuration
         apps = AppDelivery(delivery: exchange, endpoint: endpoint)

@@ -1,7 +1,8 @@
-// Everything that a device keeps: its directory under lock, its keys, its store, and what the store's rows mean.
-// Opening either gives all of it or says what is wrong; a damaged or foreign part is never replaced by an empty one.
+// Stored state of a device: its directory under lock, its keys, its store, and the meaning of the store's rows. Opening
+// either succeeds as a whole or names the fault; a damaged or foreign part is never replaced by an empty one.
 
 import TandemBase
+import TandemCrypto
 import TandemFiles
 import TandemPairing
 import TandemPropertyList
@@ -33,6 +34,13 @@ struct DeviceState {
     func close() {
         store.close()
         lock.release()
+    }
+
+    /// This device as the other end of a join sees it.
+    func ownDevice(named name: String) -> PairingRegistry.OwnDevice {
+        let reportKey = keys.report.publicKey.key.subjectPublicKeyInfo
+        return PairingRegistry.OwnDevice(
+            pin: keys.device.publicKey.identifier, claim: JoinClaim(name: name, reportKey: reportKey))
     }
 
     /// All rows of a space, in the order of their keys.
@@ -81,5 +89,68 @@ struct DeviceState {
         } catch {
             throw .store(error)
         }
+    }
+}
+
+/// The spaces of the store: the meaning of each small number. A number is never used again for another meaning; a store
+/// with a space that is not here was written by a newer version and is refused by its user_version.
+extension RowSpace {
+    /// Pairings, tokens, trusted devices, choices and claims (Pairing room).
+    static let pairing = RowSpace(rawValue: 1)
+    /// Applications: owner, own identifier, anchor (HostApps and Carrier).
+    static let application = RowSpace(rawValue: 2)
+}
+
+/// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its reports.
+/// Made once, at the first start, each in a file of mode 0600 in the state directory. A file that others can read is
+/// refused, and a lost one is never replaced silently: that would make it another device.
+struct DeviceKeys {
+    static let deviceFile = "device.pem"
+    static let reportFile = "report.pem"
+    /// Far above the PEM of the largest key that the policy admits.
+    private static let longestFile = 16 * 1024
+
+    let device: DevicePrivateKey
+    let report: ReportPrivateKey
+
+    /// The device's name for ever: made from its first public key (PAR-2).
+    var vendorIdentifier: UniqueIdentifier {
+        guard let identifier = device.publicKey.identifier.derivedIdentifier else {
+            preconditionFailure("a digest is long enough for an identifier")
+        }
+        return identifier
+    }
+
+    /// Loads the keys of the directory.
+    /// - Parameter mayMake: nothing depends on them yet, so missing ones are made.
+    static func load(from directory: OwnedDirectory, mayMake: Bool) throws(NodeError) -> DeviceKeys {
+        let device = try key(deviceFile, in: directory, mayMake: mayMake)
+        let report = try key(reportFile, in: directory, mayMake: mayMake)
+        return DeviceKeys(device: DevicePrivateKey(device), report: ReportPrivateKey(report))
+    }
+
+    private static func key(_ name: String, in directory: OwnedDirectory, mayMake: Bool) throws(NodeError) -> PrivateKey
+    {
+        let path = "\(directory.path)/\(name)"
+        guard let text = try read(name, in: directory) else {
+            guard mayMake else { throw .keyMissing(path: path) }
+            return try make(name, in: directory)
+        }
+        do throws(KeyError) { return try PrivateKey(pem: text) } catch { throw .key(path: path, error) }
+    }
+
+    private static func read(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> SecretBytes? {
+        do throws(FileError) {
+            guard var bytes = try directory.read(name, limit: longestFile, trust: .ownAndPrivate) else { return nil }
+            return SecretBytes(taking: &bytes)
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    private static func make(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> PrivateKey {
+        let key = PrivateKey.generate(.ed25519)
+        do throws(FileError) { try directory.replace(name, with: key.pem.exposed) } catch { throw .file(error) }
+        return key
     }
 }

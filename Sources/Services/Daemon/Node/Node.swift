@@ -1,9 +1,10 @@
-// A daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. It starts them
-// in the order in which they need each other, introduces them, and stops them in reverse. It holds no rule and parses
-// no frame.
+// Daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. The node makes the
+// parts, introduces them to each other, starts them in the order in which they need each other, and stops them in
+// reverse. It has no rule and parses no frame.
 
 package import TandemBase
 import TandemCrypto
+import TandemDelivery
 import TandemFiles
 import TandemOperations
 import TandemPairing
@@ -17,50 +18,32 @@ import TandemWire
 package final class Node {
     let options: NodeOptions
     let loop: any Scheduler
-    let network: any NodeNetwork
-    /// Spreads the waits between attempts.
-    let random: () -> UInt64
-    let log: LogHandler
     let device: DeviceState
-    let store: LoopStore
-    let registry: CommittedState<PairingRegistry>
     let installed: CommittedState<InstalledApplications>
+    let pairings: PairingService
+    let links: LinkService
     let relay: Relay
-    let exchange: DurableDelivery
-    let files: FileDelivery
-    let router: DeviceRouter
+    let exchange: ItemExchange
+    let items: DurableChannels
     let local: LocalEndpoint
-    let carrier: Carrier
-    let pairingDirectories: PairingDirectories
-    let instance = UniqueIdentifier.random()
+    let configuration: ConfigurationService
+    let health: HealthService
+    let tracing: TraceService
+    let counters: Counters
     let started: MonotonicTime
-    var links: (context: LinkContext, acceptor: LinkAcceptor)?
-    /// Where links are accepted, with the ports in effect.
-    package internal(set) var listening: [SocketAddress] = []
-    var dialers: [UniqueIdentifier: LinkDialer] = [:]
-    var joins: [ObjectIdentifier: JoinClient] = [:]
-    /// The primary whose configuration the apps of this secondary have.
-    var activePrimary: UniqueIdentifier?
-    /// When each pairing lost its link.
-    var linkDownSince: [UniqueIdentifier: MonotonicTime] = [:]
-    /// Joins by trust that are tried again until both sides have trusted each other.
-    var trustRetries: [KeyIdentifier: Backoff] = [:]
-    /// Why each pairing's last link or attempt ended.
-    var linkErrors: [UniqueIdentifier: String] = [:]
-    let tracing: Tracing
-    let counters = Counters()
-    let itemCounts: ItemCounts
-    var health = HealthLedger()
-    /// Since the start.
-    var hasBeenLinked = false
-    /// An operator lets the queues run empty: new items are refused (CTL-14).
-    var isDraining = false
+    private let network: any NodeNetwork
+    private let log: LogHandler
+    private let store: LoopStore
+    private let files: FileExchange
+    private let router: DeviceRouter
+    private let directories: PairingDirectories
     /// Starts absent apps for which items wait, if an operator says how.
-    private(set) var starter: AppStarter?
-    var isLookingForItems = false
-    var isStopping = false
-    var isClosingStore = false
-    /// Told once the store can promise nothing any more: the daemon must end with an error.
+    private let starter: AppStarter?
+    /// The addresses that accept links, with the ports in effect.
+    package private(set) var listening: [SocketAddress] = []
+    private var isStopping = false
+    private var isClosingStore = false
+    /// The store has failed for good and can promise nothing: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
 
     /// A daemon on the sockets of a loop.
@@ -72,90 +55,329 @@ package final class Node {
     }
 
     /// Opens the device's state; nothing listens yet. On the scheduler's thread.
-    /// - Parameter processes: where programs that wake apps are watched; nil starts none.
+    /// - Parameters:
+    ///   - processes: where programs that wake apps are watched; nil starts none.
+    ///   - random: spreads the waits between attempts.
     package init(
         _ options: NodeOptions, software: String, scheduler loop: any Scheduler, network: any NodeNetwork,
         processes: EventLoop? = nil,
         random: @escaping () -> UInt64 = { .random(in: 0 ... .max) }, log: @escaping LogHandler
     ) throws(NodeError) {
-        self.options = options
-        self.loop = loop
-        self.network = network
-        self.random = random
-        self.log = log
+        (self.options, self.loop, self.network, self.log) = (options, loop, network, log)
         started = loop.now
-        tracing = Tracing(loop)
-        itemCounts = ItemCounts(counters)
         let device = try DeviceState.open(path: options.state, isShared: options.localGroup != nil)
         let vendor = device.keys.vendorIdentifier
         self.device = device
         store = LoopStore(device.store, on: loop)
-        registry = CommittedState(try device.registry(), in: store)
         let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
         installed = CommittedState(applications, in: store)
+        let own = device.ownDevice(named: options.name)
+        pairings = PairingService(
+            CommittedState(try device.registry(), in: store), own: own, vendor: vendor, installed: installed,
+            scheduler: loop, log: log)
+
+        counters = Counters()
+        tracing = TraceService(loop, counters: counters)
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
-        let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
-        files = FileDelivery(
-            in: device.directory, scheduler: loop, userOf: userOf,
-            inbox: { app in
-                guard let user = userOf(app) else { return nil }
-                return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
-                    try device.applications.directory(named: app.description, mode: 0o750, owner: user)
-                }
-            }, counters: counters, log: log)
-        exchange = DurableDelivery(
-            store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
+        exchange = ItemExchange(
+            store: store, scheduler: loop, channels: Set(Channel.allCases), counters: counters, log: log)
+        files = FileExchange(in: device.directory, scheduler: loop, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
-        carrier = try Self.makeCarrier(options, device, exchange, store, loop, log)
-        router = DeviceRouter(endpoint: local, exchange: exchange, configuration: carrier)
-        pairingDirectories = PairingDirectories(
+        configuration = try Self.configuration(options, device, exchange, store, pairings, installed, local, relay, log)
+        router = DeviceRouter(endpoint: local, exchange: exchange, files: files, configuration: configuration)
+        items = router.apps
+        directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
             scheduler: loop, log: log)
+
+        let key = device.keys.device
+        let context = LinkContext(
+            scheduler: loop, identity: try TLSIdentity(key: key),
+            device: LinkDevice(
+                vendorIdentifier: vendor, name: options.name, software: software, instance: .random()), log: log)
+        links = LinkService(
+            context, own: own, pairings: pairings, relay: relay, exchange: exchange, router: router, network: network,
+            random: random)
+        health = HealthService(
+            pairings: pairings, links: links, exchange: exchange, items: items, store: store, scheduler: loop)
         if let commands = options.wake, let processes {
-            starter = AppStarter(commands, socket: options.local, loop: processes, log: log) { [weak self] app in
-                self?.installed.state[app]?.user
+            starter = AppStarter(
+                commands, socket: options.local, loop: processes, log: log,
+                waiting: { [exchange] in exchange.applicationsWithItems },
+                owner: { [installed] in installed.state[$0]?.user })
+        } else {
+            starter = nil
+        }
+        introduceParts()
+        try restore()
+    }
+
+    private static func configuration(
+        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore,
+        _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ local: LocalEndpoint,
+        _ relay: Relay, _ log: @escaping LogHandler
+    ) throws(NodeError) -> ConfigurationService {
+        let role = options.role
+        let surroundings = ConfigurationService.Surroundings(
+            target: { pairings.target(of: $0, as: $1) }, targetThrough: { pairings.target(of: $0, through: $1) },
+            targets: { pairings.targets(of: $0) },
+            receivers: {
+                pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
+            },
+            peer: { pairings[$0].map { ConfigurationPeer($0) } }, owner: { installed.state[$0]?.user },
+            keyTrusted: { app, of in
+                if of == role, installed.state[app] != nil { relay.install(app, role: role, isAnchored: true) }
+            },
+            offer: { body, app, pairing, completion in
+                local.offer(body, to: app, pairing: pairing, completion: completion)
+            })
+        do {
+            return try ConfigurationService(
+                ConfigurationService.Options(
+                    device: device.keys.vendorIdentifier, name: options.name, role: role,
+                    signer: device.keys.report, allowsInvalidSignatures: options.allowsInvalidSignatures),
+                in: surroundings, exchange: exchange, store: store, applications: device.applications,
+                scheduler: local.scheduler, rows: { try device.rows(in: $0) }, log: log)
+        } catch {
+            throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
+        }
+    }
+
+    // MARK: composition
+
+    private func introduceParts() {
+        store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
+        if device.store.statistics.beganCutOff {
+            log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))
+        }
+        relay.connect(
+            Relay.Outlets(
+                target: { [pairings] app, pairing in
+                    pairings.target(of: app, through: pairing.pairing) ?? .vendor(pairing.peer)
+                },
+                directory: { [directories] app, pairing in
+                    pairing.isPending ? nil : directories.path(of: app, in: pairing.pairing)
+                },
+                announced: { [pairings, loop] app, pairing, announcement in
+                    guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
+                    loop.start { await pairings.declared(identifier, for: app, pairing: pairing.pairing) }
+                }))
+        local.connect(
+            LocalEndpoint.Outlets(
+                store: { [weak self] app, user in await self?.store(app, ownedBy: user) ?? false },
+                directory: { [weak configuration] in configuration?.directory(of: $0) },
+                connected: { [weak self, loop, starter] application in
+                    starter?.connected(application.app)
+                    loop.start { await self?.connected(application) }
+                },
+                disconnected: { [weak configuration, starter] application in
+                    starter?.disconnected(application.app)
+                    configuration?.disconnected(application.app, as: application.role)
+                }))
+        local.controlResponder = self
+        exchange.userOf = { [installed] in installed.state[$0]?.user }
+        files.userOf = exchange.userOf
+        pairings.onEvent = { [weak self] in self?.follow($0) }
+        pairings.configuredApplications = { [weak configuration] in configuration?.configuredApplications ?? [] }
+        links.onChange = { [weak self] in self?.health.observe() }
+        items.onEvent = { [weak self] in self?.note($0) }
+        router.connect(
+            DeviceRouter.Outlets(
+                inbox: { [weak self] in self?.inbox(of: $0) },
+                needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
+                frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
+                itemsMayWait: { [starter] in starter?.itemsMayWait() }))
+    }
+
+    private func restore() throws(NodeError) {
+        for record in pairings.all { exchange.setPairing(record.pairing, epoch: record.epoch) }
+        do {
+            try exchange.restore { try device.rows(in: $0) }
+        } catch {
+            throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
+        }
+        let known = pairings.all.map(\.pairing)
+        directories.keepOnly(known)
+        for application in installed.state.records.values {
+            relay.install(
+                application.app, role: options.role, identifier: application.identifier,
+                isAnchored: configuration.anchorIdentifier(of: application.app) != nil)
+        }
+        pairings.restore()
+        let kept = exchange.filesToKeep()
+        files.restore(
+            sent: kept.sent, received: kept.received, pairings: Set(known), apps: Array(installed.state.records.keys))
+    }
+
+    /// Relay, queues, links, directories and configuration follow the pairings.
+    private func follow(_ event: PairingService.Event) {
+        switch event {
+        case .paired(let record):
+            guard let peer = record.peerVendorIdentifier else { return }
+            exchange.setPairing(record.pairing, epoch: record.epoch)
+            relay.setPairing(
+                RelayedPairing(
+                    pairing: record.pairing, role: record.role, peer: peer, name: record.name,
+                    isPending: record.state == .pending))
+        case .unpaired(let record, let targets): forget(record, targets)
+        case .chosen(let pairing, let role): relay.setActive(pairing, role: role)
+        case .retargeted(let app):
+            relay.refresh(app, role: .secondary)
+            configuration.targetChanged(of: app, as: .secondary, isConnected: local.connected(app) != nil)
+        case .newEpoch(let record):
+            exchange.setPairing(record.pairing, epoch: record.epoch)
+            links.restart(record.pairing)
+        }
+    }
+
+    private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
+        let pairing = record.pairing
+        links.forget(pairing)
+        relay.removePairing(pairing, role: record.role)
+        directories.remove(pairing)
+        exchange.removePairing(pairing)
+        files.removePairing(pairing, apps: Array(installed.state.records.keys))
+        // A commit of its queues that was under way may have put a row back behind the first removal.
+        store.commit(ItemExchange.removal(of: pairing)) { _ in }
+        configuration.unpaired(pairing, targets: targets)
+    }
+
+    private func beginEpoch(of pairing: UniqueIdentifier) {
+        loop.start { [pairings] in await pairings.beginEpoch(of: pairing) }
+    }
+
+    private func inbox(of app: ApplicationIdentifier) -> FileInbox? {
+        guard let user = installed.state[app]?.user else { return nil }
+        return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+            try device.applications.directory(named: app.description, mode: 0o750, owner: user)
+        }
+    }
+
+    /// Notes a step between an app and this device; an app that has handled an item works.
+    private func note(_ event: TraceEvent) {
+        tracing.note(event)
+        if event.step == .handled, let app = event.app { starter?.handled(app) }
+    }
+
+    // MARK: life
+
+    /// Listens and dials from now on.
+    package func start() throws(NodeError) {
+        for address in options.listen where address.isWildcard && options.advertise == nil {
+            throw .needsAdvertise(address)
+        }
+        configuration.start()
+        exchange.resume()
+        starter?.itemsMayWait()
+        try listen()
+        links.start()
+        pairings.start()
+        log(
+            LogEvent(
+                .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
+                .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+    }
+
+    private func listen() throws(NodeError) {
+        do throws(ListenError) {
+            for address in options.listen { listening.append(try links.listen(at: address)) }
+            let access = options.localGroup.map { SocketAccess.group($0) } ?? .owner
+            try network.listen(at: .unix(path: options.local), access: access, for: local)
+        } catch {
+            links.stopListening()
+            throw .listen(error)
+        }
+    }
+
+    /// The address that join links name; nil if no peer can dial this device.
+    var advertised: SocketAddress? { options.advertise ?? listening.first { !$0.isWildcard } }
+
+    /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
+    package func stop(completion: @escaping () -> Void) {
+        guard !isStopping else { return }
+        isStopping = true
+        log(LogEvent(.info, "stopping"))
+        health.stop()
+        starter?.stop()
+        pairings.stop()
+        links.stop()
+        local.stop()
+        // Bounded as a whole: an app that does not read must not keep a daemon from stopping.
+        loop.schedule(after: Self.stopTime) { [self] in closeStore(completion) }
+        relay.stop(within: Self.answerTime) { [self] in
+            links.endAll(.stopping)
+            local.close { [self] in closeStore(completion) }
+        }
+    }
+
+    /// Accepted work may take this long to be finished (SES-18), and requests this long to be answered.
+    private static var stopTime: Duration { .seconds(5) }
+    private static var answerTime: Duration { .milliseconds(4500) }
+
+    private func closeStore(_ completion: @escaping () -> Void) {
+        guard !isClosingStore else { return }
+        isClosingStore = true
+        files.close()
+        directories.close()
+        // The changes of this turn are committed at its end; then the last commits are in their order, and an empty one
+        // reports when they are done.
+        loop.atEndOfTurn { [self] in
+            store.commit([]) { [self] _ in
+                device.close()
+                log(LogEvent(.info, "stopped"))
+                completion()
             }
         }
-        try prepare(software)
     }
 
-    private static func makeCarrier(
-        _ options: NodeOptions, _ device: DeviceState, _ exchange: DurableDelivery, _ store: LoopStore,
-        _ loop: any Scheduler,
-        _ log: @escaping LogHandler
-    ) throws(NodeError) -> Carrier {
-        let own = Carrier.Options(
-            device: device.keys.vendorIdentifier, name: options.name, role: options.role, signer: device.keys.report,
-            allowsInvalidSignatures: options.allowsInvalidSignatures)
-        do {
-            return try Carrier(
-                own, exchange: exchange, store: store, applications: device.applications, scheduler: loop,
-                rows: { try device.rows(in: $0) }, log: log)
-        } catch let error as NodeError {
-            throw error
+    /// Waits until the store has done all its work: for a clock that a test moves.
+    package func settleStore() {
+        _ = try? device.store.read(RowRange(space: .pairing, limit: 1))
+        files.waitForDisk()
+        directories.waitForDisk()
+    }
+
+    /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
+    /// daemon any more.
+    package func abandon() {
+        isStopping = true
+        files.close()
+        directories.close()
+        device.close()
+    }
+
+    // MARK: host apps
+
+    private func store(_ app: ApplicationIdentifier, ownedBy user: UInt32) async -> Bool {
+        do throws(StoreError) {
+            try await installed.commit { next in (next.install(app, user: user), {}) }
+            return true
         } catch {
-            throw .row(path: device.store.path, reason: String(describing: error))
+            log(.notStored(error))
+            return false
         }
     }
 
-    var context: LinkContext {
-        guard let links else { preconditionFailure("links are prepared in init") }
-        return links.context
-    }
-
-    var acceptor: LinkAcceptor {
-        guard let links else { preconditionFailure("links are prepared in init") }
-        return links.acceptor
-    }
-
-    /// What this device is when it joins or is joined.
-    var ownDevice: PairingRegistry.OwnDevice {
-        let reportKey = device.keys.report.publicKey.key.subjectPublicKeyInfo
-        return PairingRegistry.OwnDevice(
-            pin: device.keys.device.publicKey.identifier, claim: JoinClaim(name: options.name, reportKey: reportKey))
+    private func connected(_ application: ConnectedApplication) async {
+        let app = application.app
+        do throws(StoreError) {
+            let isRenamed = try await installed.commit { next in
+                let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
+                return (changes, { !changes.isEmpty })
+            }
+            // Another name for this device is another target of its own app.
+            if isRenamed, application.role == .primary {
+                configuration.targetChanged(of: app, as: .primary, isConnected: false)
+            }
+            // The app may have gone while its name was stored.
+            guard local.connected(app) != nil else { return }
+            configuration.connected(app, as: application.role, application.registration)
+        } catch {
+            log(.notStored(error))
+        }
     }
 }

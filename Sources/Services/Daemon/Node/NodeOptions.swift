@@ -1,7 +1,11 @@
-// What an operator chooses when starting a daemon. Parsed by the command, checked there; nothing here reads the
-// environment, so that two nodes with different options can live in one test process.
+// Options of a daemon, its network, and the errors of its start. The command parses and checks the options; nothing here
+// reads the environment, so that two nodes with different options can live in one test process.
 
 package import TandemBase
+package import TandemCrypto
+package import TandemFiles
+package import TandemReactor
+package import TandemStore
 package import TandemTransport
 
 /// The options of one daemon.
@@ -34,5 +38,79 @@ package struct NodeOptions: Sendable {
         listen = []
         advertise = nil
         allowsInvalidSignatures = false
+    }
+}
+
+/// The connections of a daemon: sockets of its loop. The networks of tests have in-process streams, with the faults of a
+/// real one and without its timing, so that whole daemons run on a clock that a test moves. Confined to its scheduler.
+package protocol NodeNetwork: AnyObject {
+    /// How the devices that it joined are dialled.
+    var dialling: StreamSource { get }
+
+    /// Takes device connections there from now on, until the acceptor closes; returns the address in effect.
+    func listen(at address: SocketAddress, for links: LinkAcceptor) throws(ListenError) -> SocketAddress
+
+    /// Puts something between frames and their TLS; the identity but for tests that lose whole frames.
+    var wrapping: (any StreamFilter) -> any StreamFilter { get }
+
+    /// Takes host apps there from now on, until the endpoint stops.
+    func listen(at address: SocketAddress, access: SocketAccess, for apps: LocalEndpoint) throws(ListenError)
+}
+
+extension NodeNetwork {
+    package var wrapping: (any StreamFilter) -> any StreamFilter { { $0 } }
+}
+
+/// The sockets of an event loop.
+package final class SocketNetwork: NodeNetwork {
+    private let loop: EventLoop
+
+    package init(on loop: EventLoop) { self.loop = loop }
+
+    package var dialling: StreamSource { .sockets(on: loop) }
+
+    package func listen(at address: SocketAddress, for links: LinkAcceptor) throws(ListenError) -> SocketAddress {
+        try links.listen(at: address, on: loop)
+    }
+
+    package func listen(
+        at address: SocketAddress, access: SocketAccess, for apps: LocalEndpoint
+    ) throws(ListenError) { try apps.listen(at: address, access: access, loop: loop) }
+}
+
+/// A daemon could not be started: the fault, its place and the remedy. The command prints it and exits with 1.
+package enum NodeError: Error {
+    case file(FileError)
+    case store(StoreError)
+    case key(path: String, KeyError)
+    /// The store knows pairings, but the key that they pin is gone.
+    case keyMissing(path: String)
+    case row(path: String, reason: String)
+    case listen(ListenError)
+    case system(SystemError)
+    /// Listening on every address says nothing about which one a peer should dial.
+    case needsAdvertise(SocketAddress)
+    /// A line of the file with wake-up commands.
+    case wake(path: String, line: Int, reason: String)
+}
+
+extension NodeError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .file(let error): error.description
+        case .store(let error): error.description
+        case .key(let path, let error): "key file \(path): \(error)"
+        case .keyMissing(let path):
+            "key file \(path) is missing, but the store beside it knows devices that pinned that key; "
+                + "restore it from a backup, or start with a new state directory and pair again"
+        case .row(let path, let reason):
+            "store \(path) holds a row that this version cannot read (\(reason)); restore it from a backup"
+        case .listen(let error): error.description
+        case .system(let error): error.description
+        case .wake(let path, let line, let reason):
+            "\(path), line \(line): \(reason); each line is an application identifier and a command with its arguments"
+        case .needsAdvertise(let address):
+            "listening on \(address) needs --advertise HOST:PORT, the address that other devices dial"
+        }
     }
 }

@@ -1,43 +1,49 @@
-// The one control command of the simulator: `switch` (CTL-8), on the primary's socket. Which secondary is active is all
-// that there is to choose, and an app that is developed here has to see a switch before its users do.
+// Control command of the simulator: `switch` (CTL-8), on the primary's socket. The active secondary is the only choice that
+// there is, and an app that is developed here has to see a switch before its users do.
 
 import TandemBase
 import TandemPropertyList
+import TandemReactor
 import TandemWire
 
 extension Simulator: ControlResponder {
+    private static var commands: ControlCommands<Simulator> {
+        ControlCommands(
+            [SimulatedSwitchCommand.self], unknown: { _ in "the simulator knows no command but 'switch'" })
+    }
+
     package func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
-        guard request.command == "switch" else {
-            return completion(.failed(.unknownCommand, text: "the simulator knows no command but 'switch'"))
-        }
-        do throws(WireError) {
-            let (pairing, name) = (
-                try BodyFields(request.body).optionalIdentifier("pairing"),
-                try BodyFields(request.body).optionalString("who")
-            )
-            completion(switchActive(to: number(pairing, name)))
-        } catch {
-            completion(.failed(.badRequest, text: "switch: \(error)"))
-        }
+        primary.scheduler.start { [self] in completion(await Self.commands.answer(request, on: self)) }
+    }
+}
+
+/// `switch`: makes a secondary the active one, named by its pairing or by its socket.
+private struct SimulatedSwitchCommand: ControlCommand {
+    static let name = "switch"
+
+    private let pairing: UniqueIdentifier?
+    private let secondary: String?
+
+    init(_ request: ControlRequest) throws(WireError) {
+        pairing = try request.fields.optionalIdentifier("pairing")
+        secondary = try request.fields.optionalString("who")
     }
 
-    /// The secondary of this pairing, or whose socket has this name.
-    private func number(_ pairing: UniqueIdentifier?, _ name: String?) -> Int? {
-        pairings.indices.map { $0 + 1 }.first { number in
-            if let pairing { return pairings[number - 1] == pairing }
-            return name == Self.name(.secondary, number)
+    func run(on simulator: Simulator) throws(ControlFailure) -> PropertyListDictionary {
+        let number = simulator.pairings.indices.map { $0 + 1 }.first { number in
+            if let pairing { return simulator.pairings[number - 1] == pairing }
+            return secondary == Simulator.name(.secondary, number)
         }
-    }
-
-    private func switchActive(to number: Int?) -> ControlAnswer {
         guard let number else {
-            return .failed(.notFound, text: "there is no such secondary; they are called as their sockets: secondary-2")
+            throw ControlFailure(
+                .notFound, "there is no such secondary; they are called as their sockets: secondary-2")
         }
-        let hasChanged = number != activeNumber
-        activate(number)
-        return .done([
-            "pairing": .data(pairings[number - 1].bytes), "name": .string(Self.name(.secondary, number)),
-            "role": .string(DeviceRole.primary.rawValue), "changed": .boolean(hasChanged),
-        ])
+        let hasChanged = number != simulator.activeNumber
+        simulator.activate(number)
+        return [
+            "pairing": .data(simulator.pairings[number - 1].bytes),
+            "name": .string(Simulator.name(.secondary, number)), "role": .string(DeviceRole.primary.rawValue),
+            "changed": .boolean(hasChanged),
+        ]
     }
 }

@@ -11,7 +11,7 @@ import TandemWire
 import Testing
 
 final class HostApp: ByteStreamDelegate {
-    private(set) var stream: SocketStream?
+    private var stream: (any ByteStream)?
     private(set) var envelopes: [Envelope] = []
     private(set) var handed: [ConfigurationOffer] = []
     private(set) var reloads = 0
@@ -23,25 +23,18 @@ final class HostApp: ByteStreamDelegate {
 
     func received(_ kind: FrameKind) -> [Envelope] { envelopes.filter { $0.kind == kind } }
 
+    /// Registers over a stream that has not started.
     func connect(
-        to path: String, as app: ApplicationIdentifier, _ registration: TandemSession.Registration, on loop: EventLoop
-    )
-        throws
-    {
-        StreamConnector(to: .unix(path: path), loop: loop) { [self] result in
-            guard case .success(let stream) = result else {
-                Issue.record("\(result)")
-                return
-            }
-            self.stream = stream
-            stream.delegate = self
-            stream.start()
-        }
-        loop.run(until: { stream != nil })
+        over stream: any ByteStream, as app: ApplicationIdentifier, _ registration: TandemSession.Registration,
+        waiting: (() -> Bool) -> Void
+    ) throws {
+        self.stream = stream
+        stream.delegate = self
+        stream.start()
         try send(Envelope(.hello).with(body: Hello.offer(software: "an app of a test").body))
-        loop.run(until: { !received(.hello).isEmpty })
+        waiting { !received(.hello).isEmpty }
         try send(Envelope(.register, app: app).with(body: registration.body))
-        loop.run(until: { !received(.registered).isEmpty || !received(.refusal).isEmpty })
+        waiting { !received(.registered).isEmpty || !received(.refusal).isEmpty }
     }
 
     func disconnect() { stream?.close(.closedHere) }

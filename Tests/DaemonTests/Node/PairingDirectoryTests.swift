@@ -22,7 +22,7 @@ import Testing
         let app = try nodes.startApp()
         defer { app.disconnect() }
         let body = try #require(app.received(.registered).last).dictionaryBody()
-        return try SessionState(body: body, now: nodes.loop.now).pairings.map(\.directory)
+        return try SessionState(body: body, now: nodes.clock.now).pairings.map(\.directory)
     }
 
     @Test func `SES-32: the directory is made, told, kept over a restart, and deleted with the pairing`() throws {
@@ -37,7 +37,7 @@ import Testing
         #expect(exists("\(path)/albums"))
         #expect(try told() == [path])
         try nodes.unpair(nodes.secondary)
-        nodes.loop.run(until: { !exists(path) })
+        nodes.run(until: { !exists(path) })
         #expect(!exists(path) && exists("/etc/passwd"))
         #expect(try told().isEmpty)
     }
@@ -49,7 +49,7 @@ import Testing
         let stray = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(UniqueIdentifier.random())"
         #expect(mkdir(stray, 0o700) == 0 && exists(stray))
         try nodes.restart(.secondary)
-        nodes.loop.run(until: { !exists(stray) })
+        nodes.run(until: { !exists(stray) })
         #expect(!exists(stray) && exists(path))
     }
 }

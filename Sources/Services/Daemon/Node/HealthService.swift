@@ -1,5 +1,5 @@
-// The control command `health` (CTL-11 to CTL-13): what keeps this daemon from being healthy, one line each, and
-// whether it is ready for work. What counts is the ledger's rule; here is only what is so.
+// Health of a daemon (CTL-11 to CTL-13): its problems, one line each, and whether it is ready for work. The ledger
+// decides which problems count; this service observes them.
 
 import TandemBase
 import TandemDelivery
@@ -11,17 +11,42 @@ import TandemSession
 import TandemStore
 import TandemWire
 
-extension Node {
-    /// Clocks that differ by more than this are worth a word: expiry of signed configuration hangs on them.
+/// Observes the health of one daemon; confined to its loop.
+final class HealthService {
+    /// Expiry of signed configuration depends on the clocks: a larger difference is a problem.
     private static var clockTolerance: Duration { .seconds(300) }
 
-    /// Tells the ledger what is wrong now; also when a link comes or goes, so that it sees every blink.
-    func observeHealth() { health.observe(problems, at: loop.now) }
+    private var ledger = HealthLedger()
+    private let pairings: PairingService
+    private let links: LinkService
+    private let exchange: ItemExchange
+    private let items: DurableChannels
+    private let store: LoopStore
+    private let scheduler: any Scheduler
+    private var isStopping = false
+
+    init(
+        pairings: PairingService, links: LinkService, exchange: ItemExchange, items: DurableChannels, store: LoopStore,
+        scheduler: any Scheduler
+    ) {
+        self.pairings = pairings
+        self.links = links
+        self.exchange = exchange
+        self.items = items
+        self.store = store
+        self.scheduler = scheduler
+    }
+
+    /// The daemon is not ready from now on.
+    func stop() { isStopping = true }
+
+    /// Reports the present problems to the ledger; also when a link comes or goes, so that the ledger sees every blink.
+    func observe() { ledger.observe(problems, at: scheduler.now) }
 
     private var problems: Set<HealthProblem> {
         var problems: Set<HealthProblem> = []
-        for record in registry.state.pairings where record.state == .active {
-            guard let link = context.links[record.pairing] else {
+        for record in pairings.all where record.state == .active {
+            guard let link = links[record.pairing] else {
                 problems.insert(HealthProblem(.unlinked, pairing: record.pairing))
                 continue
             }
@@ -35,7 +60,7 @@ extension Node {
         }
         if !exchange.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
-        if isDraining { problems.insert(HealthProblem(.draining)) }
+        if items.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
     }
 
@@ -46,26 +71,22 @@ extension Node {
     }
 
     /// The answer to `health`.
-    var healthReport: PropertyListDictionary {
-        observeHealth()
-        let standing = health.standing(at: loop.now)
+    func report() -> PropertyListDictionary {
+        observe()
+        let standing = ledger.standing(at: scheduler.now)
+        // CTL-13: there are pairings, and none has had a link since the start.
+        let waitsForFirstLink = !links.hasBeenLinked && pairings.all.contains { $0.state == .active }
         var report: PropertyListDictionary = [
             "state": .string(standing.isEmpty ? "healthy" : "degraded"),
             "problems": .array(standing.map { .dictionary(describe($0)) }),
-            "ready": .boolean(!isStopping && !waitsForFirstLink),
-            "draining": .boolean(isDraining),
+            "ready": .boolean(!isStopping && !waitsForFirstLink), "draining": .boolean(items.isDraining),
         ]
         if isStopping || waitsForFirstLink { report["reason"] = .string(isStopping ? "stopping" : "no-link") }
         return report
     }
 
-    /// There are pairings, and none has had a link since the start (CTL-13).
-    private var waitsForFirstLink: Bool {
-        !hasBeenLinked && registry.state.pairings.contains { $0.state == .active }
-    }
-
     private func describe(_ standing: HealthLedger.Standing) -> PropertyListDictionary {
-        let time = loop.now.since(standing.since)
+        let time = scheduler.now.since(standing.since)
         var body: PropertyListDictionary = [
             "name": .string(standing.problem.word.rawValue), "since": .integer(time.saturatingMilliseconds),
             "text": .string(text(of: standing.problem)),
@@ -75,10 +96,10 @@ extension Node {
     }
 
     private func text(of problem: HealthProblem) -> String {
-        let record = problem.pairing.flatMap { registry.state[$0] }
+        let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
         switch problem.word {
-        case .unlinked: return "no link to \(name): \(record.map(unreachableReason) ?? "unknown")"
+        case .unlinked: return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
         case .backlog: return "a queue for \(name) is nearly full"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock: return "the clock of \(name) differs from ours by more than five minutes"

@@ -1,0 +1,74 @@
+// Control requests (Protocol/Control.md) as values. The local endpoint checks that the frame is whole and knows the caller;
+// the responder judges the caller and carries the request out.
+
+package import TandemPropertyList
+package import TandemReactor
+package import TandemWire
+
+/// One control request.
+package struct ControlRequest: Sendable {
+    package let command: String
+    package let fields: BodyFields
+    package let caller: PeerCredentials
+    /// The caller is the daemon's own user or root (CTL-2).
+    package let isPrivileged: Bool
+
+    package init(command: String, body: PropertyListDictionary, caller: PeerCredentials, isPrivileged: Bool) {
+        self.command = command
+        fields = BodyFields(body)
+        self.caller = caller
+        self.isPrivileged = isPrivileged
+    }
+}
+
+/// A request that a daemon does not carry out.
+package struct ControlFailure: Error, Sendable, Equatable {
+    /// The names of CTL-4 that belong to no other room.
+    package enum Name: String, Sendable, CaseIterable {
+        case notAllowed = "not-allowed"
+        case unknownCommand = "unknown-command"
+        case badRequest = "bad-request"
+        case wrongRole = "wrong-role"
+        case notFound = "not-found"
+        case noAddress = "no-address"
+        case joinRefused = "join-refused"
+        case unreachable
+        case anchorConflict = "anchor-conflict"
+        case store
+        case full
+    }
+
+    /// For programs.
+    package let name: String
+    /// For people: the event and the remedy.
+    package let text: String
+
+    package init(_ name: Name, _ text: String) { self.init(name: name.rawValue, text: text) }
+
+    /// A failure named by another room, such as a rejection of a configuration.
+    package init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+}
+
+/// The answer to a control request.
+package struct ControlAnswer: Sendable, Equatable {
+    /// 0: done.
+    package let code: Int
+    /// The name of the failure, for programs; nil when done.
+    package let name: String?
+    package let body: PropertyListDictionary
+
+    package static func done(_ body: PropertyListDictionary = [:]) -> Self { Self(code: 0, name: nil, body: body) }
+
+    package static func failed(_ failure: ControlFailure) -> Self {
+        Self(code: 1, name: failure.name, body: ["text": .string(failure.text)])
+    }
+}
+
+/// Carries out control requests; on the daemon's loop.
+package protocol ControlResponder: AnyObject {
+    /// Answers by calling `completion` exactly once, now or later, on the loop.
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void)
+}

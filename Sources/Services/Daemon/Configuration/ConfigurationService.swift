@@ -1,0 +1,421 @@
+// Configuration service: signed configuration in a device. It takes what operators apply, what peers send, what apps answer
+// and what secondaries report, and passes each to one of its halves: the receiver of this device's own configuration or
+// the forwarder to its secondaries. Every verdict is the SignedConfiguration room's or the app's.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemFiles
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemStore
+import TandemWire
+
+/// The other end of a pairing, for configuration.
+struct ConfigurationPeer {
+    let pairing: UniqueIdentifier
+    /// This device's part in the pairing.
+    let role: DeviceRole
+    /// For people.
+    let name: String
+    let device: UniqueIdentifier?
+    /// Verifies the peer's reports.
+    let reportKey: [UInt8]
+}
+
+extension ConfigurationPeer {
+    init(_ record: PairingRecord) {
+        self.init(
+            pairing: record.pairing, role: record.role, name: record.name, device: record.peerVendorIdentifier,
+            reportKey: record.reportKey)
+    }
+}
+
+/// Signed configuration of one device; confined to its loop.
+final class ConfigurationService {
+    struct Options {
+        let device: UniqueIdentifier
+        /// This device's name, for results about its own app.
+        let name: String
+        /// The side that the local socket serves.
+        let role: DeviceRole
+        let signer: ReportPrivateKey
+        /// The daemon's half of the waiver (CFG-22).
+        let allowsInvalidSignatures: Bool
+    }
+
+    /// The device around the service.
+    struct Surroundings {
+        /// The present target of configuration for this side's app; nil if nothing pairs this device on that side.
+        let target: (ApplicationIdentifier, DeviceRole) -> PairedIdentifier?
+        /// The target of configuration that comes through a pairing.
+        let targetThrough: (ApplicationIdentifier, UniqueIdentifier) -> PairedIdentifier?
+        /// Every target that this secondary's app can have: one for each primary.
+        let targets: (ApplicationIdentifier) -> [PairedIdentifier]
+        /// The secondaries of the active pairings.
+        let receivers: () -> [ConfigurationPeer]
+        let peer: (UniqueIdentifier) -> ConfigurationPeer?
+        /// The user that an app belongs to; nil for one that never registered.
+        let owner: (ApplicationIdentifier) -> UInt32?
+        /// A key is trusted for the app's configuration from now on.
+        let keyTrusted: (ApplicationIdentifier, DeviceRole) -> Void
+        /// Sends a body to the app's receiving connection; the outcome comes later, once.
+        let offer:
+            (_ body: [UInt8], ApplicationIdentifier, _ pairing: UniqueIdentifier, @escaping (OfferOutcome) -> Void)
+                -> Void
+    }
+
+    /// Lifetimes are counted, and configurations that wait for the clock are tried again, this often.
+    private static var tick: Duration { .seconds(10) }
+
+    private let context: ConfigurationContext
+    private let receiver: ConfigurationReceiver
+    private let forwarder: ConfigurationForwarder
+    private var lastTick: MonotonicTime
+
+    /// - Parameter rows: the rows of a key space, as they were committed.
+    init(
+        _ options: Options, in device: Surroundings, exchange: ItemExchange, store: LoopStore,
+        applications: OwnedDirectory, scheduler: any Scheduler, rows: (RowSpace) throws -> [Row],
+        log: @escaping LogHandler
+    ) throws {
+        context = ConfigurationContext(
+            options: options, device: device, exchange: exchange, scheduler: scheduler, log: log)
+        receiver = ConfigurationReceiver(
+            context, files: ConfigurationFiles(applications: applications),
+            state: try ReceiverState(device: options.device, rows: rows), store: store)
+        forwarder = ConfigurationForwarder(context, state: try ForwardingState(rows: rows), store: store)
+        lastTick = scheduler.now
+    }
+
+    private var options: Options { context.options }
+    private var device: Surroundings { context.device }
+    private var scheduler: any Scheduler { context.scheduler }
+
+    // MARK: life
+
+    /// Brings the apps' files up to date and sends the owed reports; once, before the first connection.
+    func start() {
+        closeAbandonedSlots()
+        let apps = Set(receiver.state.slots.keys.filter { $0.role == options.role }.map(\.application))
+        for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
+        receiver.submitOwed()
+        scheduleTick()
+    }
+
+    /// A crash may have come between a pairing's removal and its slots': no primary is left that could target them
+    /// (CFG-31).
+    private func closeAbandonedSlots() {
+        for key in receiver.state.slots.keys where key.role == .secondary {
+            if !device.targets(key.application).contains(key.target) {
+                receiver.enqueue(key) { slot, _ in slot.closed() }
+            }
+        }
+    }
+
+    private func scheduleTick() {
+        scheduler.schedule(after: Self.tick) { [weak self] in
+            guard let self else { return }
+            receiver.timePassed(running: scheduler.now.since(lastTick), now: scheduler.wallNow)
+            lastTick = scheduler.now
+            scheduleTick()
+        }
+    }
+
+    // MARK: events of the device
+
+    /// An app's receiving connection has registered.
+    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+        receiver.connected(app, as: role, registration)
+    }
+
+    /// An app's receiving connection is gone.
+    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole) { receiver.disconnected(app, as: role) }
+
+    /// Configuration of this side's app has another target: another primary, or another identifier of it.
+    func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
+        receiver.targetChanged(of: app, as: role, isConnected: isConnected)
+    }
+
+    /// A durable item of the channel `configuration` has arrived. It is handled once its consequences are durable.
+    func received(_ item: ReceivedItem) { scheduler.start { [self] in await take(item) } }
+
+    private func take(_ item: ReceivedItem) async {
+        let isDurable =
+            switch device.peer(item.queue.pairing) {
+            case nil: true
+            case let peer? where peer.role == .primary: await forwarder.received(item.payload, from: peer)
+            default: await receiver.received(item)
+            }
+        if isDurable {
+            context.exchange.handled(item.ordinal, in: item.queue)
+        } else {
+            context.exchange.failed(item.ordinal, in: item.queue)
+        }
+    }
+
+    /// An item that this device submitted has ended.
+    func ended(_ id: UniqueIdentifier, _ outcome: Outcome) { forwarder.ended(id, outcome) }
+
+    /// A pairing is gone.
+    /// - Parameter targets: the targets that configuration through it had, for each app; empty on the primary.
+    func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        forwarder.unpaired(pairing)
+        receiver.unpaired(pairing, targets: targets)
+    }
+
+    // MARK: the operator
+
+    /// Trusts a key by the operator's word (CFG-17); the key has been judged.
+    func trust(_ pem: String, for key: AnchorKey) async -> TrustOutcome {
+        switch await receiver.learn(pem, for: key, from: .operator) {
+        case .same?, .new?: .trusted
+        case .conflict?: .conflict
+        case nil: .notStored
+        }
+    }
+
+    /// Applies or forwards the exact bytes of an envelope.
+    /// - Parameter wait: for verdicts; a result without one by then says so.
+    func apply(_ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration) async -> ApplyOutcome {
+        let payload: ConfigurationPayload
+        do throws(VerificationFailure) {
+            payload = try claimed(envelope, app: app)
+            if payload.role != options.role { try checkEarly(envelope, payload) }
+        } catch {
+            return .failed(name: error.rejection.rawValue, text: error.detail)
+        }
+        switch (options.role, payload.role) {
+        case (.primary, .primary), (.secondary, .secondary): return await applyHere(envelope, payload, wait)
+        case (.primary, .secondary): return await forward(envelope, payload, wait)
+        case (.secondary, .primary):
+            return .failed(name: "wrong-role", text: "it is for the primary's app; this device is a secondary")
+        }
+    }
+
+    /// The envelope's claims about itself: enough to route it, and not trusted.
+    private func claimed(_ bytes: [UInt8], app: ApplicationIdentifier) throws(VerificationFailure)
+        -> ConfigurationPayload
+    {
+        let envelope = try UnverifiedEnvelope(bytes)
+        guard envelope.claimedType == .configuration else {
+            throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
+        }
+        guard let fields = try? PropertyListReader.readDictionary(envelope.payload),
+            let payload = try? ConfigurationPayload(fields)
+        else { throw VerificationFailure(.payloadMalformed, "the payload does not read as a configuration") }
+        guard payload.application == app else {
+            throw VerificationFailure(.wrongApplication, "it is for '\(payload.application)'")
+        }
+        return payload
+    }
+
+    /// The primary's check, for feedback, where it trusts a key (CFG-21).
+    private func checkEarly(_ bytes: [UInt8], _ payload: ConfigurationPayload) throws(VerificationFailure) {
+        let key = AnchorKey(application: payload.application, role: payload.role)
+        let state = receiver.state
+        guard state.anchors[key] != nil else { return }
+        _ = try ApplicableConfiguration(
+            verifying: bytes,
+            in: VerificationContext(
+                profile: .forwarding, application: payload.application, role: payload.role,
+                anchor: state.anchors.anchor(of: key), target: nil, device: nil, now: scheduler.wallNow,
+                clockFloor: state.clockFloor))
+    }
+
+    private func forward(
+        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
+    ) async -> ApplyOutcome {
+        let all = device.receivers()
+        guard !all.isEmpty else {
+            return .failed(name: "not-found", text: "no secondary is paired; run 'tandem pair' first")
+        }
+        let own = device.target(payload.application, .primary)
+        guard own == payload.target else {
+            let text =
+                "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
+            return .failed(name: Rejection.wrongTarget.rawValue, text: text)
+        }
+        let named = all.filter { peer in
+            payload.only.map { only in peer.device.map(only.contains) ?? false } ?? true
+        }
+        guard !named.isEmpty else {
+            return .failed(name: Rejection.wrongTarget.rawValue, text: "'only' names no secondary that is paired")
+        }
+        return await forwarder.forward(envelope, payload, to: named, wait: wait)
+    }
+
+    private func applyHere(
+        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
+    ) async -> ApplyOutcome {
+        guard let target = device.target(payload.application, payload.role) else {
+            return .failed(name: "not-found", text: "this device has no primary; run 'tandem join' first")
+        }
+        let key = ConfigurationSlotKey(application: payload.application, role: payload.role, target: target)
+        let digest = SHA256.digest(envelope)
+        // Before the app can be asked: its answer may come in the turn in which the bytes are staged.
+        let answer = receiver.observe(digest)
+        guard var transition = await receiver.received(envelope, by: nil, of: key) else {
+            receiver.stopObserving(digest, answer)
+            return .failed(name: "store", text: "the configuration could not be stored; see the log")
+        }
+        if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }
+        receiver.stopObserving(digest, answer)
+        return .results([
+            ApplyResult(
+                pairing: nil, name: options.name, verdict: transition.verdict?.name, text: transition.detail,
+                version: payload.version, digest: digest)
+        ])
+    }
+
+    // MARK: status
+
+    /// The trusted keys, for `trust-list`.
+    var anchors: [PropertyListDictionary] {
+        receiver.state.anchors.all.map { known in
+            var body: PropertyListDictionary = [
+                "app": .string(known.key.application.description), "role": .string(known.key.role.rawValue),
+                "source": .string(known.source.rawValue),
+            ]
+            body["keyid"] = known.identifier.map { .data($0.bytes) }
+            return body
+        }
+    }
+
+    /// The apps for which there is any configuration state.
+    var configuredApplications: Set<ApplicationIdentifier> {
+        Set(receiver.state.slots.keys.map(\.application))
+    }
+
+    /// The key that configuration of this side's app is verified with.
+    func anchorIdentifier(of app: ApplicationIdentifier) -> KeyIdentifier? {
+        receiver.state.anchors[AnchorKey(application: app, role: options.role)]?.identifier
+    }
+
+    /// The app's own directory, made if it is missing; nil if it cannot be.
+    func directory(of app: ApplicationIdentifier) -> String? {
+        receiver.directory(of: app)
+    }
+
+    /// The configurations of these apps (nil: all), for `status`.
+    func describe(_ apps: Set<ApplicationIdentifier>?) -> [PropertyListDictionary] {
+        let isShown = { (key: ConfigurationSlotKey) in apps?.contains(key.application) ?? true }
+        let own = receiver.state.slots.values.filter { isShown($0.key) }
+            .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
+            .map { describe($0) }
+        let forwarded = forwarder.state.entries.values.filter { isShown($0.key) }
+            .sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
+            .map { describe($0) }
+        return own + forwarded
+    }
+
+    private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "app": .string(slot.key.application.description), "role": .string(slot.key.role.rawValue),
+            "target": .string(slot.key.target.text), "state": .string(slot.stateName),
+        ]
+        let shown = slot.waived ?? slot.active
+        body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
+        body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
+        body["applied"] = shown.map { .integer($0.applied.milliseconds) }
+        body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
+        return body
+    }
+
+    private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
+        let name = device.peer(entry.pairing)?.name ?? "\(entry.pairing)"
+        var body: PropertyListDictionary = [
+            "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
+            "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),
+            "digest": .data(entry.digest), "pairing": .data(entry.pairing.bytes),
+            "state": .string("\(entry.verdict == nil ? "on its way to" : "forwarded to") \(name)"),
+        ]
+        body["lastVerdict"] = entry.verdict.map { .string($0) }
+        return body
+    }
+}
+
+extension ConfigurationSlot {
+    /// The state in a word or two.
+    fileprivate var stateName: String {
+        switch phase {
+        case .waitingForApplication: "waiting for app"
+        case .waitingForClock: "waiting for clock"
+        case .offered: "handed to app"
+        case .idle where waived != nil: "applied, invalid signature allowed"
+        case .idle: active == nil ? "none" : "applied"
+        }
+    }
+}
+
+extension KnownAnchor {
+    /// The key's identifier; nil for a key that is refused.
+    fileprivate var identifier: KeyIdentifier? { (try? PublicKey(pem: pem))?.identifier }
+}
+
+/// The result of trusting a key.
+enum TrustOutcome: Sendable {
+    case trusted
+    /// Another key is trusted, and stays.
+    case conflict
+    case notStored
+}
+
+/// Surroundings of both halves of the service; confined to its loop.
+final class ConfigurationContext {
+    let options: ConfigurationService.Options
+    let device: ConfigurationService.Surroundings
+    let exchange: ItemExchange
+    let scheduler: any Scheduler
+    let log: LogHandler
+
+    init(
+        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, exchange: ItemExchange,
+        scheduler: any Scheduler, log: @escaping LogHandler
+    ) {
+        self.options = options
+        self.device = device
+        self.exchange = exchange
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    var reading: Reading { Reading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+}
+
+/// A value that one caller awaits for a limited time; confined to its loop.
+final class Expectation<Value: Sendable> {
+    private let scheduler: any Scheduler
+    private var value: Value?
+    private var waiting: UnsafeContinuation<Void, Never>?
+    private var timer: TimerToken?
+
+    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// The value has come; a second one is ignored.
+    func fulfil(_ value: Value) {
+        guard self.value == nil else { return }
+        self.value = value
+        resume()
+    }
+
+    private func resume() {
+        if let timer { scheduler.cancel(timer) }
+        timer = nil
+        waiting?.resume()
+        waiting = nil
+    }
+
+    /// The value, or nil if it has not come in time; once.
+    func value(within time: Duration) async -> Value? {
+        guard value == nil else { return value }
+        await withUnsafeContinuation { continuation in
+            waiting = continuation
+            timer = scheduler.schedule(after: time) { [self] in resume() }
+        }
+        return value
+    }
+}

@@ -1,0 +1,119 @@
+// Link host: the device behind its links. It owns the pairing registry and the store; a link only speaks for it. A change
+// that a judgement makes is durable before the judgement returns, and so before the peer can learn of it (PAR-9, PAR-10).
+
+package import TandemBase
+package import TandemCrypto
+package import TandemPairing
+package import TandemTransport
+package import TandemWire
+
+/// Decides which peers may link and join, and takes the events of the links; on the loop's thread. A daemon's
+/// composition and the test devices conform.
+package protocol LinkHost: AnyObject {
+    /// Whether a TLS peer with this pin may say hello: it has a pairing here that has not lapsed.
+    func isPinned(_ pin: KeyIdentifier) -> Bool
+
+    /// This device's epoch and positions in a pairing; nil if the pairing is gone.
+    func situation(of pairing: UniqueIdentifier) -> LinkSituation?
+
+    /// Judges a peer's hello.
+    func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict
+
+    /// Judges a `join` at this device.
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict
+
+    /// Both sides have said hello and all its changes are durable.
+    func linkDidBecomeReady(_ link: Link)
+
+    /// A frame of a kind that links carry, for this link's pairing. `frame` has the received bytes, to be forwarded
+    /// unchanged.
+    func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame)
+
+    /// The link was congested and is not any more.
+    func linkDidDrain(_ link: Link)
+
+    /// The link is over. Exactly once for each ready link; before another one for the same pairing becomes ready.
+    func link(_ link: Link, didCloseWith reason: LinkCloseReason)
+
+    /// A device connection ended before it became a link.
+    func connectionDidFail(_ failure: LinkFailure)
+}
+
+/// The judgement of a peer's hello.
+package enum HelloVerdict: Sendable, Equatable {
+    case accepted(PairingRecord)
+    case refused(RefusalName)
+}
+
+/// The judgement of a `join`.
+package enum JoinVerdict: Sendable, Equatable {
+    case joined(JoinAnswer)
+    case refused(RefusalName)
+}
+
+/// A device connection that never became a link.
+package struct LinkFailure: Sendable, Equatable {
+    /// The pairing that was dialled; nil for an accepted connection.
+    package let pairing: UniqueIdentifier?
+    /// The peer's pin, once TLS proved one.
+    package let pin: KeyIdentifier?
+    /// Nobody that this device is paired with: worth a line only to someone who looks for a fault, because anybody on
+    /// the network can cause as many as they like.
+    package let isStranger: Bool
+    package let reason: LinkCloseReason
+}
+
+/// The end of a device connection, by a stable name: status shows it, logs and tests compare it.
+package enum LinkCloseReason: Error, Sendable, Equatable {
+    /// This side ended it with `bye` and this name.
+    case ended(ByeName)
+    /// The peer said `bye`, with this name if it gave one we know.
+    case endedByPeer(ByeName?)
+    /// This side refused the peer; the text is for logs.
+    case refused(RefusalName, String)
+    /// The peer refused this side, by this name if we know it.
+    case refusedByPeer(RefusalName?)
+    /// It was there for a join, which is done.
+    case joined
+    /// TLS ended it.
+    case notSecured(TLSError)
+    /// It gave way to newer connections of unknown peers.
+    case crowdedOut
+    /// The peer did not answer three heartbeats.
+    case noHeartbeat
+    /// The stream below ended.
+    case stream(CloseReason)
+
+    /// The stable name.
+    package var name: String {
+        switch self {
+        case .ended(let name): name.rawValue
+        case .endedByPeer(let name): "peer-" + (name?.rawValue ?? "bye")
+        case .refused(let name, _): name.rawValue
+        case .refusedByPeer(let name): "peer-refused-" + (name?.rawValue ?? "unknown")
+        case .joined: "joined"
+        case .notSecured(let error): error.name
+        case .crowdedOut: "crowded-out"
+        case .noHeartbeat: "no-heartbeat"
+        case .stream(let reason): reason.name
+        }
+    }
+}
+
+extension LinkCloseReason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .refused(let name, let text): "\(name.rawValue): \(text)"
+        case .notSecured(let error): "\(error.name): \(error)"
+        case .stream(let reason): "\(reason)"
+        default: name
+        }
+    }
+}
+
+/// The names of `bye` (SES-18, SES-19, PAR-13).
+package enum ByeName: String, Sendable, Hashable, CaseIterable {
+    case stopping
+    case replaced
+    case unpaired
+}

@@ -1,0 +1,270 @@
+// Links of one device: it accepts, dials and joins, connects the ready links with the router, and remembers why the last
+// ones ended.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemPairing
+import TandemReactor
+import TandemSession
+import TandemTransport
+import TandemWire
+
+/// The links of one daemon; confined to its loop.
+final class LinkService {
+    private let context: LinkContext
+    private let acceptor: LinkAcceptor
+    private let pairings: PairingService
+    private let own: PairingRegistry.OwnDevice
+    private let relay: Relay
+    private let exchange: ItemExchange
+    private let router: DeviceRouter
+    private let network: any NodeNetwork
+    /// Spreads the waits between attempts.
+    private let random: () -> UInt64
+    private var dialers: [UniqueIdentifier: LinkDialer] = [:]
+    private var joins: [ObjectIdentifier: JoinClient] = [:]
+    /// The waits between joins by trust, which are repeated until both sides have trusted each other.
+    private var trustRetries: [KeyIdentifier: Backoff] = [:]
+    private var downSince: [UniqueIdentifier: MonotonicTime] = [:]
+    /// Why each pairing's last link or attempt ended.
+    private var lastErrors: [UniqueIdentifier: String] = [:]
+    private var isStopping = false
+    /// Since the start.
+    private(set) var hasBeenLinked = false
+    /// A link has come or gone.
+    var onChange: () -> Void = {}
+
+    init(
+        _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
+        exchange: ItemExchange, router: DeviceRouter, network: any NodeNetwork, random: @escaping () -> UInt64
+    ) {
+        self.context = context
+        self.own = own
+        self.pairings = pairings
+        self.relay = relay
+        self.exchange = exchange
+        self.router = router
+        self.network = network
+        self.random = random
+        acceptor = LinkAcceptor(context: context)
+        context.wrapping = network.wrapping
+        context.host = self
+    }
+
+    // MARK: life
+
+    /// Accepts links at an address; returns the address in effect.
+    func listen(at address: SocketAddress) throws(ListenError) -> SocketAddress {
+        try network.listen(at: address, for: acceptor)
+    }
+
+    /// Dials the primaries of this device and joins the trusted ones.
+    func start() {
+        for record in pairings.all { dial(record) }
+        for device in pairings.trusted(as: .primary) { joinByTrust(device) }
+    }
+
+    /// Accepts, dials and joins no longer; the ready links stay until ``endAll(_:)``.
+    func stop() {
+        isStopping = true
+        stopListening()
+        for dialer in dialers.values { dialer.stop() }
+        for join in joins.values { join.cancel() }
+    }
+
+    func stopListening() { acceptor.close() }
+
+    func endAll(_ name: ByeName) { context.links.endAll(name) }
+
+    // MARK: one pairing
+
+    /// The ready link of a pairing.
+    subscript(pairing: UniqueIdentifier) -> Link? { context.links[pairing] }
+
+    /// When the pairing lost its link; nil if it had none since the start.
+    func downSince(_ pairing: UniqueIdentifier) -> MonotonicTime? { downSince[pairing] }
+
+    /// Why the pairing's last link or attempt ended.
+    func lastError(_ pairing: UniqueIdentifier) -> String? { lastErrors[pairing] }
+
+    /// Why the pairing has no link.
+    func unreachableReason(_ record: PairingRecord) -> String {
+        if record.state == .pending { return ReachabilityReason.pending.rawValue }
+        return dialers[record.pairing]?.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
+    }
+
+    /// Ends the link; a dialler connects again.
+    func restart(_ pairing: UniqueIdentifier) { context.links.end(pairing, .replaced) }
+
+    /// The pairing is gone.
+    func forget(_ pairing: UniqueIdentifier) {
+        dialers.removeValue(forKey: pairing)?.stop()
+        lastErrors[pairing] = nil
+        context.links.end(pairing, .unpaired)
+    }
+
+    // MARK: dialling and joining
+
+    /// Dials the primary of a pairing in which this device is the secondary.
+    private func dial(_ record: PairingRecord) {
+        guard record.role == .secondary, dialers[record.pairing] == nil, !isStopping,
+            let address = record.address.flatMap({ try? SocketAddress($0) })
+        else { return }
+        let dialer = LinkDialer(
+            pairing: record.pairing, at: address, context: context, source: network.dialling, random: random,
+            record: { [pairings] in pairings[record.pairing] })
+        dialers[record.pairing] = dialer
+        dialer.start()
+    }
+
+    /// Joins a primary, stores the pending pairing and dials it.
+    func join(_ credential: JoinAttempt.Credential) async throws(JoinFailure) -> PairingRecord {
+        let client = JoinClient(credential, own: own, context: context)
+        joins[ObjectIdentifier(client)] = client
+        defer { joins[ObjectIdentifier(client)] = nil }
+        let record = try await client.join(over: network.dialling) { [pairings] record async throws(JoinFailure) in
+            try await pairings.add(record)
+        }
+        if let stored = pairings[record.pairing] { dial(stored) }
+        return record
+    }
+
+    /// Joins a primary that is trusted by hand, and tries again until the primary has trusted this device as well.
+    func joinByTrust(_ device: TrustedDevice) {
+        guard !isStopping, pairings.isToBeJoined(device.pin) else { return }
+        context.scheduler.start { [self] in
+            do throws(JoinFailure) { _ = try await join(.trust(device)) } catch {
+                guard !isStopping else { return }
+                context.log(
+                    LogEvent(.info, "trusted primary not joined yet", .outside("reason", error.description)))
+                let wait = trustRetries[device.pin, default: Backoff()].next(random: random())
+                context.scheduler.schedule(after: wait) { [weak self] in self?.joinByTrust(device) }
+            }
+        }
+    }
+}
+
+extension LinkService: LinkHost {
+    package func isPinned(_ pin: KeyIdentifier) -> Bool { pairings.isPinned(pin) }
+
+    package func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
+        guard let record = pairings[pairing] else { return nil }
+        let positions = exchange.positions(of: pairing)
+        let mark = { (position: (key: QueueKey, sequence: UInt64)) in
+            SequenceMark(app: position.key.app, channel: position.key.channel, sequence: position.sequence)
+        }
+        return LinkSituation(
+            epoch: record.epoch, received: positions.received.map(mark), sent: positions.sent.map(mark))
+    }
+
+    package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict { await pairings.judge(hello) }
+
+    package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+        await pairings.judge(join, peer: peer, exporter: exporter)
+    }
+
+    package func linkDidBecomeReady(_ link: Link) {
+        hasBeenLinked = true
+        onChange()
+        let endpoint = LinkEndpoint(link, number: relay.nextNumber())
+        let port = relay.linkUp(
+            endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
+        link.forwarder = port
+        router.open(
+            link.pairing, over: link, port: port,
+            received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) },
+            channels: Set(link.agreement.capabilities.compactMap { Channel(rawValue: $0.rawValue) }))
+    }
+
+    package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
+        guard let breach = router.receive(envelope, in: frame, from: link.pairing) else { return }
+        link.refuse(breach.name, breach.text)
+    }
+
+    package func linkDidDrain(_ link: Link) { router.drained(link.pairing) }
+
+    package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
+        downSince[link.pairing] = context.scheduler.now
+        lastErrors[link.pairing] = LogTextCut.cut("\(reason)")
+        onChange()
+        router.close(link.pairing, reason.reachabilityReason)
+        guard case .endedByPeer(.unpaired) = reason else { return }
+        context.log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))
+    }
+
+    package func connectionDidFail(_ failure: LinkFailure) {
+        context.log(
+            LogEvent(
+                failure.logLevel, "device connection ended before it became a link",
+                .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
+                .outside("reason", "\(failure.reason)")))
+        guard let pairing = failure.pairing, let record = pairings[pairing] else { return }
+        lastErrors[pairing] = LogTextCut.cut("\(failure.reason)")
+        relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
+    }
+}
+
+/// The relay's end of a ready link; confined to the loop.
+private final class LinkEndpoint: RelayEndpoint {
+    let number: ConnectionNumber
+    private let frames: FrameChannel
+    private(set) var acceptedBytes: UInt64 = 0
+
+    init(_ link: Link, number: ConnectionNumber) {
+        frames = link.frames
+        self.number = number
+    }
+
+    var queuedBytes: Int { frames.queuedBytes }
+    var isCongested: Bool { frames.isCongested }
+
+    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left. The
+    /// figure is never too low, because a sender that is told "not sent" may send again.
+    var departedBytes: UInt64 {
+        let queued = UInt64(clamping: queuedBytes) / 2
+        return acceptedBytes > queued ? acceptedBytes - queued : 0
+    }
+
+    func send(_ frame: Frame) {
+        acceptedBytes += UInt64(frame.count)
+        frames.send(frame)
+    }
+
+    func write(_ bytes: RawSpan) {
+        acceptedBytes += UInt64(bytes.byteCount)
+        frames.write(bytes)
+    }
+
+    func overflowed() {
+        // The link's own quota closes it as a slow consumer; the relay has reported that to the sender.
+    }
+
+    func pauseReading() { frames.pauseReading() }
+
+    func resumeReading() { frames.resumeReading() }
+}
+
+extension RelayPort: LinkForwarder {}
+
+extension LinkFailure {
+    /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.
+    fileprivate var logLevel: LogLevel {
+        if case .notSecured(.wrongPin) = reason { return .warning }
+        return isStranger ? .debug : .info
+    }
+}
+
+extension LinkCloseReason {
+    /// The reason for being unreachable that host apps see.
+    fileprivate var reachabilityReason: ReachabilityReason {
+        switch self {
+        case .noHeartbeat: .noHeartbeat
+        case .refused(.version, _), .refused(.versionLowered, _), .refusedByPeer(.version),
+            .refusedByPeer(.versionLowered):
+            .version
+        case .ended(.stopping), .endedByPeer(.stopping): .stopping
+        default: .noLink
+        }
+    }
+}

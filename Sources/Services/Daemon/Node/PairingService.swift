@@ -1,0 +1,372 @@
+// Pairings of one device: the registry in force and every change of it. A change is durable first; then the daemon's
+// parts follow it, before any other change can run, and only then its caller answers the peer or the operator (PAR-9,
+// PAR-10).
+
+import TandemBase
+import TandemCrypto
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemWire
+
+/// The pairings of one daemon; confined to its loop.
+final class PairingService {
+    /// A change in force, for the parts of the daemon that follow the pairings.
+    enum Event {
+        /// A pairing is new or has changed.
+        case paired(PairingRecord)
+        /// A pairing is gone, with the targets that configuration through it had.
+        case unpaired(PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier])
+        /// The default sessions of a role are bound to this pairing; nil for none.
+        case chosen(UniqueIdentifier?, as: DeviceRole)
+        /// Configuration of a secondary's app has another target.
+        case retargeted(ApplicationIdentifier)
+        /// The pairing continues in a new epoch.
+        case newEpoch(PairingRecord)
+    }
+
+    private let registry: CommittedState<PairingRegistry>
+    private let installed: CommittedState<InstalledApplications>
+    private let own: PairingRegistry.OwnDevice
+    private let vendor: UniqueIdentifier
+    private let scheduler: any Scheduler
+    private let log: LogHandler
+    /// The primary whose configuration the apps of this secondary have.
+    private var activePrimary: UniqueIdentifier?
+    private var isStopping = false
+    /// Follows the changes; called in the turn in which they come into force.
+    var onEvent: (Event) -> Void = { _ in }
+    /// Applications with configuration state; they may not be installed any more.
+    var configuredApplications: () -> Set<ApplicationIdentifier> = { [] }
+
+    /// - Parameters:
+    ///   - own: this device as the other end of a join sees it.
+    ///   - vendor: this device's vendor identifier.
+    init(
+        _ registry: CommittedState<PairingRegistry>, own: PairingRegistry.OwnDevice, vendor: UniqueIdentifier,
+        installed: CommittedState<InstalledApplications>, scheduler: any Scheduler, log: @escaping LogHandler
+    ) {
+        self.registry = registry
+        self.own = own
+        self.vendor = vendor
+        self.installed = installed
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    // MARK: life
+
+    /// Reports what was stored.
+    func restore() {
+        for record in all { onEvent(.paired(record)) }
+        activePrimary = active(as: .secondary)?.pairing
+        choose()
+    }
+
+    /// Removes lapsed pairings and tokens once a minute, until ``stop()``.
+    func start() {
+        scheduler.schedule(after: .seconds(60)) { [weak self] in
+            guard let self, !isStopping else { return }
+            scheduler.start { await self.expire() }
+            start()
+        }
+    }
+
+    func stop() { isStopping = true }
+
+    // MARK: the registry in force
+
+    var all: [PairingRecord] { registry.state.pairings }
+
+    subscript(pairing: UniqueIdentifier) -> PairingRecord? { registry.state[pairing] }
+
+    /// The pairing that the default sessions of the role are bound to.
+    func active(as role: DeviceRole) -> PairingRecord? { registry.state.active(as: role) }
+
+    /// The other devices that are trusted by hand.
+    func trusted(as role: DeviceRole) -> [TrustedDevice] { registry.state.trusted.devices(as: role) }
+
+    /// Whether a primary is trusted by hand and not joined yet.
+    func isToBeJoined(_ primary: KeyIdentifier) -> Bool {
+        registry.state.isTrusted(primary, as: .primary)
+            && !all.contains { $0.peer == primary && $0.role == .secondary }
+    }
+
+    /// Whether a TLS peer with this pin may say hello: it has a pairing here that has not lapsed.
+    func isPinned(_ pin: KeyIdentifier) -> Bool { registry.state.isPinned(pin, now: scheduler.wallNow) }
+
+    /// The target of an app's configuration that comes through the pairing.
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
+        target(of: app, through: pairing, in: registry.state)
+    }
+
+    private func target(
+        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, in registry: PairingRegistry
+    ) -> PairedIdentifier? {
+        registry.target(of: pairing, app: app, own: vendor, ownClaim: installed.state[app]?.identifier)
+    }
+
+    /// The present target of an app's configuration; nil if this device has no primary.
+    func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
+        switch role {
+        case .primary: installed.state[app]?.identifier.map { .custom($0) } ?? .vendor(vendor)
+        case .secondary: active(as: .secondary).flatMap { target(of: app, through: $0.pairing) }
+        }
+    }
+
+    /// Every target that configuration of this secondary's app can have: one for each primary.
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
+        all.filter { $0.role == .secondary }.compactMap { target(of: app, through: $0.pairing) }
+    }
+
+    /// The targets of all apps through a pairing that is about to go; empty where this device is the primary.
+    private func targets(
+        through record: PairingRecord, in registry: PairingRegistry
+    ) -> [ApplicationIdentifier: PairedIdentifier] {
+        guard record.role == .secondary else { return [:] }
+        let apps = configuredApplications().union(installed.state.records.keys)
+        return Dictionary(
+            uniqueKeysWithValues: apps.compactMap { app in
+                target(of: app, through: record.pairing, in: registry).map { (app, $0) }
+            })
+    }
+
+    // MARK: changes in force
+
+    /// Runs a transition after those before it. Its effect runs as soon as its rows are durable and before any other
+    /// transition; the result of the effect comes back in a later turn, when the registry may have changed again.
+    private func commit<Outcome: Sendable>(
+        _ transition: @escaping (inout PairingRegistry) -> (changes: [RowChange], effect: () -> Outcome)
+    ) async throws(StoreError) -> Outcome {
+        do throws(StoreError) { return try await registry.commit(transition) } catch {
+            log(.notStored(error))
+            throw error
+        }
+    }
+
+    /// A pairing is new or has become active.
+    private func follow(_ record: PairingRecord) { onEvent(.paired(record)) }
+
+    /// A pairing has been removed from the registry.
+    private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        onEvent(.unpaired(record, targets: targets))
+        choose()
+        log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
+    }
+
+    /// Binds the default sessions of both roles to the chosen pairings. With another primary the apps of a secondary
+    /// have that primary's configuration, or none.
+    private func choose() {
+        for role in DeviceRole.allCases { onEvent(.chosen(active(as: role)?.pairing, as: role)) }
+        let primary = active(as: .secondary)?.pairing
+        guard primary != activePrimary else { return }
+        activePrimary = primary
+        for app in installed.state.records.keys.sorted() { onEvent(.retargeted(app)) }
+    }
+
+    // MARK: peers
+
+    /// Judges a peer's hello; returns when the changes are durable.
+    func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
+        let now = scheduler.wallNow
+        do throws(StoreError) {
+            return try await commit { [self] next in
+                let before = next
+                switch next.hello(hello, now: now) {
+                case .refused(let name, let event):
+                    next = before
+                    return ([], { [self] in logged(event, .refused(name)) })
+                case .accepted(let record, let changes, let superseded, _, let event):
+                    let old = superseded.compactMap { before[$0] }.map { ($0, targets(through: $0, in: before)) }
+                    let rows = changes.map(\.rowChange) + superseded.flatMap { ItemExchange.removal(of: $0) }
+                    return (
+                        rows,
+                        { [self] in
+                            for (record, targets) in old { forget(record, targets: targets) }
+                            follow(record)
+                            choose()
+                            return logged(event, .accepted(record))
+                        }
+                    )
+                }
+            }
+        } catch {
+            return .refused(.stopping)
+        }
+    }
+
+    /// Judges a `join` at this device, the primary; returns when the changes are durable.
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+        let circumstances = PairingRegistry.JoinCircumstances(
+            peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
+        do throws(StoreError) {
+            return try await commit { [self] next in
+                switch next.join(join, own: own, at: circumstances) {
+                case .joined(let answer, let changes, let event):
+                    let record = next[answer.pairing]
+                    return (
+                        changes.map(\.rowChange),
+                        { [self] in
+                            if let record { follow(record) }
+                            return logged(event, .joined(answer))
+                        }
+                    )
+                case .refused(let name, let changes, let event):
+                    return (changes.map(\.rowChange), { [self] in logged(event, .refused(name)) })
+                }
+            }
+        } catch {
+            return .refused(.joinRefused)
+        }
+    }
+
+    private func logged<Verdict>(_ event: PairingEvent?, _ verdict: Verdict) -> Verdict {
+        if let event { log(event.logEvent) }
+        return verdict
+    }
+
+    /// Adds the pairing that a primary's answer to a join has made.
+    func add(_ record: PairingRecord) async throws(JoinFailure) {
+        let outcome: Result<Void, JoinAnswerError>
+        do throws(StoreError) {
+            outcome = try await commit { [self] next in
+                do throws(JoinAnswerError) {
+                    let changes = try next.joined(record)
+                    return (
+                        changes.map(\.rowChange),
+                        { [self] in
+                            follow(record)
+                            return .success(())
+                        }
+                    )
+                } catch {
+                    return ([], { .failure(error) })
+                }
+            }
+        } catch { throw .notStored(error.description) }
+        do throws(JoinAnswerError) { try outcome.get() } catch { throw .answer(error) }
+    }
+
+    /// A primary's app has announced its identifier over the pairing's link.
+    func declared(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) async {
+        _ = try? await commit { [self] next in
+            let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
+            return (
+                changes.map(\.rowChange),
+                { [self] in
+                    if let event { log(event.logEvent) }
+                    if !changes.isEmpty { onEvent(.retargeted(app)) }
+                }
+            )
+        }
+    }
+
+    /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
+    func beginEpoch(of pairing: UniqueIdentifier) async {
+        log(LogEvent(.warning, "one of the stores was restored, a new epoch begins", .text("pairing", "\(pairing)")))
+        _ = try? await commit { [self] next in
+            let changes = next.beginEpoch(pairing).map(\.rowChange)
+            let record = next[pairing]
+            return (changes, { [self] in if let record { onEvent(.newEpoch(record)) } })
+        }
+    }
+
+    /// Removes what time has ended.
+    private func expire() async {
+        let now = scheduler.wallNow
+        _ = try? await commit { [self] next in
+            let before = next.pairings
+            let changes = next.expire(now: now)
+            let gone = before.filter { next[$0.pairing] == nil }
+            let rows = changes.map(\.rowChange) + gone.flatMap { ItemExchange.removal(of: $0.pairing) }
+            return (rows, { [self] in for record in gone { forget(record, targets: [:]) } })
+        }
+    }
+
+    // MARK: the operator
+
+    /// Issues the token of a join link.
+    func issue(_ link: JoinLink) async throws(StoreError) {
+        try await commit { next in
+            (next.issue(link.token, secret: link.secret, expires: link.expires).map(\.rowChange), {})
+        }
+    }
+
+    /// Trusts a device by its fingerprint.
+    func trust(_ device: TrustedDevice) async throws(StoreError) {
+        try await commit { next in (next.trust(device).map(\.rowChange), {}) }
+    }
+
+    /// Ends a pairing.
+    func end(_ record: PairingRecord) async throws(StoreError) {
+        try await commit { [self] next in
+            let targets = targets(through: record, in: next)
+            let rows = next.unpair(record.pairing).map(\.rowChange) + ItemExchange.removal(of: record.pairing)
+            return (rows, { [self] in forget(record, targets: targets) })
+        }
+    }
+
+    /// Chooses a pairing for its role; returns whether it was another one before, or nil for a pending one.
+    func select(_ record: PairingRecord) async throws(StoreError) -> Bool? {
+        try await commit { [self] next in
+            guard let changes = next.select(record.pairing) else { return ([], { nil }) }
+            return (
+                changes.map(\.rowChange),
+                { [self] in
+                    choose()
+                    guard !changes.isEmpty else { return false }
+                    log(
+                        LogEvent(
+                            .info, "switched", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
+                    return true
+                }
+            )
+        }
+    }
+
+    /// Accepts a changed identifier of a primary's app; nil if none waits.
+    func acceptIdentifier(
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) async throws(StoreError) -> CustomIdentifier? {
+        try await commit { [self] next in
+            guard let (claim, changes) = next.acceptIdentifier(of: app, pairing: pairing) else { return ([], { nil }) }
+            return (
+                changes.map(\.rowChange),
+                { [self] in
+                    onEvent(.retargeted(app))
+                    return claim.effective
+                }
+            )
+        }
+    }
+
+    /// Allows a version below the highest one seen; returns whether the pairing exists.
+    func allow(_ version: ProtocolVersion, for pairing: UniqueIdentifier) async throws(StoreError) -> Bool {
+        try await commit { next in
+            guard let changes = next.allowVersion(version, for: pairing) else { return ([], { false }) }
+            return (changes.map(\.rowChange), { true })
+        }
+    }
+}
+
+extension LogEvent {
+    /// A commit failed and its change did not happen. A full disk may recover; a store that failed for good ends the
+    /// daemon (``Node/onFatal``), and its next start reports the cause.
+    static func notStored(_ error: StoreError) -> LogEvent {
+        LogEvent(.error, "not stored", .text("error", error.description))
+    }
+}
+
+extension PairingChange {
+    /// The change of the store's row.
+    fileprivate var rowChange: RowChange {
+        let row = self.row
+        guard let value = row.value else { return .delete(.pairing, key: row.key) }
+        do {
+            return .put(.pairing, key: row.key, value: try PropertyListWriter.write(value))
+        } catch {
+            preconditionFailure("a pairing's row can always be written: \(error)")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// Trace of a daemon (CTL-20): it notes and counts the steps of messages and items, and resumes the requests that follow
+// them. It forgets a follower that does not come back, so that the relay does no work for it.
+
+import TandemBase
+import TandemOperations
+import TandemReactor
+import TandemSession
+import TandemWire
+
+/// The trace of one daemon; confined to its loop.
+final class TraceService {
+    /// Messages are traced for this long after the last request that asked for them (LIM-35).
+    private static var lease: Duration { .seconds(60) }
+    /// Events in one answer (LIM-35).
+    static var eventsAtOnce: Int { 256 }
+
+    let log: TraceLog
+    private let scheduler: any Scheduler
+    /// Of durable items, by how far they came.
+    private let counters: [TraceEvent.Step: Counter]
+    private var followers: [(number: Int, resume: () -> Void)] = []
+    private var lastNumber = 0
+    private var isResuming = false
+    private var leaseTimer: TimerToken?
+
+    init(_ scheduler: any Scheduler, counters: Counters) {
+        self.scheduler = scheduler
+        self.counters = [
+            .accepted: counters.counter("items.accepted"), .sent: counters.counter("items.sent"),
+            .arrived: counters.counter("items.arrived"), .delivered: counters.counter("items.delivered"),
+            .handled: counters.counter("items.handled"),
+        ]
+        log = TraceLog(scheduler)
+        log.onEvent = { [weak self] in self?.resumeFollowers() }
+    }
+
+    /// Notes a step of a durable item between an app and this device.
+    func note(_ event: TraceEvent) {
+        log.note(event)
+        counters[event.step]?.add()
+    }
+
+    /// Notes a frame of a durable channel that this device sent to the peer or received from it.
+    func note(_ envelope: Envelope, isSent: Bool) {
+        guard let step = TraceEvent.Step(envelope.kind, isSent: isSent), let pairing = envelope.pairing else { return }
+        // The frames of the item's sender travel in the direction of the item; those of its receiver the other way.
+        let isOfSender = envelope.kind == .item || envelope.kind == .gap || envelope.kind == .settled
+        note(
+            TraceEvent(
+                step, id: envelope.id, pairing: pairing, app: envelope.app, channel: envelope.channel,
+                sequence: envelope.sequence, isOutbound: isSent == isOfSender, detail: detail(of: envelope)))
+    }
+
+    /// The outcome of an item; cut, because it is a peer's word.
+    private func detail(of envelope: Envelope) -> String? {
+        switch envelope.kind {
+        case .outcome, .gap: envelope.name.map { LogTextCut.cut($0) }
+        default: nil
+        }
+    }
+
+    // MARK: followers
+
+    /// Returns at the end of the turn in which the next event comes, or when the time is over.
+    func waitForEvent(atMost time: Duration) async {
+        lastNumber += 1
+        let number = lastNumber
+        await withUnsafeContinuation { continuation in
+            followers.append((number, { continuation.resume() }))
+            scheduler.schedule(after: time) { [weak self] in self?.resume(number) }
+        }
+    }
+
+    private func resume(_ number: Int) {
+        guard let index = followers.firstIndex(where: { $0.number == number }) else { return }
+        followers.remove(at: index).resume()
+    }
+
+    private func resumeFollowers() {
+        guard !followers.isEmpty, !isResuming else { return }
+        isResuming = true
+        scheduler.atEndOfTurn { [self] in
+            isResuming = false
+            let waiting = followers
+            followers = []
+            for follower in waiting { follower.resume() }
+        }
+    }
+
+    /// Traces the relay's messages from now on until the lease ends; or no longer.
+    func setMessages(_ isOn: Bool, of relay: Relay) {
+        if let leaseTimer { scheduler.cancel(leaseTimer) }
+        leaseTimer = nil
+        relay.trace = isOn ? log : nil
+        guard isOn else { return }
+        leaseTimer = scheduler.schedule(after: Self.lease) { [weak relay] in relay?.trace = nil }
+    }
+}
+
+extension TraceEvent.Step {
+    fileprivate init?(_ kind: FrameKind, isSent: Bool) {
+        switch kind {
+        case .item: self = isSent ? .sent : .arrived
+        case .stored: self = .stored
+        case .outcome: self = .ended
+        case .settled: self = .settled
+        case .gap: self = .ended
+        default: return nil
+        }
+    }
+}
+
+/// A caller's word in an answer: cut, because it is outside text.
+enum LogTextCut {
+    static func cut(_ text: String) -> String { String(text.unicodeScalars.prefix(64).map { Character($0) }) }
+}

@@ -1,0 +1,78 @@
+// The control commands about signed configuration: trusted keys and the application of an envelope.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemWire
+
+/// `trust-add`: trusts a key for the configuration of an app (CFG-17).
+struct TrustKeyCommand: ControlCommand {
+    static let name = "trust-add"
+
+    private let anchor: AnchorKey
+    private let pem: String
+
+    init(_ request: ControlRequest) throws(WireError) {
+        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        pem = try request.fields.string("key")
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let key: PublicKey
+        do throws(KeyError) { key = try PublicKey(pem: pem) } catch {
+            throw ControlFailure(.badRequest, "key: \(error)")
+        }
+        switch await node.configuration.trust(pem, for: anchor) {
+        case .conflict:
+            throw ControlFailure(.anchorConflict, "another key is trusted for this app and role, and stays")
+        case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
+        case .trusted: return ["keyid": .data(key.identifier.bytes)]
+        }
+    }
+}
+
+/// `trust-list`: the trusted keys.
+struct TrustListCommand: ControlCommand {
+    static let name = "trust-list"
+
+    init(_ request: ControlRequest) {}
+
+    func run(on node: Node) -> PropertyListDictionary {
+        ["anchors": .array(node.configuration.anchors.map { .dictionary($0) })]
+    }
+}
+
+/// `apply`: applies or forwards the exact bytes of an envelope.
+struct ApplyCommand: ControlCommand {
+    static let name = "apply"
+
+    private let envelope: [UInt8]
+    private let app: ApplicationIdentifier
+    private let wait: Duration
+
+    init(_ request: ControlRequest) throws(WireError) {
+        wait = try request.fields.milliseconds("wait", absent: .seconds(30))
+        envelope = try request.fields.data("envelope")
+        app = try request.fields.application("app")
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        switch await node.configuration.apply(envelope, app: app, wait: wait) {
+        case .failed(let name, let text): throw ControlFailure(name: name, text: text)
+        case .results(let results): return ["results": .array(results.map { .dictionary($0.body) })]
+        }
+    }
+}
+
+extension ApplyResult {
+    fileprivate var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "name": .string(name), "state": .string(verdict == nil ? "queued" : "reported"),
+            "version": PropertyListValue(version), "digest": .data(digest),
+        ]
+        body["pairing"] = pairing.map { .data($0.bytes) }
+        body["verdict"] = verdict.map { .string($0) }
+        body["text"] = text.flatMap { $0.isEmpty ? nil : .string($0) }
+        return body
+    }
+}

@@ -1,0 +1,116 @@
+// Control commands (CTL-1 to CTL-4): a command is one type that names itself, says which clients it serves, reads its
+// body strictly and runs. The set of a daemon's commands judges the client, finds the command and forms the answer.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemWire
+
+/// The clients that a command serves (CTL-2).
+enum ControlAccess {
+    /// Every client of the local socket; the command limits its answer to the apps of the caller's user.
+    case everyone
+    /// The daemon's own user and root.
+    case `operator`
+}
+
+/// One command, read from a request.
+protocol ControlCommand<Daemon> {
+    associatedtype Daemon
+
+    static var name: String { get }
+    static var access: ControlAccess { get }
+
+    /// Reads the body; a fault names its key.
+    init(_ request: ControlRequest) throws(WireError)
+
+    /// Runs on the daemon's loop; returns the body of the answer.
+    func run(on daemon: Daemon) async throws(ControlFailure) -> PropertyListDictionary
+}
+
+extension ControlCommand {
+    static var access: ControlAccess { .operator }
+}
+
+/// The commands of a kind of daemon.
+struct ControlCommands<Daemon> {
+    private let types: [any ControlCommand<Daemon>.Type]
+    /// The text for any other command.
+    private let unknown: (String) -> String
+
+    init(_ types: [any ControlCommand<Daemon>.Type], unknown: @escaping (String) -> String) {
+        self.types = types
+        self.unknown = unknown
+    }
+
+    func answer(_ request: ControlRequest, on daemon: Daemon) async -> ControlAnswer {
+        do throws(ControlFailure) {
+            return .done(try await command(request).run(on: daemon))
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
+        let type = types.first { $0.name == request.command }
+        guard request.isPrivileged || type?.access == .everyone else {
+            throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
+        }
+        guard let type else { throw ControlFailure(.unknownCommand, unknown(LogTextCut.cut(request.command))) }
+        do throws(WireError) { return try type.init(request) } catch {
+            throw ControlFailure(.badRequest, "\(request.command): \(error)")
+        }
+    }
+}
+
+extension Node: ControlResponder {
+    /// The commands of version 1.
+    private static var commands: ControlCommands<Node> {
+        ControlCommands(
+            [
+                StatusCommand.self, HealthCommand.self, TraceCommand.self, DrainCommand.self,
+                PairCommand.self, JoinCommand.self, TrustDeviceCommand.self, UnpairCommand.self, SwitchCommand.self,
+                AcceptIdentifierCommand.self, AllowVersionCommand.self,
+                TrustKeyCommand.self, TrustListCommand.self, ApplyCommand.self,
+                DeadLettersCommand.self, DeadLetterRetryCommand.self, DeadLetterDropCommand.self,
+            ], unknown: { "this daemon knows no command '\($0)'" })
+    }
+
+    /// Carries out a control request; `completion` once, on the loop.
+    package func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        loop.start { [self] in completion(await Self.commands.answer(request, on: self)) }
+    }
+}
+
+extension ControlFailure {
+    /// A change that could not be stored.
+    init(_ error: StoreError) { self.init(error.isFull ? .full : .store, error.description) }
+
+    /// Runs a change of stored state for a command.
+    static func storing<Outcome>(
+        _ change: () async throws(StoreError) -> Outcome
+    ) async throws(ControlFailure) -> Outcome {
+        do throws(StoreError) { return try await change() } catch { throw ControlFailure(error) }
+    }
+}
+
+extension BodyFields {
+    func role(_ key: String) throws(WireError) -> DeviceRole {
+        try required(key, "primary or secondary") { $0.stringValue.flatMap { DeviceRole(rawValue: $0) } }
+    }
+
+    func optionalApplication(_ key: String) throws(WireError) -> ApplicationIdentifier? {
+        try optional(key, "an application identifier") { value in
+            value.stringValue.flatMap { try? ApplicationIdentifier($0) }
+        }
+    }
+
+    /// A duration in milliseconds of at most an hour.
+    func milliseconds(_ key: String, absent: Duration) throws(WireError) -> Duration {
+        let value = try optional(key, "milliseconds from 0 to 3600000") { value in
+            value.integerValue.flatMap { (0...3_600_000).contains($0) ? $0 : nil }
+        }
+        return value.map { .milliseconds($0) } ?? absent
+    }
+}

@@ -1,0 +1,128 @@
+// The control commands about durable items: draining the queues (CTL-14) and dead letters (CTL-16).
+
+import TandemBase
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+
+/// `drain`: refuses new items and waits until the accepted ones have left. For a device that goes away for good or a
+/// store that is moved. Messages are not affected: they are answered or fail at once anyway.
+struct DrainCommand: ControlCommand {
+    static let name = "drain"
+    /// Between two looks at the queues.
+    private static var interval: Duration { .milliseconds(100) }
+
+    private let wait: Duration
+    private let isEnd: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        wait = try request.fields.milliseconds("wait", absent: .zero)
+        isEnd = try request.fields.boolean("end", absent: false)
+    }
+
+    func run(on node: Node) async -> PropertyListDictionary {
+        node.items.isDraining = !isEnd
+        var left = wait
+        while left > .zero, node.items.isDraining, node.exchange.queues.contains(where: { $0.count > 0 }) {
+            let pause = min(Self.interval, left)
+            left = left - pause
+            await node.loop.sleep(for: pause)
+        }
+        let queues = node.waitingQueues
+        return [
+            "drained": .boolean(queues.isEmpty), "draining": .boolean(node.items.isDraining), "queues": .array(queues),
+        ]
+    }
+}
+
+/// `dead-letters`: the items that failed too often and are kept until an operator decides.
+struct DeadLettersCommand: ControlCommand {
+    static let name = "dead-letters"
+
+    private let app: ApplicationIdentifier?
+
+    init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
+
+    func run(on node: Node) -> PropertyListDictionary {
+        let letters = node.exchange.deadLetters().filter { app == nil || $0.queue.app == app }
+        return ["letters": .array(letters.map { .dictionary($0.body) })]
+    }
+}
+
+/// The dead letters that a request means: `id` names one, `all` means all, of an app if there is one.
+private struct DeadLetterChoice {
+    private let app: ApplicationIdentifier?
+    private let id: UniqueIdentifier?
+
+    init(_ fields: BodyFields) throws(WireError) {
+        (app, id) = (try fields.optionalApplication("app"), try fields.optionalIdentifier("id"))
+        let all = try fields.boolean("all", absent: false)
+        guard id != nil || all else { throw .invalidValue(key: "id", expected: "an identifier, or 'all'") }
+    }
+
+    /// Acts on one letter after the other, each durable before the next; returns the answer.
+    func act(
+        on exchange: ItemExchange, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        let letters = exchange.deadLetters().filter { letter in
+            (app == nil || letter.queue.app == app) && (id == nil || letter.id == id)
+        }
+        guard !letters.isEmpty || id == nil else {
+            throw ControlFailure(.notFound, "no dead letter has this identifier")
+        }
+        var count: Int64 = 0
+        for letter in letters {
+            let isDone = await withUnsafeContinuation { continuation in
+                action(letter) { continuation.resume(returning: $0) }
+            }
+            if isDone { count += 1 }
+        }
+        return ["count": .integer(count)]
+    }
+}
+
+/// `dead-letter-retry`: sends or handles dead letters again, from the first attempt on.
+struct DeadLetterRetryCommand: ControlCommand {
+    static let name = "dead-letter-retry"
+
+    private let choice: DeadLetterChoice
+
+    init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        try await choice.act(on: node.exchange) { letter, done in
+            node.exchange.retryDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
+        }
+    }
+}
+
+/// `dead-letter-drop`: forgets dead letters.
+struct DeadLetterDropCommand: ControlCommand {
+    static let name = "dead-letter-drop"
+
+    private let choice: DeadLetterChoice
+
+    init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        try await choice.act(on: node.exchange) { letter, done in
+            node.exchange.dropDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
+        }
+    }
+}
+
+extension DeadLetter {
+    fileprivate var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "pairing": .data(queue.pairing.bytes), "app": .string(queue.app.description),
+            "channel": .string(queue.channel.rawValue), "direction": .string(direction == .outbound ? "out" : "in"),
+            "attempts": .integer(Int64(attempts)), "size": .integer(Int64(size)),
+        ]
+        body["id"] = id.map { .data($0.bytes) }
+        body["topic"] = topic.map { .string($0) }
+        body["code"] = refusal.map { .integer($0.code) }
+        body["refusal"] = refusal?.name.map { .string($0) }
+        return body
+    }
+}

@@ -1,0 +1,183 @@
+// The control commands that look at a daemon: `status` (CTL-3), `health` (CTL-11) and `trace` (CTL-20).
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemOperations
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemStore
+import TandemTransport
+import TandemWire
+
+/// `status`: the whole device as one dictionary. A caller who is not the daemon's user sees only the apps that are its
+/// own (CTL-2).
+struct StatusCommand: ControlCommand {
+    static let name = "status"
+    static var access: ControlAccess { .everyone }
+
+    /// The user whose apps are shown; nil for all.
+    private let user: UInt32?
+
+    init(_ request: ControlRequest) { user = request.isPrivileged ? nil : request.caller.user }
+
+    func run(on node: Node) -> PropertyListDictionary {
+        let apps = node.installed.state.records.values.sorted { $0.app < $1.app }.filter {
+            user == nil || $0.user == user
+        }
+        let shown = user.map { _ in Set(apps.map(\.app)) }
+        var status: PropertyListDictionary = [
+            "applications": .array(apps.map { .dictionary($0.status(on: node)) }),
+            "configurations": .array(node.configuration.describe(shown).map { .dictionary($0) }),
+        ]
+        guard user == nil else { return status }
+        for (key, value) in node.deviceStatus { status[key] = value }
+        status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
+        status["queues"] = .array(node.waitingQueues)
+        status["contexts"] = .array(node.contexts)
+        status["health"] = .dictionary(node.health.report())
+        status["counters"] = .dictionary(
+            PropertyListDictionary(
+                uniqueKeysWithValues: node.counters.snapshot.map { ($0.name, PropertyListValue($0.value)) }))
+        return status
+    }
+}
+
+/// `health`.
+struct HealthCommand: ControlCommand {
+    static let name = "health"
+
+    init(_ request: ControlRequest) {}
+
+    func run(on node: Node) -> PropertyListDictionary { node.health.report() }
+}
+
+/// `trace`: the steps of one message or item, or all that come.
+struct TraceCommand: ControlCommand {
+    static let name = "trace"
+
+    private let messages: Bool?
+    private let id: UniqueIdentifier?
+    private let after: UInt64?
+    private let wait: Duration
+
+    init(_ request: ControlRequest) throws(WireError) {
+        messages = try request.fields.optional("messages", "a boolean", \.booleanValue)
+        id = try request.fields.optionalIdentifier("id")
+        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        wait = try request.fields.milliseconds("wait", absent: .zero)
+    }
+
+    func run(on node: Node) async -> PropertyListDictionary {
+        let tracing = node.tracing
+        if let messages { tracing.setMessages(messages, of: node.relay) }
+        if let id { return answer(node, tracing.log.ring.entries(of: id)) }
+        let after = after ?? tracing.log.ring.lastOrdinal
+        if after >= tracing.log.ring.lastOrdinal, wait > .zero { await tracing.waitForEvent(atMost: wait) }
+        return answer(node, tracing.log.ring.entries(after: after, limit: TraceService.eventsAtOnce), after: after)
+    }
+
+    private func answer(_ node: Node, _ entries: [TraceRing.Entry], after: UInt64 = 0) -> PropertyListDictionary {
+        [
+            "device": .data(node.device.keys.vendorIdentifier.bytes), "name": .string(node.options.name),
+            "last": PropertyListValue(entries.last?.ordinal ?? after),
+            "events": .array(entries.map { .dictionary($0.body) }),
+        ]
+    }
+}
+
+extension Node {
+    /// The outbound queues in which something waits.
+    var waitingQueues: [PropertyListValue] {
+        exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
+    }
+
+    private static func describe(_ queue: ItemExchange.WaitingItems) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
+            "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),
+            "bytes": .integer(Int64(queue.bytes)),
+        ]
+        body["oldest"] = queue.oldest.map { .integer($0) }
+        body["code"] = queue.refusal.map { .integer($0.code) }
+        body["refusal"] = queue.refusal?.name.map { .string($0) }
+        return body
+    }
+
+    fileprivate var contexts: [PropertyListValue] {
+        // A peer may name any application; one that is not installed here is nobody's.
+        exchange.contextRevisions.filter { installed.state[$0.key.app] != nil }.map { context in
+            var body: PropertyListDictionary = [
+                "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
+            ]
+            body["sent"] = context.sent.map { .integer(Int64(clamping: $0)) }
+            body["received"] = context.received.map { .integer(Int64(clamping: $0)) }
+            return .dictionary(body)
+        }
+    }
+
+    fileprivate var deviceStatus: PropertyListDictionary {
+        [
+            "device": .data(device.keys.vendorIdentifier.bytes), "name": .string(options.name),
+            "role": .string(options.role.rawValue),
+            "fingerprint": .string(device.keys.device.publicKey.identifier.fingerprint),
+            "software": .string(local.options.software),
+            "listening": .array(listening.map { .string($0.description) }), "local": .string(options.local),
+            "state": .string(options.state), "uptime": .integer(loop.now.since(started).saturatingMilliseconds),
+        ]
+    }
+}
+
+extension PairingRecord {
+    fileprivate func status(on node: Node) -> PropertyListDictionary {
+        let link = node.links[pairing]
+        let since = link?.readySince ?? node.links.downSince(pairing) ?? node.started
+        var body: PropertyListDictionary = [
+            "pairing": .data(pairing.bytes), "name": .string(name), "role": .string(role.rawValue),
+            "state": .string(state == .active ? "active" : "pending"),
+            "level": .string(link == nil ? "unreachable" : "linked"),
+            "reason": .string(link == nil ? node.links.unreachableReason(self) : "none"),
+            "since": .integer(node.loop.now.since(since).saturatingMilliseconds),
+            "active": .boolean(node.pairings.active(as: role)?.pairing == pairing),
+        ]
+        body["peer"] = peerVendorIdentifier.map { .data($0.bytes) }
+        body["version"] = highestVersion.map { .integer(Int64($0.number)) }
+        let queues = node.exchange.queues.filter { $0.key.pairing == pairing }
+        body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
+        body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
+        body["error"] = node.links.lastError(pairing).map { .string($0) }
+        body["skew"] = link?.peer.clockSkew.map { .integer($0.saturatingMilliseconds) }
+        body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
+        return body
+    }
+}
+
+extension ApplicationRecord {
+    fileprivate func status(on node: Node) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "app": .string(app.description), "uid": .integer(Int64(user)),
+            "connected": .boolean(node.local.connected(app) != nil),
+        ]
+        body["identifier"] = identifier.map { .string($0.description) }
+        body["anchor"] = node.configuration.anchorIdentifier(of: app).map { .data($0.bytes) }
+        return body
+    }
+}
+
+extension TraceRing.Entry {
+    fileprivate var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "ordinal": PropertyListValue(ordinal), "time": PropertyListValue(time.nanoseconds / 1000),
+            "wall": .integer(wall.milliseconds), "step": .string(event.step.rawValue),
+            "pairing": .data(event.pairing.bytes), "direction": .string(event.isOutbound ? "out" : "in"),
+        ]
+        body["id"] = event.id.map { .data($0.bytes) }
+        body["app"] = event.app.map { .string($0.description) }
+        body["channel"] = event.channel.map { .string($0.rawValue) }
+        body["sequence"] = event.sequence.map { PropertyListValue($0) }
+        body["detail"] = event.detail.map { .string($0) }
+        return body
+    }
+}

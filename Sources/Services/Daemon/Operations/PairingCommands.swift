@@ -1,0 +1,211 @@
+// The control commands about pairings: join links and their use, manual trust, the choice of the active pairing, and the
+// end of a pairing.
+
+import TandemBase
+import TandemCrypto
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemTransport
+import TandemWire
+
+/// `pair`: makes a join link (PAR-4).
+struct PairCommand: ControlCommand {
+    static let name = "pair"
+    /// A link lives at most a day: an operator who needs longer makes another one.
+    private static var longestLife: Int64 { 24 * 3600 }
+
+    private let life: Duration
+
+    init(_ request: ControlRequest) throws(WireError) {
+        let seconds = try request.fields.optional("seconds", "seconds from 1 to 86400") { value in
+            value.integerValue.flatMap { (1...Self.longestLife).contains($0) ? $0 : nil }
+        }
+        life = seconds.map { .seconds($0) } ?? Limits.joinTokenLife
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        guard let address = node.advertised else {
+            throw ControlFailure(.noAddress, "this daemon accepts no device links; start it with --listen")
+        }
+        guard let token = JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)),
+            let link = try? JoinLink(
+                address: address.description, token: token,
+                secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount),
+                primary: node.device.keys.device.publicKey.identifier, expires: node.loop.wallNow + life,
+                name: node.options.name)
+        else { throw ControlFailure(.noAddress, "the address '\(address)' does not fit a join link") }
+        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.issue(link) }
+        return ["link": .string(link.text), "expires": .integer(link.expires.milliseconds)]
+    }
+}
+
+/// `join`: joins the primary of a join link (PAR-6).
+struct JoinCommand: ControlCommand {
+    static let name = "join"
+
+    private let link: Result<JoinLink, ControlFailure>
+
+    init(_ request: ControlRequest) throws(WireError) {
+        let text = try request.fields.string("link")
+        do { link = .success(try JoinLink(text: text)) } catch {
+            link = .failure(ControlFailure(.badRequest, "link: \(error)"))
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let link = try link.get()
+        let record: PairingRecord
+        do throws(JoinFailure) { record = try await node.links.join(.link(link)) } catch {
+            throw ControlFailure(error.controlName, error.description)
+        }
+        var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
+        answer["peer"] = record.peerVendorIdentifier.map { .data($0.bytes) }
+        return answer
+    }
+}
+
+extension JoinFailure {
+    /// The name of CTL-4.
+    fileprivate var controlName: ControlFailure.Name {
+        switch self {
+        case .address, .unreachable: .unreachable
+        case .connection(.refusedByPeer), .answer, .malformed: .joinRefused
+        case .connection: .unreachable
+        case .notStored: .store
+        }
+    }
+}
+
+/// `trust-device`: trusts a device by the fingerprint of its key (PAR-12).
+struct TrustDeviceCommand: ControlCommand {
+    static let name = "trust-device"
+
+    private let device: TrustedDevice
+
+    init(_ request: ControlRequest) throws(WireError) {
+        let fields = request.fields
+        let pin = try fields.required("fingerprint", "a fingerprint") { value in
+            value.stringValue.flatMap { KeyIdentifier(text: $0) }
+        }
+        device = TrustedDevice(
+            pin: pin, role: try fields.role("role"), address: try fields.optionalString("address"),
+            name: try fields.optionalString("name"))
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        if device.role == .primary {
+            guard let address = device.address, (try? SocketAddress(address)) != nil else {
+                throw ControlFailure(
+                    .noAddress, "trusting a primary needs its address, HOST:PORT or unix:PATH")
+            }
+        }
+        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.trust(device) }
+        if device.role == .primary { node.links.joinByTrust(device) }
+        return [:]
+    }
+}
+
+/// The only pairing that `pairing` or `who` names.
+private struct PairingName {
+    private let pairing: UniqueIdentifier?
+    private let name: String?
+
+    init(_ fields: BodyFields) throws(WireError) {
+        pairing = try fields.optionalIdentifier("pairing")
+        name = try fields.optionalString("who")
+    }
+
+    func record(in pairings: PairingService) throws(ControlFailure) -> PairingRecord {
+        let found = pairings.all.filter { $0.pairing == pairing || (pairing == nil && $0.name == name) }
+        guard let record = found.first else { throw ControlFailure(.notFound, "no such pairing") }
+        guard found.count == 1 else {
+            throw ControlFailure(.notFound, "several devices have this name; name the pairing's identifier")
+        }
+        return record
+    }
+}
+
+/// `unpair`: ends a pairing (PAR-13).
+struct UnpairCommand: ControlCommand {
+    static let name = "unpair"
+
+    private let pairing: PairingName
+
+    init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let record = try pairing.record(in: node.pairings)
+        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.end(record) }
+        return [:]
+    }
+}
+
+/// `switch`: chooses the pairing that the default sessions of host apps are bound to (CTL-7). The choice is durable
+/// before any app hears of it; items that wait for either device stay in their queues.
+struct SwitchCommand: ControlCommand {
+    static let name = "switch"
+
+    private let pairing: PairingName
+
+    init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let record = try pairing.record(in: node.pairings)
+        let hasChanged = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.select(record)
+        }
+        guard let hasChanged else {
+            throw ControlFailure(.notFound, "this pairing is pending; it carries nothing yet")
+        }
+        return [
+            "pairing": .data(record.pairing.bytes), "name": .string(record.name),
+            "role": .string(record.role.rawValue), "changed": .boolean(hasChanged),
+        ]
+    }
+}
+
+/// `identifier-accept`: accepts the changed identifier of a primary's app.
+struct AcceptIdentifierCommand: ControlCommand {
+    static let name = "identifier-accept"
+
+    private let app: ApplicationIdentifier
+    private let pairing: UniqueIdentifier
+
+    init(_ request: ControlRequest) throws(WireError) {
+        app = try request.fields.application("app")
+        pairing = try request.fields.identifier("pairing")
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let identifier = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.acceptIdentifier(of: app, pairing: pairing)
+        }
+        guard let identifier else { throw ControlFailure(.notFound, "no changed identifier waits for this app") }
+        return ["identifier": .string("\(identifier)")]
+    }
+}
+
+/// `allow-version`: allows a version of the protocol below the highest one seen (SES-4).
+struct AllowVersionCommand: ControlCommand {
+    static let name = "allow-version"
+
+    private let pairing: UniqueIdentifier
+    private let version: ProtocolVersion
+
+    init(_ request: ControlRequest) throws(WireError) {
+        pairing = try request.fields.identifier("pairing")
+        version = try request.fields.required("version", "a protocol version") { value in
+            value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.allow(version, for: pairing)
+        }
+        guard isKnown else { throw ControlFailure(.notFound, "no such pairing") }
+        return [:]
+    }
+}

@@ -1,0 +1,181 @@
+// A daemon's start, its restored state, its refusals to start, and its links to another daemon.
+
+import Glibc
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemStore
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct NodeTests {
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func pairing(of node: Node) throws -> PropertyListDictionary? { try nodes.rows("pairings", of: node).first }
+
+    // MARK: start
+
+    @Test func `a wildcard address needs one that peers can dial`() throws {
+        nodes.stop()
+        var options = nodes.options(.primary)
+        options.listen = [try SocketAddress("0.0.0.0:4747")]
+        let node = try nodes.make(options)
+        let error = #expect(throws: NodeError.self) { try node.start() }
+        #expect(error?.description.contains("--advertise") == true)
+        node.abandon()
+    }
+
+    @Test func `a state directory serves one daemon at a time`() throws {
+        defer { nodes.stop() }
+        #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+    }
+
+    @Test func `PAR-2: the keys are made once, and the device keeps its name`() throws {
+        defer { nodes.stop() }
+        let before = try nodes.status(of: nodes.primary)
+        try nodes.restart(.primary)
+        let after = try nodes.status(of: nodes.primary)
+        for key in ["device", "fingerprint"] { #expect(before[key] != nil && before[key] == after[key]) }
+        #expect(before["device"] != (try nodes.status(of: nodes.secondary))["device"])
+    }
+
+    @Test func `a lost or exposed key is never replaced`() throws {
+        try nodes.pair()
+        nodes.stop()
+        let path = nodes.directory.path("primary-state/device.pem")
+        #expect(chmod(path, 0o644) == 0)
+        #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+        #expect(unlink(path) == 0)
+        let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+        #expect(
+            error.map { "\($0)".contains("device.pem is missing") || "\($0)".contains("exist") } == true,
+            "\(error as Any)")
+    }
+
+    @Test(arguments: [UInt8(1), 2]) func `a row that does not read stops the start by name`(space: UInt8) throws {
+        nodes.stop()
+        let store = try Store(path: nodes.directory.path("secondary-state/tandem.sqlite"))
+        var isStored = false
+        LoopStore(store, on: nodes.clock).commit([.put(RowSpace(rawValue: space), key: [1], value: [2])]) { _ in
+            isStored = true
+        }
+        nodes.run(until: {
+            _ = try? store.read(RowRange(space: RowSpace(rawValue: space), limit: 1))
+            return isStored
+        })
+        store.close()
+        let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.secondary)) }
+        #expect(error?.description.contains("this version cannot read") == true, "\(error as Any)")
+    }
+
+    // MARK: restored state
+
+    @Test func `pairings, the active one and apps with their identifiers are restored`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = HostApp { _ in nil }
+        let registration = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
+        try nodes.connect(app, to: .primary, registration)
+        app.disconnect()
+        let before = try pairing(of: nodes.primary)
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        let after = try pairing(of: nodes.primary)
+        for key in ["pairing", "peer", "name", "role", "state", "active", "version"] {
+            #expect(before?[key] == after?[key])
+        }
+        #expect(after?["state"] == "active" && after?["active"] == true)
+        let record = try nodes.rows("applications", of: nodes.primary).first
+        #expect(record?["identifier"] == "the-kitchen" && record?["connected"] == false)
+        #expect(record?["uid"]?.unsignedValue == UInt64(Linux.user))
+    }
+
+    @Test func `SES-6: an app of another user is refused, also after a restart`() throws {
+        defer { nodes.stop() }
+        try nodes.startApp().disconnect()
+        for _ in 0..<2 {
+            let other = HostApp { _ in nil }
+            try nodes.connect(other, to: .secondary, TandemSession.Registration(), user: Linux.user + 1)
+            #expect(other.received(.refusal).first?.name == "app-owned" && other.received(.registered).isEmpty)
+            try nodes.restart(.secondary)
+        }
+    }
+
+    // MARK: links
+
+    @Test func `SES-19: a lost link comes back, and status says why it was lost`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.network.isUp = false
+        nodes.network.cut()
+        nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
+        let lost = try #require(try pairing(of: nodes.secondary))
+        #expect(lost["error"]?.stringValue?.isEmpty == false)
+        nodes.run(until: { (try? pairing(of: nodes.secondary))?["reason"]?.stringValue?.contains("link.sock") == true })
+        nodes.network.isUp = true
+        nodes.waitForLink()
+        #expect(try pairing(of: nodes.secondary)?["reason"] == "none")
+    }
+
+    @Test func `PAR-13: the end of a pairing ends its link, and the other device says so`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        try nodes.unpair(nodes.primary)
+        #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
+        nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
+        #expect(nodes.notes.contains { "\($0.message)" == "the other device has ended the pairing" })
+    }
+
+    @Test(arguments: 0..<8) func `PAR-13: a pairing that ends while its hello is judged gets no link`(delay: Int) throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let body: PropertyListDictionary = ["who": "the secondary"]
+        nodes.network.cut()
+        // The dialler's first wait is at most a second (SES-19).
+        nodes.clock.advance(by: .milliseconds(130 * delay))
+        #expect(nodes.ask(nodes.primary, "unpair", body).code == 0)
+        nodes.clock.advance(by: .seconds(5))
+        #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
+        nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
+    }
+
+    @Test func `PAR-12: devices that trust each other by hand pair once both do`() throws {
+        defer { nodes.stop() }
+        let fingerprints = try [nodes.primary, nodes.secondary].map {
+            try #require(try nodes.status(of: $0)["fingerprint"])
+        }
+        let link = SocketAddress.unix(path: nodes.directory.path("link.sock")).description
+        let primary: PropertyListDictionary = [
+            "fingerprint": fingerprints[0], "role": "primary", "address": .string(link),
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-device", primary).code == 0)
+        nodes.run(until: { nodes.notes.contains { "\($0.message)" == "trusted primary not joined yet" } })
+        #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
+        let secondary: PropertyListDictionary = ["fingerprint": fingerprints[1], "role": "secondary"]
+        #expect(nodes.ask(nodes.primary, "trust-device", secondary).code == 0)
+        nodes.waitForLink()
+    }
+
+    // MARK: the end
+
+    @Test func `SES-18: a stopping daemon says bye, answers open requests, and closes its store`() throws {
+        let app = try nodes.startApp()
+        var health: ControlAnswer?
+        nodes.begin(nodes.secondary, "drain", ["wait": 1]) { _ in }
+        let secondary = nodes.secondary
+        nodes.stop(.secondary)
+        #expect(app.received(.bye).first?.name == "stopping")
+        secondary.respond(to: nodes.request("health")) { health = $0 }
+        nodes.clock.run()
+        #expect(health?.body["ready"] == false && health?.body["reason"] == "stopping")
+        nodes.stop()
+    }
+}

@@ -1,0 +1,176 @@
+// Control commands: the clients that they serve, their bodies, and their failures by name.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct CommandTests {
+    private let nodes: TwoNodes
+    private static let operatorCommands = [
+        "health", "drain", "dead-letters", "dead-letter-retry", "dead-letter-drop", "trace", "pair", "join",
+        "trust-device", "unpair", "switch", "trust-add", "trust-list", "apply", "identifier-accept", "allow-version",
+    ]
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func answer(_ request: ControlRequest) -> ControlAnswer? {
+        var answer: ControlAnswer?
+        nodes.primary.respond(to: request) { answer = $0 }
+        nodes.run(until: { answer != nil })
+        return answer
+    }
+
+    // MARK: who may
+
+    @Test func `CTL-2: another user gets not-allowed for everything but status`() {
+        defer { nodes.stop() }
+        for command in Self.operatorCommands + ["no-such-command"] {
+            let request = nodes.request(command, user: 1001, isPrivileged: false)
+            #expect(answer(request)?.name == "not-allowed", "\(command)")
+        }
+    }
+
+    @Test func `CTL-2: status shows another user only the apps that are its own`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        try nodes.connect(HostApp { _ in nil }, to: .primary, TandemSession.Registration(), user: 1001)
+        let own = try #require(answer(nodes.request("status", user: 1001, isPrivileged: false)))
+        #expect(Set(own.body.keys) == ["applications", "configurations"])
+        #expect(own.body["applications"]?.arrayValue?.count == 1)
+        let others = try #require(answer(nodes.request("status", user: 1002, isPrivileged: false)))
+        #expect(others.body["applications"]?.arrayValue?.isEmpty == true)
+        #expect(try nodes.rows("applications", of: nodes.primary).count == 1)
+    }
+
+    // MARK: bodies
+
+    @Test func `CTL-4: a command that is none is unknown, and its name is cut`() {
+        defer { nodes.stop() }
+        let answer = nodes.ask(nodes.primary, String(repeating: "x", count: 1000))
+        #expect(answer.name == "unknown-command" && (answer.body["text"]?.stringValue?.count ?? 0) < 200)
+    }
+
+    @Test func `CTL-4: a bad request names the key`() {
+        defer { nodes.stop() }
+        let id: PropertyListValue = .data([UInt8](repeating: 1, count: 16))
+        let requests: [(String, PropertyListDictionary, String)] = [
+            ("pair", ["seconds": 0], "seconds"), ("pair", ["seconds": 86_401], "seconds"), ("join", [:], "link"),
+            ("join", ["link": "no link"], "link"), ("trust-device", ["role": "primary"], "fingerprint"),
+            ("unpair", ["pairing": "text"], "pairing"), ("switch", ["who": 1], "who"),
+            ("trust-add", ["app": "org.example.a"], "role"), ("apply", ["app": "org.example.a"], "envelope"),
+            ("identifier-accept", ["app": "a/b", "pairing": id], "app"), ("allow-version", ["pairing": id], "version"),
+            ("drain", ["wait": 3_600_001], "wait"), ("dead-letters", ["app": "a/b"], "app"),
+            ("dead-letter-retry", [:], "id"), ("dead-letter-drop", ["all": false], "id"),
+            ("trace", ["after": "now"], "after"),
+        ]
+        for (command, body, key) in requests {
+            let answer = nodes.ask(nodes.primary, command, body)
+            #expect(answer.name == "bad-request", "\(command)")
+            #expect(answer.body["text"]?.stringValue?.contains(key) == true, "\(command): \(answer)")
+        }
+    }
+
+    // MARK: failures
+
+    @Test func `CTL-4: what is not there is not found`() {
+        defer { nodes.stop() }
+        let id: PropertyListValue = .data([UInt8](repeating: 1, count: 16))
+        let requests: [(String, PropertyListDictionary)] = [
+            ("unpair", ["pairing": id]), ("switch", ["who": "nobody"]),
+            ("identifier-accept", ["app": "org.example.a", "pairing": id]),
+            ("allow-version", ["pairing": id, "version": 1]), ("dead-letter-retry", ["id": id]),
+            ("dead-letter-drop", ["id": id]),
+        ]
+        for (command, body) in requests {
+            #expect(nodes.ask(nodes.primary, command, body).name == "not-found", "\(command)")
+        }
+        #expect(nodes.ask(nodes.primary, "dead-letter-drop", ["all": true]).body["count"] == 0)
+    }
+
+    @Test func `CTL-4: a device that accepts no links makes none, and trusting a primary needs its address`() throws {
+        defer { nodes.stop() }
+        #expect(nodes.ask(nodes.secondary, "pair").name == "no-address")
+        let fingerprint = try #require(try nodes.status(of: nodes.primary)["fingerprint"])
+        let body: PropertyListDictionary = ["fingerprint": fingerprint, "role": "primary"]
+        #expect(nodes.ask(nodes.secondary, "trust-device", body).name == "no-address")
+    }
+
+    @Test func `PAR-6: a link that was used is refused, and one to nobody is unreachable`() throws {
+        defer { nodes.stop() }
+        let link = try #require(nodes.ask(nodes.primary, "pair").body["link"])
+        nodes.network.isUp = false
+        #expect(nodes.ask(nodes.secondary, "join", ["link": link]).name == "unreachable")
+        nodes.network.isUp = true
+        #expect(nodes.ask(nodes.secondary, "join", ["link": link]).code == 0)
+        nodes.waitForLink()
+        try nodes.unpair(nodes.primary)
+        let again = nodes.ask(nodes.secondary, "join", ["link": link])
+        #expect(again.name == "join-refused" && again.body["text"]?.stringValue?.contains("tandem pair") == true)
+    }
+
+    // MARK: health, drain, trace
+
+    @Test func `CTL-13: a daemon with pairings is ready once it had a link, and then until it stops`() throws {
+        defer { nodes.stop() }
+        #expect(nodes.ask(nodes.primary, "health").body["ready"] == true, "no pairing, no link to wait for")
+        try nodes.pair()
+        nodes.network.isUp = false
+        try nodes.restart(.primary)
+        let waiting = nodes.ask(nodes.primary, "health")
+        #expect(waiting.body["ready"] == false && waiting.body["reason"] == "no-link")
+        nodes.network.isUp = true
+        nodes.waitForLink()
+        nodes.network.isUp = false
+        nodes.network.cut()
+        #expect(nodes.ask(nodes.primary, "health").body["ready"] == true)
+    }
+
+    @Test func `CTL-12: a lost link degrades health after its patience, by name and pairing`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        #expect(nodes.ask(nodes.primary, "health").body["state"] == "healthy")
+        nodes.network.isUp = false
+        nodes.network.cut()
+        nodes.run(until: { nodes.ask(nodes.primary, "health").body["state"] == "degraded" })
+        let problem = nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue
+        #expect(problem?["name"] == "unlinked")
+        #expect(problem?["pairing"] == (try nodes.rows("pairings", of: nodes.primary).first?["pairing"]))
+    }
+
+    @Test func `CTL-14: drain refuses new items until its end, waits no longer than it was told, and shows in health`()
+    {
+        defer { nodes.stop() }
+        let began = nodes.clock.now
+        let drained = nodes.ask(nodes.primary, "drain", ["wait": 60_000])
+        #expect(drained.body["drained"] == true && drained.body["draining"] == true)
+        #expect(nodes.clock.now.since(began) < .seconds(1), "nothing waits")
+        #expect(nodes.ask(nodes.primary, "health").body["draining"] == true)
+        #expect(nodes.ask(nodes.primary, "drain", ["end": true]).body["draining"] == false)
+        #expect(nodes.ask(nodes.primary, "health").body["draining"] == false)
+    }
+
+    @Test func `CTL-20: a trace that follows is answered by the next event, or when its time is over`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try nodes.startApp()
+        let last = try #require(nodes.ask(nodes.primary, "trace").body["last"])
+        let began = nodes.clock.now
+        let none = nodes.ask(nodes.primary, "trace", ["after": last, "wait": 5_000])
+        #expect(none.body["events"]?.arrayValue?.isEmpty == true && none.body["last"] == last)
+        #expect(nodes.clock.now.since(began) >= .seconds(5))
+        var followed: ControlAnswer?
+        nodes.begin(nodes.primary, "trace", ["after": last, "wait": 60_000]) { followed = $0 }
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        let events = followed?.body["events"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let event = try #require(events.first)
+        #expect(event["channel"] == "configuration" && event["direction"] == "out")
+        let id = try #require(event["id"])
+        let traced = nodes.ask(nodes.primary, "trace", ["id": id]).body["events"]?.arrayValue ?? []
+        let steps = traced.compactMap { $0.dictionaryValue?["step"]?.stringValue }
+        #expect(steps.starts(with: ["sent"]) && steps.contains("ended"), "\(steps)")
+    }
+}
