@@ -129,10 +129,11 @@ let benchmarks: [Target] = [
 ]
 
 let testTargets: [Target] = [
+    .target(name: "CTandemTestSupport", path: "Tests/CTestSupport"),
     .target(
         name: "TandemTestSupport",
         dependencies: [
-            "TandemBase", "TandemPropertyList", "TandemWire", "TandemReactor", "TandemTransport",
+            "CTandemTestSupport", "TandemBase", "TandemPropertyList", "TandemWire", "TandemReactor", "TandemTransport",
         ].map { .byName(name: $0) },
         path: "Tests/TestSupport", swiftSettings: strict),
     // The cases of the conformance suite and their worlds; system tests run those that need real time.

@@ -2,6 +2,7 @@
 // under TLS; an implementation with a bug does, and the rules of durable items hold against it all the same.
 
 import TandemBase
+import TandemTestSupport
 import TandemTransport
 package import TandemWire
 

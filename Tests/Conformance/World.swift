@@ -2,7 +2,7 @@
 // everywhere; what a world cannot do it does not claim.
 
 package import TandemBase
-package import TandemTransport
+package import TandemTestSupport
 
 /// What a world can do besides carrying messages.
 package enum Ability: String, Sendable, CaseIterable {

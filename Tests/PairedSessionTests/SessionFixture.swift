@@ -6,6 +6,7 @@ import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 
 /// Collects what completions say; they may come from any thread.

@@ -6,6 +6,7 @@ import TandemDaemon
 import TandemFiles
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing

@@ -3,6 +3,7 @@
 
 import Synchronization
 import TandemReactor
+import TandemTestSupport
 import Testing
 
 /// An actor that lives on a scheduler.

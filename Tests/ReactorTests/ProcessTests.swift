@@ -4,6 +4,7 @@
 import Glibc
 import TandemBase
 import TandemReactor
+import TandemTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ProcessTests {

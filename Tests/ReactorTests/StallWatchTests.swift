@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemReactor
+import TandemTestSupport
 import Testing
 
 struct StallWatchTests {

@@ -23,9 +23,6 @@ extension Linux {
     /// what it creates without a mode of its own is for its user alone.
     package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }
 
-    /// Gives back what only the start of a process needs: free heap, and mapped code that does not run any more.
-    package static func giveBackStartMemory() { tandem_memory_give_back() }
-
     /// Gives back free heap, whole pages of it; takes some hundred microseconds.
     package static func giveBackHeap() { tandem_heap_give_back() }
 

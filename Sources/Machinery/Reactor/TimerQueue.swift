@@ -1,9 +1,9 @@
 // Timers as a binary heap ordered by deadline, then by the order they were made. A cancelled timer leaves its action at
 // once (whatever it held is freed) and its heap entry when it reaches the top or when most entries are dead.
 
-internal import TandemBase
+package import TandemBase
 
-struct TimerQueue {
+package struct TimerQueue {
     private struct Entry {
         let deadline: UInt64
         let serial: UInt64
@@ -17,12 +17,12 @@ struct TimerQueue {
     /// The first of the heap, once it has been found to be alive: a loop asks for it in every turn.
     private var liveFirst: UInt64?
 
-    init(nextSerial: UInt64 = 0) { self.nextSerial = nextSerial }
+    package init(nextSerial: UInt64 = 0) { self.nextSerial = nextSerial }
 
     /// The number of timers that will still run.
-    var count: Int { actions.count }
+    package var count: Int { actions.count }
 
-    mutating func add(deadline: MonotonicTime, _ action: @escaping () -> Void) -> TimerToken {
+    package mutating func add(deadline: MonotonicTime, _ action: @escaping () -> Void) -> TimerToken {
         nextSerial += 1
         actions[nextSerial] = action
         heap.append(Entry(deadline: deadline.nanoseconds, serial: nextSerial))
@@ -31,7 +31,7 @@ struct TimerQueue {
     }
 
     /// Takes the action out, for the caller to let go of: what it held may call back when it is freed.
-    mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
+    package mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
         let action = actions.removeValue(forKey: token.serial)
         if liveFirst == token.serial { liveFirst = nil }
         if heap.count > 64, heap.count > 2 * actions.count { compact() }
@@ -39,7 +39,7 @@ struct TimerQueue {
     }
 
     /// The earliest deadline of a timer that will still run.
-    mutating func nextDeadline() -> MonotonicTime? {
+    package mutating func nextDeadline() -> MonotonicTime? {
         while let first = heap.first {
             if first.serial == liveFirst || actions[first.serial] != nil {
                 liveFirst = first.serial
@@ -51,14 +51,14 @@ struct TimerQueue {
     }
 
     /// Takes the action that is due first; nil if none is due.
-    mutating func popDue(at now: MonotonicTime) -> (() -> Void)? {
+    package mutating func popDue(at now: MonotonicTime) -> (() -> Void)? {
         guard let deadline = nextDeadline(), deadline <= now, let first = heap.first else { return nil }
         removeFirst()
         return actions.removeValue(forKey: first.serial)
     }
 
     /// Takes everything out, for the caller to let go of.
-    mutating func takeAll() -> [UInt64: () -> Void] {
+    package mutating func takeAll() -> [UInt64: () -> Void] {
         defer { self = TimerQueue(nextSerial: nextSerial) }
         return actions
     }

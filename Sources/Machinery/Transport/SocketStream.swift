@@ -8,7 +8,7 @@ package import TandemReactor
 /// A connected Unix or TCP socket.
 package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, BlockTenant {
     /// How long a closing side tries to write what is queued.
-    static var flushTime: Duration { .seconds(5) }
+    package static var flushTime: Duration { .seconds(5) }
     /// How long the closed stream's socket then waits for the peer to read: closing it at once with unread input would
     /// make TCP throw the last bytes away. Nobody waits for that but the socket and its charge.
     static var lingerTime: Duration { .seconds(2) }

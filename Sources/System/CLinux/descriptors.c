@@ -8,30 +8,25 @@
 #include <unistd.h>
 
 ssize_t tandem_read(int descriptor, void *bytes, size_t count) {
-    tandem_count(TANDEM_CALL_READ);
     return TANDEM_RETRY(read(descriptor, bytes, count));
 }
 
 ssize_t tandem_write(int descriptor, const void *bytes, size_t count) {
-    tandem_count(TANDEM_CALL_WRITE);
     return TANDEM_RETRY(write(descriptor, bytes, count));
 }
 
 ssize_t tandem_receive(int descriptor, void *bytes, size_t count) {
-    tandem_count(TANDEM_CALL_READ);
     return TANDEM_RETRY(recv(descriptor, bytes, count, MSG_DONTWAIT));
 }
 
 ssize_t tandem_receive_two(int descriptor, void *first, size_t first_count, void *second, size_t second_count) {
     struct iovec parts[] = {{first, first_count}, {second, second_count}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    tandem_count(TANDEM_CALL_READ);
     return TANDEM_RETRY(recvmsg(descriptor, &message, MSG_DONTWAIT));
 }
 
 ssize_t tandem_send(int descriptor, const struct iovec *parts, size_t count) {
     struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
-    tandem_count(TANDEM_CALL_WRITE);
     return TANDEM_RETRY(sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

@@ -1,4 +1,4 @@
-// What the doors share: the count of this thread's calls, and the check of each result.
+// What the doors share: the check of each result.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -8,12 +8,6 @@
 #include <stdlib.h>
 
 #include "CTandemLinux.h"
-
-extern _Thread_local uint64_t *tandem_call_counts;
-
-static inline void tandem_count(enum tandem_call call) {
-    if (tandem_call_counts) tandem_call_counts[call]++;
-}
 
 // The result, or minus errno. A bad descriptor or pointer is a bug of ours and continuing could touch another's file.
 static inline ssize_t tandem_result(ssize_t result) {

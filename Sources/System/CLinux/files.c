@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -122,21 +121,4 @@ int tandem_space_whole(int descriptor, uint64_t *bytes) {
     uint64_t kept = space.f_bfree > space.f_bavail ? space.f_bfree - space.f_bavail : 0;
     *bytes = (space.f_blocks > kept ? space.f_blocks - kept : 0) * space.f_frsize;
     return outcome;
-}
-
-int tandem_watch_create(void) { return (int)tandem_result(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)); }
-
-int tandem_watch_add_directory(int watch, int directory) {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
-    return (int)tandem_result(inotify_add_watch(
-        watch, path, IN_ONLYDIR | IN_MOVED_TO | IN_MOVED_FROM | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB));
-}
-
-size_t tandem_watch_next(const void *bytes, size_t count, const char **name, int *overflowed) {
-    const struct inotify_event *event = bytes;
-    if (count < sizeof *event || count - sizeof *event < event->len) return 0;
-    *name = event->len > 0 ? event->name : NULL;
-    *overflowed = (event->mask & IN_Q_OVERFLOW) != 0;
-    return sizeof *event + event->len;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -79,6 +80,8 @@ const char *tandem_error_text(int number) {
     const char *text = strerrordesc_np(number);
     return text ? text : "Unknown error";
 }
+
+void tandem_heap_give_back(void) { malloc_trim(0); }
 
 int tandem_descriptor_limit_set(uint64_t soft) {
     struct rlimit limit;

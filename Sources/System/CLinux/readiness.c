@@ -15,7 +15,6 @@ int tandem_epoll_create(void) { return (int)tandem_result(epoll_create1(EPOLL_CL
 
 static int control(int epoll, int operation, int descriptor, uint32_t interest, uint64_t data) {
     struct epoll_event event = {.events = interest, .data = {.u64 = data}};
-    tandem_count(TANDEM_CALL_INTEREST);
     return (int)tandem_result(epoll_ctl(epoll, operation, descriptor, &event));
 }
 
@@ -32,7 +31,6 @@ int tandem_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL
 int tandem_epoll_wait(int epoll, struct tandem_event *events, int capacity, int timeout_milliseconds) {
     enum { batch = 256 };
     struct epoll_event ready[batch];
-    tandem_count(TANDEM_CALL_WAIT);
     int count = (int)tandem_result(
         epoll_wait(epoll, ready, capacity < batch ? capacity : batch, timeout_milliseconds));
     if (count == -EINTR) return 0;
@@ -46,14 +44,12 @@ int tandem_epoll_wait(int epoll, struct tandem_event *events, int capacity, int 
 int tandem_eventfd_create(void) { return (int)tandem_result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 int tandem_eventfd_signal(int descriptor) {
-    uint64_t one = 1;
-    tandem_count(TANDEM_CALL_WAKE);
-    return (int)TANDEM_RETRY(write(descriptor, &one, sizeof one));
+    return (int)TANDEM_RETRY(eventfd_write(descriptor, 1));
 }
 
 int tandem_eventfd_clear(int descriptor) {
-    uint64_t count;
-    return (int)TANDEM_RETRY(read(descriptor, &count, sizeof count));
+    eventfd_t count;
+    return (int)TANDEM_RETRY(eventfd_read(descriptor, &count));
 }
 
 int tandem_wait_writable(int descriptor, int timeout_milliseconds) {

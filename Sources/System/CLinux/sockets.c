@@ -95,7 +95,6 @@ int tandem_listen(int descriptor, int backlog) { return (int)tandem_result(liste
 int tandem_accept(int descriptor, struct tandem_address *address) {
     struct sockaddr_storage peer = {0};
     socklen_t length = sizeof peer;
-    tandem_count(TANDEM_CALL_ACCEPT);
     int accepted = (int)TANDEM_RETRY(
         accept4(descriptor, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (accepted >= 0) keep((struct sockaddr *)&peer, length, address);

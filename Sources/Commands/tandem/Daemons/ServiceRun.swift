@@ -39,7 +39,7 @@ enum ServiceRun {
         let stopping = Stopping(service: service, loop: loop)
         let signals = try SignalSource(loop: loop) { stopping.received($0) }
         console.print(service.readiness)
-        loop.schedule(after: rest) { Linux.giveBackStartMemory() }
+        loop.schedule(after: rest) { Linux.giveBackHeap() }
         loop.run()
         signals.cancel()
         if let failure = service.failure { throw failure }

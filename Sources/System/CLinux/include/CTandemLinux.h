@@ -1,7 +1,7 @@
 // The Linux calls of the Machinery floor, each once. Every function returns its result, or minus the error number read
 // in the very next instruction: errno never reaches Swift, where a retain or release could overwrite it. Interrupted
 // calls are retried here (close never), every descriptor is born close-on-exec and, where it can be, non-blocking, and
-// EBADF or EFAULT end the process, because only a bug of ours makes them. No state but the per-thread call counts.
+// EBADF or EFAULT end the process, because only a bug of ours makes them. No state.
 #pragma once
 
 #include <stddef.h>
@@ -42,6 +42,7 @@ uint64_t tandem_clock_boot_nanoseconds(void);
 int64_t tandem_clock_wall_milliseconds(void);
 const char *tandem_error_name(int number);
 const char *tandem_error_text(int number);
+void tandem_heap_give_back(void);
 int tandem_descriptor_limit_set(uint64_t soft);
 // Puts /dev/null where standard input, output or error is missing, before something else gets their numbers.
 int tandem_process_fill_usual_descriptors(void);
@@ -67,12 +68,6 @@ int tandem_program_reap(int descriptor, int *status);
 // Ends a program at once and waits for that.
 void tandem_program_kill(int descriptor);
 int tandem_user_home(uint32_t user, char *home, size_t capacity, uint32_t *group);
-
-// ---- memory (memory.c)
-
-void tandem_memory_give_back(void);
-/// Only free heap.
-void tandem_heap_give_back(void);
 
 // ---- bytes and descriptors (descriptors.c)
 
@@ -135,10 +130,6 @@ int tandem_file_remove(int directory, const char *name);
 int tandem_directory_remove(int directory, const char *name);
 int tandem_space_available(int descriptor, uint64_t *bytes);
 int tandem_space_whole(int descriptor, uint64_t *bytes);
-int tandem_watch_create(void);
-int tandem_watch_add_directory(int watch, int directory);
-// Takes one event apart: its length in the buffer (0 at the end), the name in the directory or NULL.
-size_t tandem_watch_next(const void *bytes, size_t count, const char **name, int *overflowed);
 
 // ---- large files (transfers.c)
 
@@ -196,18 +187,3 @@ int tandem_socket_error(int descriptor);
 int tandem_socket_unread(int descriptor);
 int tandem_socket_local_address(int descriptor, struct tandem_address *address);
 int tandem_socket_credentials(int descriptor, struct tandem_credentials *credentials);
-
-// ---- counting (counting.c)
-
-enum tandem_call {
-    TANDEM_CALL_READ,
-    TANDEM_CALL_WRITE,
-    TANDEM_CALL_WAIT,
-    TANDEM_CALL_ACCEPT,
-    TANDEM_CALL_INTEREST,
-    TANDEM_CALL_WAKE,
-    TANDEM_CALL_KINDS
-};
-
-// Counts this thread's calls into `counts` (TANDEM_CALL_KINDS of them) until called with NULL.
-void tandem_count_calls(uint64_t *counts);

@@ -5,6 +5,7 @@ import PairedSession
 import TandemBase
 import TandemDaemon
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 
 /// All streams of a world.

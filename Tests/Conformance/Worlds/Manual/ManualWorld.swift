@@ -3,8 +3,8 @@
 package import TandemBase
 import TandemDaemon
 import TandemReactor
-import TandemTestSupport
-package import TandemTransport
+package import TandemTestSupport
+import TandemTransport
 
 /// Nodes on one manual clock.
 package final class ManualWorld: World {

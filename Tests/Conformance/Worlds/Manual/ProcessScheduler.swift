@@ -4,6 +4,7 @@
 import Synchronization
 import TandemBase
 import TandemReactor
+import TandemTestSupport
 
 /// One process's share of a manual clock.
 ///

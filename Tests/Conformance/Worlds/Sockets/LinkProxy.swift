@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 
 /// Passes the connections of device links on; confined to its loop.

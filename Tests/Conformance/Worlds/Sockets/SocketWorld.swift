@@ -3,7 +3,8 @@
 
 package import TandemBase
 package import TandemReactor
-package import TandemTransport
+package import TandemTestSupport
+import TandemTransport
 
 /// Daemons and apps on the sockets of one loop, which the case's thread runs.
 package final class SocketWorld: World {

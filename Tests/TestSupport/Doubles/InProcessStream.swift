@@ -1,10 +1,11 @@
 // Two streams joined inside one process: the same behaviour as sockets (queues, marks, pausing, one end, the end of the
 // other) on any scheduler, with faults when asked for. For tests, which must not depend on a kernel's
-// timing; no daemon uses it.
+// timing.
 
 internal import Glibc
 package import TandemBase
 package import TandemReactor
+package import TandemTransport
 
 /// One end of a pair; confined to the scheduler's thread.
 package final class InProcessStream: ByteStream, TurnParticipant {

@@ -1,7 +1,7 @@
 // Counts the Linux calls of the calling thread, so that a test can demand "one write for this turn" instead of timing
-// it. Off, it costs one load at each call.
+// it. The test executable's own doors stand before the C library's; the product does not know of them.
 
-internal import CTandemLinux
+internal import CTandemTestSupport
 
 /// The calls that a thread made while they were counted.
 package struct SystemCallCounts: Equatable, Sendable {

@@ -3,6 +3,7 @@
 
 internal import Synchronization
 package import TandemBase
+package import TandemReactor
 
 /// A scheduler whose time a test moves by hand.
 ///
@@ -12,8 +13,8 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package private(set) var now: MonotonicTime
     package private(set) var wallNow: WallTime
     private var timers = TimerQueue()
-    private var endings: [TurnEnding] = []
-    private let submitted = Mutex<[Mailbox.Job]>([])
+    private var endings: [() -> Void] = []
+    private let submitted = Mutex<[@Sendable () -> Void]>([])
     /// The thread that made the scheduler, or has run it last: a test's task may continue on another one.
     private let thread = Atomic(Linux.currentThread)
 
@@ -37,16 +38,16 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
 
     package func cancel(_ token: TimerToken) { _ = timers.cancel(token) }
 
-    package func submit(_ action: @escaping @Sendable () -> Void) { submitted.withLock { $0.append(.action(action)) } }
+    package func submit(_ action: @escaping @Sendable () -> Void) { submitted.withLock { $0.append(action) } }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        submitted.withLock { $0.append(.executor(job)) }
+        submit { [self] in job.runSynchronously(on: asUnownedSerialExecutor()) }
     }
 
-    package func atEndOfTurn(_ participant: any TurnParticipant) { endings.append(.participant(participant)) }
+    package func atEndOfTurn(_ participant: any TurnParticipant) { endings.append { participant.turnDidEnd() } }
 
-    package func atEndOfTurn(_ action: @escaping () -> Void) { endings.append(.action(action)) }
+    package func atEndOfTurn(_ action: @escaping () -> Void) { endings.append(action) }
 
     /// Runs all that is due now, and what that makes due, until nothing is left.
     package func run() {
@@ -85,8 +86,8 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
 
     private func runTurn() -> Bool {
         var hasRun = false
-        for job in submitted.withLock({ jobs in exchange(&jobs) }) {
-            job.run(on: self)
+        for action in submitted.withLock({ actions in exchange(&actions) }) {
+            action()
             hasRun = true
         }
         while let action = timers.popDue(at: now) {
@@ -94,7 +95,7 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
             hasRun = true
         }
         while !endings.isEmpty {
-            for ending in exchange(&endings) { ending.run() }
+            for ending in exchange(&endings) { ending() }
             hasRun = true
         }
         return hasRun
