@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -16,9 +17,10 @@ final class Simulation {
     let counters = Counters()
     let simulator: Simulator
 
-    init(secondaries: Int = 1) {
+    init(secondaries: Int = 1, files: OwnedDirectory? = nil) {
         simulator = Simulator(
             scheduler: scheduler, software: "simulator of a test", user: Self.user, secondaries: secondaries,
+            files: files,
             counters: counters)
     }
 

@@ -32,12 +32,12 @@ import Testing
         #expect(first.code == 0 && active == simulation.simulator.pairings[0])
     }
 
-    @Test func `CTL-8: another secondary, another command and a wrong type are refused by name`() throws {
+    @Test func `CTL-8: another secondary, another command, another role and a wrong type are refused by name`() throws {
         let control = try simulation.greet(.primary)
         #expect(try ask("switch", ["who": "secondary-4"], on: control).name == "not-found")
         #expect(try ask("switch", [:], on: control).name == "not-found")
         #expect(try ask("switch", ["pairing": "x"], on: control).name == "bad-request")
-        #expect(try ask("status", [:], on: control).name == "unknown-command")
-        #expect(try ask("switch", ["who": "secondary"], on: simulation.greet(.secondary)).name == "unknown-command")
+        #expect(try ask("pair", [:], on: control).name == "unknown-command")
+        #expect(try ask("switch", ["who": "secondary"], on: simulation.greet(.secondary)).name == "wrong-role")
     }
 }

@@ -18,8 +18,10 @@ extension Subcommand {
         ],
         notes: """
             Point an app at one side with TANDEM_SOCKET=DIR/primary.sock and its counterpart at DIR/secondary.sock. The
-            frames and rules are a daemon's; there is no pairing to make, no store and no configuration. Files on
-            their way are in DIR/files.
+            frames and rules are a daemon's; there is no pairing to make, and nothing is stored. Files on their way and
+            the apps' directories are in DIR/files.
+            Apply a configuration for the secondaries with: tandem apply --device DIR/primary.sock --app APP FILE
+            ('tandem status --device DIR/primary.sock' shows the device that it is targeted at).
             Another secondary becomes the active one with: tandem switch --device DIR/primary.sock secondary-2
             """,
         examples: ["simulate --local /tmp/pair", "simulate --local /tmp/hub --secondaries 100"]

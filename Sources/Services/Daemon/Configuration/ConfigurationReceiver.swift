@@ -309,7 +309,9 @@ final class ConfigurationReceiver {
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard device.peer(report.pairing) != nil else { return completion(true) }
         let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
-        context.exchange.submit(OutboundItem(id: report.id, payload: report.envelope), to: queue) { [context] result in
+        context.exchange.submissions.submit(
+            OutboundItem(id: report.id, payload: report.envelope), to: queue
+        ) { [context] result in
             guard case .failure(let error) = result else { return completion(true) }
             context.log(
                 LogEvent(

@@ -78,7 +78,7 @@ final class ConfigurationService {
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
-        _ options: Options, in device: Surroundings, exchange: ItemExchange, store: LoopStore,
+        _ options: Options, in device: Surroundings, exchange: DurableDelivery, store: LoopStore,
         applications: OwnedDirectory, scheduler: any Scheduler, rows: (RowSpace) throws -> [Row],
         log: @escaping LogHandler
     ) throws {
@@ -151,9 +151,9 @@ final class ConfigurationService {
             default: await receiver.received(item)
             }
         if isDurable {
-            context.exchange.handled(item.ordinal, in: item.queue)
+            context.exchange.arrivals.handled(item.ordinal, in: item.queue)
         } else {
-            context.exchange.failed(item.ordinal, in: item.queue)
+            context.exchange.arrivals.failed(item.ordinal, in: item.queue)
         }
     }
 
@@ -368,12 +368,12 @@ enum TrustOutcome: Sendable {
 final class ConfigurationContext {
     let options: ConfigurationService.Options
     let device: ConfigurationService.Surroundings
-    let exchange: ItemExchange
+    let exchange: DurableDelivery
     let scheduler: any Scheduler
     let log: LogHandler
 
     init(
-        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, exchange: ItemExchange,
+        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, exchange: DurableDelivery,
         scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.options = options

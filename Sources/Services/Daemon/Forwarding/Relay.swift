@@ -160,7 +160,14 @@ package final class Relay {
         publisher.state(of: app, on: side)
     }
 
-    /// Publishes the state to the app's connections again: its target has changed.
+    /// The paired identifier by what the primary's app declares now; nil if there is no such pairing.
+    func declaredTarget(
+        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, on side: Side
+    ) -> PairedIdentifier? {
+        side.pairings[pairing].map { publisher.declaredTarget(of: app, in: $0, side) }
+    }
+
+    /// Publishes the situation to the app's connections again: its target has changed.
     package func refresh(_ app: ApplicationIdentifier, role: DeviceRole) {
         if let application = sides[role].applications[app] { publisher.markState(of: application) }
     }

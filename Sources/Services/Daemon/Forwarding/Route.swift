@@ -100,16 +100,11 @@ final class PairingEnd {
     func facts(of app: ApplicationIdentifier) -> Reachability.Facts {
         let announcement = announcement(of: app)
         return Reachability.Facts(
-            link: linkFact, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
+            link: downReason.map { .down($0) } ?? .up, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
             isConnected: announcement?.isConnected ?? false)
     }
 
-    private var linkFact: Reachability.Facts.Link {
-        switch way {
-        case .link, .loopback: .up
-        case .down(let reason): .down(reason)
-        }
-    }
+    private var downReason: ReachabilityReason? { if case .down(let reason) = way { reason } else { nil } }
 
     /// Where frames for the other device's app go.
     func destination(of app: ApplicationIdentifier) -> RelayPort? {

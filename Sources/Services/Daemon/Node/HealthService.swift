@@ -19,14 +19,14 @@ final class HealthService {
     private var ledger = HealthLedger()
     private let pairings: PairingService
     private let links: LinkService
-    private let exchange: ItemExchange
-    private let items: DurableChannels
+    private let exchange: DurableDelivery
+    private let items: AppDelivery
     private let store: LoopStore
     private let scheduler: any Scheduler
     private var isStopping = false
 
     init(
-        pairings: PairingService, links: LinkService, exchange: ItemExchange, items: DurableChannels, store: LoopStore,
+        pairings: PairingService, links: LinkService, exchange: DurableDelivery, items: AppDelivery, store: LoopStore,
         scheduler: any Scheduler
     ) {
         self.pairings = pairings

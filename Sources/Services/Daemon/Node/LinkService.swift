@@ -17,7 +17,7 @@ final class LinkService {
     private let pairings: PairingService
     private let own: PairingRegistry.OwnDevice
     private let relay: Relay
-    private let exchange: ItemExchange
+    private let exchange: DurableDelivery
     private let router: DeviceRouter
     private let network: any NodeNetwork
     /// Spreads the waits between attempts.
@@ -37,7 +37,7 @@ final class LinkService {
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
-        exchange: ItemExchange, router: DeviceRouter, network: any NodeNetwork, random: @escaping () -> UInt64
+        exchange: DurableDelivery, router: DeviceRouter, network: any NodeNetwork, random: @escaping () -> UInt64
     ) {
         self.context = context
         self.own = own

@@ -23,8 +23,8 @@ package final class Node {
     let pairings: PairingService
     let links: LinkService
     let relay: Relay
-    let exchange: ItemExchange
-    let items: DurableChannels
+    let exchange: DurableDelivery
+    let items: AppDelivery
     let local: LocalEndpoint
     let configuration: ConfigurationService
     let health: HealthService
@@ -34,7 +34,7 @@ package final class Node {
     private let network: any NodeNetwork
     private let log: LogHandler
     private let store: LoopStore
-    private let files: FileExchange
+    private let files: FileDelivery
     private let router: DeviceRouter
     private let directories: PairingDirectories
     /// Starts absent apps for which items wait, if an operator says how.
@@ -80,15 +80,23 @@ package final class Node {
         tracing = TraceService(loop, counters: counters)
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
-        exchange = ItemExchange(
-            store: store, scheduler: loop, channels: Set(Channel.allCases), counters: counters, log: log)
-        files = FileExchange(in: device.directory, scheduler: loop, counters: counters, log: log)
+        let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
+        files = FileDelivery(
+            in: device.directory, scheduler: loop, userOf: userOf,
+            inbox: { app in
+                guard let user = userOf(app) else { return nil }
+                return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
+                    try device.applications.directory(named: app.description, mode: 0o750, owner: user)
+                }
+            }, counters: counters, log: log)
+        exchange = DurableDelivery(
+            store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
         configuration = try Self.configuration(options, device, exchange, store, pairings, installed, local, relay, log)
-        router = DeviceRouter(endpoint: local, exchange: exchange, files: files, configuration: configuration)
+        router = DeviceRouter(endpoint: local, exchange: exchange, configuration: configuration)
         items = router.apps
         directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
@@ -117,7 +125,7 @@ package final class Node {
     }
 
     private static func configuration(
-        _ options: NodeOptions, _ device: DeviceState, _ exchange: ItemExchange, _ store: LoopStore,
+        _ options: NodeOptions, _ device: DeviceState, _ exchange: DurableDelivery, _ store: LoopStore,
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ local: LocalEndpoint,
         _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
@@ -179,15 +187,12 @@ package final class Node {
                     configuration?.disconnected(application.app, as: application.role)
                 }))
         local.controlResponder = self
-        exchange.userOf = { [installed] in installed.state[$0]?.user }
-        files.userOf = exchange.userOf
         pairings.onEvent = { [weak self] in self?.follow($0) }
         pairings.configuredApplications = { [weak configuration] in configuration?.configuredApplications ?? [] }
         links.onChange = { [weak self] in self?.health.observe() }
-        items.onEvent = { [weak self] in self?.note($0) }
+        items.onTrace { [weak self] in self?.note($0) }
         router.connect(
             DeviceRouter.Outlets(
-                inbox: { [weak self] in self?.inbox(of: $0) },
                 needsEpoch: { [weak self] in self?.beginEpoch(of: $0) },
                 frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
                 itemsMayWait: { [starter] in starter?.itemsMayWait() }))
@@ -208,9 +213,8 @@ package final class Node {
                 isAnchored: configuration.anchorIdentifier(of: application.app) != nil)
         }
         pairings.restore()
-        let kept = exchange.filesToKeep()
-        files.restore(
-            sent: kept.sent, received: kept.received, pairings: Set(known), apps: Array(installed.state.records.keys))
+        // Removes files that belong to no item, now that the items are known.
+        exchange.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
     }
 
     /// Relay, queues, links, directories and configuration follow the pairings.
@@ -239,22 +243,14 @@ package final class Node {
         links.forget(pairing)
         relay.removePairing(pairing, role: record.role)
         directories.remove(pairing)
-        exchange.removePairing(pairing)
-        files.removePairing(pairing, apps: Array(installed.state.records.keys))
+        exchange.removePairing(pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
-        store.commit(ItemExchange.removal(of: pairing)) { _ in }
+        store.commit(DurableDelivery.removal(of: pairing)) { _ in }
         configuration.unpaired(pairing, targets: targets)
     }
 
     private func beginEpoch(of pairing: UniqueIdentifier) {
         loop.start { [pairings] in await pairings.beginEpoch(of: pairing) }
-    }
-
-    private func inbox(of app: ApplicationIdentifier) -> FileInbox? {
-        guard let user = installed.state[app]?.user else { return nil }
-        return FileInbox(of: app, owner: user, log: log) { () throws(FileError) in
-            try device.applications.directory(named: app.description, mode: 0o750, owner: user)
-        }
     }
 
     /// Notes a step between an app and this device; an app that has handled an item works.

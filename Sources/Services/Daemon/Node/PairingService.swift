@@ -179,7 +179,7 @@ final class PairingService {
                     return ([], { [self] in logged(event, .refused(name)) })
                 case .accepted(let record, let changes, let superseded, _, let event):
                     let old = superseded.compactMap { before[$0] }.map { ($0, targets(through: $0, in: before)) }
-                    let rows = changes.map(\.rowChange) + superseded.flatMap { ItemExchange.removal(of: $0) }
+                    let rows = changes.map(\.rowChange) + superseded.flatMap { DurableDelivery.removal(of: $0) }
                     return (
                         rows,
                         { [self] in
@@ -279,7 +279,7 @@ final class PairingService {
             let before = next.pairings
             let changes = next.expire(now: now)
             let gone = before.filter { next[$0.pairing] == nil }
-            let rows = changes.map(\.rowChange) + gone.flatMap { ItemExchange.removal(of: $0.pairing) }
+            let rows = changes.map(\.rowChange) + gone.flatMap { DurableDelivery.removal(of: $0.pairing) }
             return (rows, { [self] in for record in gone { forget(record, targets: [:]) } })
         }
     }
@@ -302,7 +302,7 @@ final class PairingService {
     func end(_ record: PairingRecord) async throws(StoreError) {
         try await commit { [self] next in
             let targets = targets(through: record, in: next)
-            let rows = next.unpair(record.pairing).map(\.rowChange) + ItemExchange.removal(of: record.pairing)
+            let rows = next.unpair(record.pairing).map(\.rowChange) + DurableDelivery.removal(of: record.pairing)
             return (rows, { [self] in forget(record, targets: targets) })
         }
     }

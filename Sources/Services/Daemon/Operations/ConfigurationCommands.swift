@@ -5,9 +5,16 @@ import TandemCrypto
 import TandemPropertyList
 import TandemWire
 
+/// A device that takes signed configuration: a daemon, or a device of the simulator.
+protocol ConfiguredDevice: AnyObject {
+    var configuration: ConfigurationService { get }
+}
+
+extension Node: ConfiguredDevice {}
+
 /// `trust-add`: trusts a key for the configuration of an app (CFG-17).
-struct TrustKeyCommand: ControlCommand {
-    static let name = "trust-add"
+struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
+    static var name: String { "trust-add" }
 
     private let anchor: AnchorKey
     private let pem: String
@@ -17,12 +24,12 @@ struct TrustKeyCommand: ControlCommand {
         pem = try request.fields.string("key")
     }
 
-    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         let key: PublicKey
         do throws(KeyError) { key = try PublicKey(pem: pem) } catch {
             throw ControlFailure(.badRequest, "key: \(error)")
         }
-        switch await node.configuration.trust(pem, for: anchor) {
+        switch await device.configuration.trust(pem, for: anchor) {
         case .conflict:
             throw ControlFailure(.anchorConflict, "another key is trusted for this app and role, and stays")
         case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
@@ -32,19 +39,19 @@ struct TrustKeyCommand: ControlCommand {
 }
 
 /// `trust-list`: the trusted keys.
-struct TrustListCommand: ControlCommand {
-    static let name = "trust-list"
+struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
+    static var name: String { "trust-list" }
 
     init(_ request: ControlRequest) {}
 
-    func run(on node: Node) -> PropertyListDictionary {
-        ["anchors": .array(node.configuration.anchors.map { .dictionary($0) })]
+    func run(on device: Device) -> PropertyListDictionary {
+        ["anchors": .array(device.configuration.anchors.map { .dictionary($0) })]
     }
 }
 
 /// `apply`: applies or forwards the exact bytes of an envelope.
-struct ApplyCommand: ControlCommand {
-    static let name = "apply"
+struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
+    static var name: String { "apply" }
 
     private let envelope: [UInt8]
     private let app: ApplicationIdentifier
@@ -56,8 +63,8 @@ struct ApplyCommand: ControlCommand {
         app = try request.fields.application("app")
     }
 
-    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        switch await node.configuration.apply(envelope, app: app, wait: wait) {
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
+        switch await device.configuration.apply(envelope, app: app, wait: wait) {
         case .failed(let name, let text): throw ControlFailure(name: name, text: text)
         case .results(let results): return ["results": .array(results.map { .dictionary($0.body) })]
         }

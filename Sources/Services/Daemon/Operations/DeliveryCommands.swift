@@ -22,7 +22,7 @@ struct DrainCommand: ControlCommand {
     }
 
     func run(on node: Node) async -> PropertyListDictionary {
-        node.items.isDraining = !isEnd
+        node.items.setDraining(!isEnd)
         var left = wait
         while left > .zero, node.items.isDraining, node.exchange.queues.contains(where: { $0.count > 0 }) {
             let pause = min(Self.interval, left)
@@ -63,7 +63,7 @@ private struct DeadLetterChoice {
 
     /// Acts on one letter after the other, each durable before the next; returns the answer.
     func act(
-        on exchange: ItemExchange, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
+        on exchange: DurableDelivery, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let letters = exchange.deadLetters().filter { letter in
             (app == nil || letter.queue.app == app) && (id == nil || letter.id == id)

@@ -94,7 +94,7 @@ extension Node {
         exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
     }
 
-    private static func describe(_ queue: ItemExchange.WaitingItems) -> PropertyListDictionary {
+    private static func describe(_ queue: DurableDelivery.WaitingItems) -> PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
             "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),

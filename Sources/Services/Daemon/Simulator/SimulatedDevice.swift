@@ -1,54 +1,88 @@
-// Simulated device: a local endpoint and a router over rows in memory, and the path that joins it with another one where
-// real devices have a link. The rules and the machines are those of a daemon; only what a restart would need is missing.
+// Simulated device: local endpoint, router, and durable delivery and configuration over rows in memory, and the path that
+// joins it with another one where real devices have a link. The rules and the machines are those of a daemon; only what
+// a restart would need is missing.
 
 import TandemBase
+import TandemCrypto
+import TandemDelivery
 import TandemFiles
+import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemStore
 import TandemWire
 
 /// One device of the simulator; confined to its loop.
 final class SimulatedDevice {
+    /// The name of its socket, which tells it apart in the directory, too.
+    let name: String
     let endpoint: LocalEndpoint
     private let router: DeviceRouter
     private let exchange: DurableDelivery
     private let files: FileDelivery?
-    private let scheduler: any Scheduler
+    /// Nil in a simulator without a directory.
+    let signed: ConfigurationService?
+    private let peers: SimulatedPeers
     private let log: LogHandler
+    private(set) weak var simulator: Simulator?
+    /// The custom identifier that each app of the primary declared last.
+    private var declared: [ApplicationIdentifier: CustomIdentifier] = [:]
 
-    /// - Parameters:
-    ///   - name: tells the device apart in the directory.
-    ///   - directory: for files; nil takes none.
-    init(
-        _ name: String, endpoint: LocalEndpoint, directory: OwnedDirectory?, scheduler: any Scheduler,
-        log: @escaping LogHandler
-    ) {
+    /// - Parameter directory: for the apps' files and configurations; nil takes none.
+    init(_ name: String, endpoint: LocalEndpoint, directory: OwnedDirectory?, log: @escaping LogHandler) {
+        self.name = name
         self.endpoint = endpoint
-        self.scheduler = scheduler
         self.log = log
-        files = directory.map { directory in
+        let scheduler = endpoint.scheduler
+        let applications = directory.flatMap { Self.applications(of: name, in: $0, log) }
+        let store = LoopStore(MemoryStore(), on: scheduler)
+        var channels: Set<Channel> = [.context, .userInfo, .urgent]
+        if directory != nil { channels.insert(.file) }
+        if applications != nil { channels.insert(.configuration) }
+        let files = directory.map { directory in
             FileDelivery(
                 in: directory, suffix: "." + name, scheduler: scheduler,
                 inbox: { app in
-                    FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
-                        try directory.directory(named: "apps." + name).directory(named: app.description)
+                    guard let applications else { return nil }
+                    return FileInbox(of: app, owner: nil, log: log) { () throws(FileError) in
+                        try applications.directory(named: app.description)
                     }
                 }, log: log)
         }
-        exchange = DurableDelivery(
-            store: LoopStore(MemoryStore(), on: scheduler), files: files, scheduler: scheduler,
-            channels: directory == nil ? [.context, .userInfo, .urgent] : [.context, .userInfo, .urgent, .file],
-            log: log)
-        router = DeviceRouter(endpoint: endpoint, exchange: exchange, configuration: nil)
+        let exchange = DurableDelivery(store: store, files: files, scheduler: scheduler, channels: channels, log: log)
+        let peers = SimulatedPeers(of: endpoint, signs: applications != nil)
+        signed = applications.flatMap { peers.configuration(name, exchange, store, $0, scheduler, log) }
+        (self.exchange, self.files, self.peers) = (exchange, files, peers)
+        router = DeviceRouter(endpoint: endpoint, exchange: exchange, configuration: signed)
         // Nothing here is ever restored from a backup.
-        router.connect(DeviceRouter.Outlets(needsEpoch: { InProcessPath.contradiction($0, log) }))
+        router.connect(DeviceRouter.Outlets(needsEpoch: { SimulatedPath.contradiction($0, log) }))
+        endpoint.controlResponder = self
+        connectConfiguration()
     }
 
+    /// The apps' directories; nil if they cannot be made.
+    private static func applications(of name: String, in directory: OwnedDirectory, _ log: LogHandler)
+        -> OwnedDirectory?
+    {
+        do throws(FileError) { return try directory.directory(named: "apps." + name) } catch {
+            log(LogEvent(.error, "apps have no directories", .text("device", name), .text("error", "\(error)")))
+            return nil
+        }
+    }
+
+    /// The simulator that the device is part of; once.
+    func join(_ simulator: Simulator) { self.simulator = simulator }
+
     /// Joins two devices by a pairing; once, before any app is there.
-    static func join(_ pairing: UniqueIdentifier, _ first: SimulatedDevice, _ second: SimulatedDevice) {
-        for device in [first, second] { device.exchange.setPairing(pairing, epoch: 1) }
-        first.router.open(pairing, over: InProcessPath(to: second.router, pairing, first.scheduler, first.log))
-        second.router.open(pairing, over: InProcessPath(to: first.router, pairing, second.scheduler, second.log))
+    static func pair(_ pairing: UniqueIdentifier, _ first: SimulatedDevice, _ second: SimulatedDevice) {
+        for (device, other) in [(first, second), (second, first)] {
+            device.exchange.setPairing(pairing, epoch: 1)
+            device.peers.add(other.peers, by: pairing, named: other.name)
+        }
+        for (device, other) in [(first, second), (second, first)] {
+            device.router.open(
+                pairing, over: SimulatedPath(to: other.router, pairing, device.endpoint.scheduler, device.log))
+        }
     }
 
     /// Waits for its files' thread: for a clock that a test moves.
@@ -56,10 +90,121 @@ final class SimulatedDevice {
 
     /// Ends its files' thread.
     func close() { files?.close() }
+
+    // MARK: configuration
+
+    private func connectConfiguration() {
+        guard let signed else { return }
+        let role = endpoint.options.role
+        endpoint.connect(
+            LocalEndpoint.Outlets(
+                store: { app, _ in
+                    // Nothing is stored; but the app's directory may have the files of an earlier simulator.
+                    signed.targetChanged(of: app, as: role, isConnected: false)
+                    return true
+                },
+                directory: { signed.directory(of: $0) },
+                connected: { [weak self] application in
+                    self?.declare(application.registration.identifier, for: application.app)
+                    signed.connected(application.app, as: role, application.registration)
+                },
+                disconnected: { signed.disconnected($0.app, as: role) }))
+        signed.start()
+    }
+
+    /// Another name for the primary is another target of its own app, and of its secondaries' apps.
+    private func declare(_ identifier: CustomIdentifier?, for app: ApplicationIdentifier) {
+        guard endpoint.options.role == .primary, let identifier,
+            declared.updateValue(identifier, forKey: app) != identifier
+        else { return }
+        simulator?.retarget(app)
+    }
+
+    /// The simulated peers, for `status`.
+    var pairings: [PropertyListDictionary] {
+        peers.all.map { peer in
+            var body: PropertyListDictionary = [
+                "pairing": .data(peer.pairing.bytes), "name": .string(peer.name), "role": .string(peer.role.rawValue),
+                "state": "active", "level": "linked",
+                "active": .boolean(endpoint.side.active == peer.pairing),
+            ]
+            body["peer"] = peer.device.map { .data($0.bytes) }
+            return body
+        }
+    }
+
+    /// Configuration of an app has another target.
+    func retarget(_ app: ApplicationIdentifier) {
+        let role = endpoint.options.role
+        let isConnected = role == .secondary && endpoint.connected(app) != nil
+        signed?.targetChanged(of: app, as: role, isConnected: isConnected)
+    }
+}
+
+/// The pairings of a simulated device, as its configuration sees them.
+private final class SimulatedPeers {
+    private let options: LocalEndpoint.Options
+    // Weak, because the endpoint's outlets lead to the configuration, and this to the endpoint.
+    private weak var endpoint: LocalEndpoint?
+    /// Signs reports; nil without configuration.
+    private let signer: ReportPrivateKey?
+    private(set) var all: [ConfigurationPeer] = []
+
+    init(of endpoint: LocalEndpoint, signs: Bool) {
+        options = endpoint.options
+        self.endpoint = endpoint
+        signer = signs ? ReportPrivateKey(PrivateKey.generate(.ed25519)) : nil
+    }
+
+    func add(_ other: SimulatedPeers, by pairing: UniqueIdentifier, named name: String) {
+        all.append(
+            ConfigurationPeer(
+                pairing: pairing, role: options.role, name: name, device: other.options.device,
+                reportKey: other.signer?.publicKey.key.subjectPublicKeyInfo ?? []))
+    }
+
+    private func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier?) -> PairedIdentifier? {
+        guard let endpoint, let pairing else { return nil }
+        return endpoint.relay.declaredTarget(of: app, through: pairing, on: endpoint.side)
+    }
+
+    private func trusts(_ app: ApplicationIdentifier) {
+        guard let endpoint, endpoint.side.applications[app] != nil else { return }
+        endpoint.relay.install(app, on: endpoint.side, isAnchored: true)
+    }
+
+    /// The device's configuration; nil if it signs nothing.
+    func configuration(
+        _ name: String, _ exchange: DurableDelivery, _ store: LoopStore, _ applications: OwnedDirectory,
+        _ scheduler: any Scheduler, _ log: @escaping LogHandler
+    ) -> ConfigurationService? {
+        guard let signer else { return nil }
+        let role = options.role
+        let surroundings = ConfigurationService.Surroundings(
+            target: { [self] app, of in of == role ? target(of: app, through: all.first?.pairing) : nil },
+            targetThrough: { [self] in target(of: $0, through: $1) },
+            targets: { [self] app in all.compactMap { target(of: app, through: $0.pairing) } },
+            receivers: { [self] in role == .primary ? all : [] },
+            peer: { [self] pairing in all.first { $0.pairing == pairing } }, owner: { _ in nil },
+            keyTrusted: { [self] app, of in if of == role { trusts(app) } },
+            offer: { [self] body, app, pairing, completion in
+                guard let endpoint else { return completion(.notConnected) }
+                endpoint.offer(body, to: app, pairing: pairing, completion: completion)
+            })
+        do {
+            return try ConfigurationService(
+                ConfigurationService.Options(
+                    device: options.device, name: name, role: role, signer: signer, allowsInvalidSignatures: true),
+                in: surroundings, exchange: exchange, store: store, applications: applications, scheduler: scheduler,
+                rows: { _ in [] }, log: log)
+        } catch {
+            preconditionFailure("a service without rows has none that do not read: \(error)")
+        }
+    }
 }
 
 /// A path to the router of another simulated device.
-private final class InProcessPath: PeerPath {
+private final class SimulatedPath: PeerPath {
     private weak var router: DeviceRouter?
     private let pairing: UniqueIdentifier
     private let scheduler: any Scheduler

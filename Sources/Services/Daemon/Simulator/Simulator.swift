@@ -28,7 +28,7 @@ package final class Simulator {
     ///   - user: the user that this process runs as.
     ///   - count: the number of secondaries, 1 to ``secondaryLimit``.
     ///   - connections: of each device at once (LIM-5).
-    ///   - directory: where files are kept on their way; nil takes none.
+    ///   - directory: for files on their way and the apps' directories; nil takes neither files nor configuration.
     package init(
         scheduler: any Scheduler, software: String, user: UInt32, secondaries count: Int = 1,
         connections: Int = Limits.localConnections, files directory: OwnedDirectory? = nil,
@@ -54,14 +54,14 @@ package final class Simulator {
                 role: side.role, device: side.device, software: software, daemonUser: user)
             options.connectionLimit = connections
             let endpoint = LocalEndpoint(options: options, relay: relay, side: side, log: log)
-            return SimulatedDevice(name, endpoint: endpoint, directory: directory, scheduler: scheduler, log: log)
+            return SimulatedDevice(name, endpoint: endpoint, directory: directory, log: log)
         }
-        for (index, pairing) in pairings.enumerated() { SimulatedDevice.join(pairing, devices[0], devices[index + 1]) }
+        for (index, pairing) in pairings.enumerated() { SimulatedDevice.pair(pairing, devices[0], devices[index + 1]) }
         self.relay = relay
         self.pairings = pairings
         primary = devices[0].endpoint
         secondaries = devices[1...].map(\.endpoint)
-        primary.controlResponder = self
+        for device in devices { device.join(self) }
     }
 
     /// The name of a device and its socket; the first secondary has no number, so that a pair alone needs none.
@@ -75,6 +75,9 @@ package final class Simulator {
         activeNumber = number
         relay.setActive(pairings[number - 1], role: .primary)
     }
+
+    /// The primary's app has another custom identifier: configuration of all its apps has another target.
+    func retarget(_ app: ApplicationIdentifier) { for device in devices { device.retarget(app) } }
 
     /// Waits for the file threads of all devices: for a clock that a test moves.
     package func waitForDisk() { for device in devices { device.waitForDisk() } }

@@ -1,0 +1,83 @@
+// Control commands of simulated devices (CTL-8): `switch` on the primary's socket, because an app that is developed here
+// has to see a switch before its users do; configuration and a short status on each.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+
+extension SimulatedDevice: ControlResponder {
+    private var commands: ControlCommands<SimulatedDevice> {
+        var types: [any ControlCommand<SimulatedDevice>.Type] = [
+            SimulatedStatusCommand.self, SimulatedSwitchCommand.self,
+        ]
+        if signed != nil {
+            types += [
+                TrustKeyCommand<SimulatedDevice>.self, TrustListCommand<SimulatedDevice>.self,
+                ApplyCommand<SimulatedDevice>.self,
+            ]
+        }
+        return ControlCommands(types, unknown: { "a simulated device knows no command '\($0)'" })
+    }
+
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        endpoint.scheduler.start { [self] in completion(await commands.answer(request, on: self)) }
+    }
+}
+
+extension SimulatedDevice: ConfiguredDevice {
+    var configuration: ConfigurationService {
+        guard let signed else { preconditionFailure("its commands are there only with a directory") }
+        return signed
+    }
+}
+
+/// `switch`: makes a secondary the active one, named by its pairing or by its socket.
+private struct SimulatedSwitchCommand: ControlCommand {
+    static let name = "switch"
+
+    private let pairing: UniqueIdentifier?
+    private let secondary: String?
+
+    init(_ request: ControlRequest) throws(WireError) {
+        pairing = try request.fields.optionalIdentifier("pairing")
+        secondary = try request.fields.optionalString("who")
+    }
+
+    func run(on device: SimulatedDevice) throws(ControlFailure) -> PropertyListDictionary {
+        guard device.endpoint.options.role == .primary, let simulator = device.simulator else {
+            throw ControlFailure(.wrongRole, "a simulated secondary has one primary; ask on the primary's socket")
+        }
+        let number = simulator.pairings.indices.map { $0 + 1 }.first { number in
+            if let pairing { return simulator.pairings[number - 1] == pairing }
+            return secondary == Simulator.name(.secondary, number)
+        }
+        guard let number else {
+            throw ControlFailure(
+                .notFound, "there is no such secondary; they are called as their sockets: secondary-2")
+        }
+        let hasChanged = number != simulator.activeNumber
+        simulator.activate(number)
+        return [
+            "pairing": .data(simulator.pairings[number - 1].bytes),
+            "name": .string(Simulator.name(.secondary, number)), "role": .string(DeviceRole.primary.rawValue),
+            "changed": .boolean(hasChanged),
+        ]
+    }
+}
+
+/// `status`: the device, its pairings and its configurations.
+private struct SimulatedStatusCommand: ControlCommand {
+    static let name = "status"
+
+    init(_ request: ControlRequest) {}
+
+    func run(on device: SimulatedDevice) -> PropertyListDictionary {
+        let options = device.endpoint.options
+        return [
+            "device": .data(options.device.bytes), "name": .string(device.name), "role": .string(options.role.rawValue),
+            "software": .string(options.software), "pairings": .array(device.pairings.map { .dictionary($0) }),
+            "configurations": .array((device.signed?.describe(nil) ?? []).map { .dictionary($0) }),
+        ]
+    }
+}
