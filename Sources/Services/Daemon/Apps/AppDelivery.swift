@@ -19,7 +19,7 @@ package final class AppDelivery {
     private let queries: AppQueries
     private var offered = OfferedItems()
     /// An operator lets the queues run empty: nothing new is taken (CTL-14).
-    private var isDraining = false
+    private(set) var isDraining = false
     /// Traces what apps submit, are given and have handled.
     private var trace: (TraceEvent) -> Void = { _ in }
 
