@@ -6,6 +6,7 @@ package import TandemBase
 package import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 package import TandemWire
 
 /// What comes later.

@@ -5,6 +5,7 @@ import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 

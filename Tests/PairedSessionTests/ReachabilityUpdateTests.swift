@@ -4,6 +4,7 @@ import PairedSession
 import TandemBase
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -7,6 +7,7 @@ import TandemDelivery
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -5,6 +5,7 @@ import TandemDaemon
 import TandemDelivery
 import TandemPropertyList
 import TandemReactor
+import TandemTestSupport
 import TandemWire
 import Testing
 

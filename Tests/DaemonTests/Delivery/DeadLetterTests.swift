@@ -5,6 +5,7 @@ import TandemDaemon
 import TandemDelivery
 import TandemReactor
 import TandemStore
+import TandemTestSupport
 import TandemWire
 import Testing
 

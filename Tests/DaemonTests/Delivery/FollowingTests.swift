@@ -4,6 +4,7 @@ import TandemBase
 import TandemDaemon
 import TandemPropertyList
 import TandemReactor
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -8,6 +8,7 @@ import TandemDelivery
 import TandemPropertyList
 import TandemReactor
 import TandemStore
+import TandemTestSupport
 import TandemWire
 import Testing
 

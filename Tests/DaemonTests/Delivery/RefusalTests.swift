@@ -6,6 +6,7 @@ import TandemDaemon
 import TandemDelivery
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 

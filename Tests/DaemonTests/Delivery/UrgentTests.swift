@@ -4,6 +4,7 @@ import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemReactor
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -4,6 +4,7 @@ import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing

@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemon
 import TandemReactor
 import TandemSession
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -3,6 +3,7 @@
 import TandemBase
 import TandemPropertyList
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing

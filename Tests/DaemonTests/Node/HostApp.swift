@@ -6,6 +6,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing

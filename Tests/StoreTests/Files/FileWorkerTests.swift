@@ -3,6 +3,7 @@
 import Synchronization
 import TandemFiles
 import TandemReactor
+import TandemTestSupport
 import Testing
 
 @Suite struct FileWorkerTests {

@@ -2,6 +2,7 @@
 
 import PairedSession
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 
 /// Dials one socket, and can break what it dialled.

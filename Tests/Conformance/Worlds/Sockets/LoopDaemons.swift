@@ -3,6 +3,7 @@
 import TandemBase
 import TandemDaemon
 import TandemReactor
+import TandemTestSupport
 import TandemTransport
 
 /// Nodes on one loop.

@@ -8,6 +8,7 @@ import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
+import TandemTestSupport
 import TandemWire
 import Testing
 
