@@ -3,6 +3,7 @@
 import PairedSession
 import TandemPropertyList
 import TandemSession
+import TandemTestSupport
 import TandemWire
 
 extension Case {

@@ -2,6 +2,7 @@
 
 import PairedSession
 import TandemSession
+import TandemTestSupport
 import TandemWire
 
 extension Case {

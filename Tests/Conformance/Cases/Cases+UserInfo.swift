@@ -3,6 +3,7 @@
 import PairedSession
 import TandemBase
 import TandemSession
+import TandemTestSupport
 import TandemWire
 
 extension Case {

@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemon
 import TandemPropertyList
 import TandemSession
+import TandemTestSupport
 import TandemTransport
 import Testing
 
