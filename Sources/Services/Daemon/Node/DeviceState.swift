@@ -24,13 +24,20 @@ struct DeviceState {
     static func open(path: String, isShared: Bool) throws(NodeError) -> DeviceState {
         let opened = try lockedDirectory(path, isShared: isShared)
         let store = try openStore(opened.directory)
-        let isNew = try rows(in: .pairing, of: store, limit: 1).isEmpty
-        let keys = try DeviceKeys.load(from: opened.directory, mayMake: isNew)
-        return DeviceState(
-            directory: opened.directory, applications: opened.applications, keys: keys, store: store, lock: opened.lock)
+        do throws(NodeError) {
+            let isNew = try rows(in: .pairing, of: store, limit: 1).isEmpty
+            let keys = try DeviceKeys.load(from: opened.directory, mayMake: isNew)
+            return DeviceState(
+                directory: opened.directory, applications: opened.applications, keys: keys, store: store,
+                lock: opened.lock)
+        } catch {
+            store.close()
+            opened.lock.release()
+            throw error
+        }
     }
 
-    /// Closes the store and gives the directory back; nothing of the state may be used after it.
+    /// Closes the store and releases the directory; nothing of the state may be used after it.
     func close() {
         store.close()
         lock.release()
