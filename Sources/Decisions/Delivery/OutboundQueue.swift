@@ -45,16 +45,13 @@ package struct OutboundQueue: Sendable {
     /// The highest sequence ever sent in this epoch; 0 if none.
     package var lastSent: UInt64 { journal.lastSent }
 
-    /// Unfinished items.
     package var count: Int { records.count }
 
-    /// Bytes of the unfinished items' bodies.
     package var bytes: Int { records.bytes }
 
     /// The item's record; nil if it is unknown or forgotten.
     package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
 
-    /// Whether the item is known and has not ended.
     package func isUnfinished(_ id: UniqueIdentifier) -> Bool { records[id]?.isUnfinished ?? false }
 
     /// The unfinished items in order of acceptance, from behind `ordinal`.
@@ -65,7 +62,6 @@ package struct OutboundQueue: Sendable {
     /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
     package func unheard(limit: Int) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
 
-    /// All of them.
     package var unheard: [OutboundRecord] { unheard(limit: .max) }
 
     package var hasUnheard: Bool { records.unacknowledged > 0 }
@@ -73,10 +69,8 @@ package struct OutboundQueue: Sendable {
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.deadLetters }
 
-    /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
 
-    /// Whether something here waits for the end of this item.
     package func isAwaiting(_ id: UniqueIdentifier) -> Bool { records.isAwaiting(id) }
 
     /// Why the peer does not take the item that is its turn, as far as it has said.
@@ -88,7 +82,6 @@ package struct OutboundQueue: Sendable {
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
     package func oldestAge(at reading: Reading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
 
-    /// The urgent items left of the day.
     package func urgentBudget(at reading: Reading) -> UrgentBudgetReading {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
