@@ -17,6 +17,9 @@ public struct ApplicationIdentifier: Sendable, Hashable, Comparable, CustomStrin
         description = text
     }
 
+    /// The identifier of a text whose bytes were checked where they lay.
+    package init(checked text: String) { description = text }
+
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

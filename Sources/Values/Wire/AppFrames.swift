@@ -46,7 +46,7 @@ package struct SubmitFrame: TypedFrame {
         after = try envelope.optional(.after)
         remaining = try envelope.optional(.remaining)
         name = try envelope.optional(.name)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
@@ -56,7 +56,7 @@ package struct SubmitFrame: TypedFrame {
         envelope[.after] = after
         envelope[.remaining] = remaining
         envelope[.name] = name
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }
@@ -201,7 +201,7 @@ package struct DeliveryFrame: TypedFrame {
         age = try envelope.optional(.age)
         remaining = try envelope.optional(.remaining)
         revision = try envelope.optional(.revision)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
@@ -211,7 +211,7 @@ package struct DeliveryFrame: TypedFrame {
         envelope[.age] = age
         envelope[.remaining] = remaining
         envelope[.revision] = revision
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }
@@ -352,14 +352,14 @@ package struct ContextFrame: TypedFrame {
         pairing = try envelope.required(.pairing)
         direction = envelope[.name]
         revision = try envelope.required(.revision)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
         var envelope = Envelope(.context, app: app, pairing: pairing)
         envelope[.name] = direction
         envelope[.revision] = revision
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }

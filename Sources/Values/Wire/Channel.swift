@@ -9,6 +9,30 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     case userInfo
     case urgent
     case file
+
+    /// Its place among all channels.
+    @inline(__always)
+    var place: UInt8 {
+        switch self {
+        case .configuration: 0
+        case .context: 1
+        case .userInfo: 2
+        case .urgent: 3
+        case .file: 4
+        }
+    }
+
+    @inline(__always)
+    init(place: Int) {
+        self =
+            switch place {
+            case 0: .configuration
+            case 1: .context
+            case 2: .userInfo
+            case 3: .urgent
+            default: .file
+            }
+    }
 }
 
 extension Capability {

@@ -7,14 +7,17 @@ package import TandemPropertyList
 
 /// The envelope of a frame.
 package struct Envelope: Sendable, Equatable {
-    private struct Field: Sendable, Equatable {
-        let key: EnvelopeKey
-        var value: EnvelopeValue
-    }
-
     package var kind: FrameKind
-    /// In the order of the keys, each of them once; without `kind`, and without `sealing`, which says nothing.
-    private var fields: [Field] = []
+    /// Never opened by who only forwards; a slice of the frame's payload when it was read.
+    package var body: ArraySlice<UInt8>?
+    /// The keys that have a value here, but for `kind` and `body`; `sealing` has none, because its only value says
+    /// nothing.
+    private var keys = EnvelopeKeys()
+    // In place and not in an array: an envelope is made and read for each durable item, several times.
+    /// The values of a fixed size, at the places of their keys.
+    private var words = InlineArray<22, UInt128>(repeating: 0)
+    private var texts = InlineArray<4, String>(repeating: "")
+    private var application: ApplicationIdentifier?
     /// Keys that start with `x-`: kept, and decide nothing.
     package var extensions = PropertyListDictionary()
 
@@ -43,6 +46,12 @@ package struct Envelope: Sendable, Equatable {
         return try converted(value, of: key)
     }
 
+    /// The body of a kind that must have one.
+    func requiredBody() throws(WireError) -> ArraySlice<UInt8> {
+        guard let body else { throw .missingKey(.body, kind) }
+        return body
+    }
+
     @inline(__always)
     private func converted<Value: EnvelopeField>(
         _ value: EnvelopeValue, of key: EnvelopeKey
@@ -53,26 +62,66 @@ package struct Envelope: Sendable, Equatable {
         return converted
     }
 
-    func value(of key: EnvelopeKey) -> EnvelopeValue? {
-        for field in fields where field.key == key { return field.value }
-        return nil
-    }
-
-    mutating func set(_ value: EnvelopeValue?, of key: EnvelopeKey) {
-        // Readers and writers take the keys in their order.
-        guard let last = fields.last, last.key.place >= key.place else {
-            if let value { fields.append(Field(key: key, value: value)) }
-            return
+    @inline(__always)
+    private func value(of key: EnvelopeKey) -> EnvelopeValue? {
+        guard keys.contains(key) else { return nil }
+        let word = words[Int(key.place)]
+        switch key.type {
+        case .application: return application.map { .application($0) }
+        case .channel: return .channel(Channel(place: Int(truncatingIfNeeded: word)))
+        case .identifier: return .identifier(UniqueIdentifier(word))
+        case .boolean: return .boolean(word != 0)
+        case .integer: return .integer(Int64(truncatingIfNeeded: word))
+        case .text(let place), .shortText(let place): return .text(texts[place])
+        case .kind, .body, .zero: return nil
         }
-        let place = fields.firstIndex { $0.key.place >= key.place } ?? fields.count
-        if fields[place].key == key { fields.remove(at: place) }
-        if let value { fields.insert(Field(key: key, value: value), at: place) }
     }
 
-    package mutating func remove(_ key: EnvelopeKey) { set(nil, of: key) }
+    @inline(__always)
+    mutating func set(_ value: EnvelopeValue?, of key: EnvelopeKey) {
+        guard let value else { return remove(key) }
+        keys.insert(key)
+        switch (value, key.type) {
+        case (.boolean(let value), _): words[Int(key.place)] = value ? 1 : 0
+        case (.integer(let value), _): words[Int(key.place)] = UInt128(truncatingIfNeeded: value)
+        case (.identifier(let value), _): words[Int(key.place)] = UInt128(value)
+        case (.channel(let value), _): words[Int(key.place)] = UInt128(truncatingIfNeeded: value.place)
+        case (.application(let value), _): application = value
+        case (.text(let value), .text(let place)), (.text(let value), .shortText(let place)): texts[place] = value
+        case (.text, _): preconditionFailure("text is given to a key of text")
+        }
+    }
 
-    /// Makes room for so many values.
-    mutating func reserve(_ count: Int) { fields.reserveCapacity(count) }
+    package mutating func remove(_ key: EnvelopeKey) {
+        keys.remove(key)
+        switch key.type {
+        case .body: body = nil
+        case .application: application = nil
+        case .text(let place), .shortText(let place): texts[place] = ""
+        default: words[Int(key.place)] = 0
+        }
+    }
+
+    package static func == (left: Envelope, right: Envelope) -> Bool {
+        guard left.kind == right.kind, left.keys == right.keys, left.body == right.body,
+            left.application == right.application, left.extensions == right.extensions
+        else { return false }
+        // What has no value is zero or empty.
+        return left.words.indices.allSatisfy { left.words[$0] == right.words[$0] }
+            && left.texts.indices.allSatisfy { left.texts[$0] == right.texts[$0] }
+    }
+}
+
+extension UInt128 {
+    fileprivate init(_ identifier: UniqueIdentifier) {
+        self = UInt128(identifier.high) << 64 | UInt128(identifier.low)
+    }
+}
+
+extension UniqueIdentifier {
+    fileprivate init(_ word: UInt128) {
+        self.init(high: UInt64(truncatingIfNeeded: word >> 64), low: UInt64(truncatingIfNeeded: word))
+    }
 }
 
 // MARK: Writing
@@ -87,9 +136,8 @@ extension Envelope {
         try checkExtensions()
         var writer = FlatDictionaryWriter()
         do throws(PropertyListError.Reason) {
-            try writer.write(count: 1 + fields.count + extensions.count) { writer throws(PropertyListError.Reason) in
-                try write(to: &writer)
-            }
+            let count = 1 + keys.count + (body == nil ? 0 : 1) + extensions.count
+            try writer.write(count: count) { writer throws(PropertyListError.Reason) in try write(to: &writer) }
         } catch {
             throw .malformed(PropertyListError(error, at: .path("")))
         }
@@ -100,27 +148,39 @@ extension Envelope {
 
     /// All keys, then all values. Extensions come last, because `x-` sorts behind every word of FRM-8.
     private func write(to writer: inout FlatDictionaryWriter) throws(PropertyListError.Reason) {
-        let split = fields.firstIndex { $0.key.place > EnvelopeKey.kind.place } ?? fields.count
-        for field in fields[..<split] { try writer.add(key: field.key.rawValue) }
-        try writer.add(key: EnvelopeKey.kind.rawValue)
-        for field in fields[split...] { try writer.add(key: field.key.rawValue) }
+        let present = present
+        // The words of the table are right keys.
+        try present.forEach { key throws(PropertyListError.Reason) in try writer.add(key.rawValue) }
         for pair in extensions { try writer.add(key: pair.key) }
-        for field in fields[..<split] { try field.value.write(to: &writer, isBody: field.key == .body) }
-        try writer.add(kind.rawValue)
-        for field in fields[split...] { try field.value.write(to: &writer, isBody: false) }
+        try present.forEach { key throws(PropertyListError.Reason) in
+            switch key {
+            case .kind: try writer.add(kind.rawValue)
+            // It stays where it is until all is copied.
+            case .body: if let body { try writer.add(detached: body) }
+            default: try value(of: key)?.write(to: &writer)
+            }
+        }
         for pair in extensions { try writer.add(flat: pair.value) }
     }
 
+    /// The keys that a frame of this envelope has.
+    private var present: EnvelopeKeys {
+        var keys = keys
+        keys.insert(.kind)
+        if body != nil { keys.insert(.body) }
+        return keys
+    }
+
     private func checkFields() throws(WireError) {
-        var keys: EnvelopeKeys = [.kind]
-        for field in fields { keys.insert(field.key) }
-        let row = kind.row
-        guard row.allows(keys) else {
-            if let field = fields.first(where: { !row.allowed.contains($0.key) }) { throw .unlistedKey(field.key, kind) }
-            throw .missingKey(keys.firstMissing(of: row.required) ?? .kind, kind)
+        let (present, row) = (present, kind.row)
+        guard row.allows(present) else {
+            if let key = row.allowed.firstMissing(of: present) { throw .unlistedKey(key, kind) }
+            throw .missingKey(present.firstMissing(of: row.required) ?? .kind, kind)
         }
-        for field in fields where !field.value.isAllowed(for: field.key) {
-            throw .invalidValue(key: field.key.rawValue, expected: "within its range")
+        try keys.forEach { key throws(WireError) in
+            if let value = value(of: key), !value.isInRange(of: key) {
+                throw .invalidValue(key: key.rawValue, expected: "within its range")
+            }
         }
     }
 
@@ -162,60 +222,116 @@ extension Envelope {
         after: UniqueIdentifier? = nil, revision: UInt64? = nil, offset: UInt64? = nil, body: [UInt8]? = nil
     ) {
         self.init(kind)
-        reserve(8)
-        self.after = after
-        self.age = age
-        self.app = app
-        self.attempt = attempt
+        add(after, .after)
+        add(age, .age)
+        add(app, .app)
+        add(attempt, .attempt)
         self.body = body.map { $0[...] }
-        self.channel = channel
-        self.code = code
-        self.command = command
-        self.deadline = deadline
-        self.id = id
-        self.key = key
-        self.name = name
-        self.nonce = nonce
-        self.offset = offset
-        self.pairing = pairing
-        self.remaining = remaining
-        self.reply = reply
-        self.revision = revision
-        self.sequence = sequence
-        self.topic = topic
+        add(channel, .channel)
+        add(code, .code)
+        add(command, .command)
+        add(deadline, .deadline)
+        add(id, .id)
+        add(key, .key)
+        add(name, .name)
+        if let nonce { self.nonce = nonce }
+        add(offset, .offset)
+        add(pairing, .pairing)
+        add(remaining, .remaining)
+        add(reply, .reply)
+        add(revision, .revision)
+        add(sequence, .sequence)
+        add(topic, .topic)
     }
 
-    package var app: ApplicationIdentifier? { get { self[.app] } set { self[.app] = newValue } }
-    package var pairing: UniqueIdentifier? { get { self[.pairing] } set { self[.pairing] = newValue } }
-    package var id: UniqueIdentifier? { get { self[.id] } set { self[.id] = newValue } }
-    package var channel: Channel? { get { self[.channel] } set { self[.channel] = newValue } }
+    @inline(__always)
+    private mutating func add(_ value: (some EnvelopeField)?, _ key: EnvelopeKey) {
+        if let value { set(value.envelopeValue, of: key) }
+    }
+
+    package var app: ApplicationIdentifier? {
+        get { self[.app] }
+        set { self[.app] = newValue }
+    }
+    package var pairing: UniqueIdentifier? {
+        get { self[.pairing] }
+        set { self[.pairing] = newValue }
+    }
+    package var id: UniqueIdentifier? {
+        get { self[.id] }
+        set { self[.id] = newValue }
+    }
+    package var channel: Channel? {
+        get { self[.channel] }
+        set { self[.channel] = newValue }
+    }
     /// Position of a durable item; from 1.
-    package var sequence: UInt64? { get { self[.sequence] } set { self[.sequence] = newValue } }
+    package var sequence: UInt64? {
+        get { self[.sequence] }
+        set { self[.sequence] = newValue }
+    }
     /// Whether a reply is wanted; absent means no.
-    package var reply: Bool? { get { self[.reply] } set { self[.reply] = newValue } }
+    package var reply: Bool? {
+        get { self[.reply] }
+        set { self[.reply] = newValue }
+    }
     /// How long the sender still waits, within ``Limits/deadline``; whole milliseconds on the wire.
-    package var deadline: Duration? { get { self[.deadline] } set { self[.deadline] = newValue } }
+    package var deadline: Duration? {
+        get { self[.deadline] }
+        set { self[.deadline] = newValue }
+    }
     /// Time since acceptance in the sender's daemon; whole milliseconds on the wire.
-    package var age: Duration? { get { self[.age] } set { self[.age] = newValue } }
+    package var age: Duration? {
+        get { self[.age] }
+        set { self[.age] = newValue }
+    }
     /// Time until a durable item expires; whole milliseconds on the wire.
-    package var remaining: Duration? { get { self[.remaining] } set { self[.remaining] = newValue } }
+    package var remaining: Duration? {
+        get { self[.remaining] }
+        set { self[.remaining] = newValue }
+    }
     /// Delivery attempt; from 1.
-    package var attempt: Int? { get { self[.attempt] } set { self[.attempt] = newValue } }
-    package var code: Int? { get { self[.code] } set { self[.code] = newValue } }
-    package var name: String? { get { self[.name] } set { self[.name] = newValue } }
-    package var command: String? { get { self[.command] } set { self[.command] = newValue } }
+    package var attempt: Int? {
+        get { self[.attempt] }
+        set { self[.attempt] = newValue }
+    }
+    package var code: Int? {
+        get { self[.code] }
+        set { self[.code] = newValue }
+    }
+    package var name: String? {
+        get { self[.name] }
+        set { self[.name] = newValue }
+    }
+    package var command: String? {
+        get { self[.command] }
+        set { self[.command] = newValue }
+    }
     /// Which handler is meant; 1 to 128 bytes without NUL.
-    package var topic: String? { get { self[.topic] } set { self[.topic] = newValue } }
+    package var topic: String? {
+        get { self[.topic] }
+        set { self[.topic] = newValue }
+    }
     /// Items with the same key supersede each other; 1 to 128 bytes without NUL.
-    package var key: String? { get { self[.key] } set { self[.key] = newValue } }
+    package var key: String? {
+        get { self[.key] }
+        set { self[.key] = newValue }
+    }
     /// The item that must have ended before this one is sent.
-    package var after: UniqueIdentifier? { get { self[.after] } set { self[.after] = newValue } }
+    package var after: UniqueIdentifier? {
+        get { self[.after] }
+        set { self[.after] = newValue }
+    }
     /// A context's; from 1.
-    package var revision: UInt64? { get { self[.revision] } set { self[.revision] = newValue } }
+    package var revision: UInt64? {
+        get { self[.revision] }
+        set { self[.revision] = newValue }
+    }
     /// The first byte of a file's part.
-    package var offset: UInt64? { get { self[.offset] } set { self[.offset] = newValue } }
-    /// Never opened by who only forwards.
-    package var body: ArraySlice<UInt8>? { get { self[.body] } set { self[.body] = newValue } }
+    package var offset: UInt64? {
+        get { self[.offset] }
+        set { self[.offset] = newValue }
+    }
 
     /// 16 bytes; not used in version 1 (FRM-8): a report repeats the item's `id`.
     package var nonce: [UInt8]? {

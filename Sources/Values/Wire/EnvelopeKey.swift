@@ -18,15 +18,15 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
         case .age: .integer(0...Int64.max, "an integer from 0")
         case .app: .application
         case .attempt: .integer(1...Int64.max, "an integer from 1")
-        case .body: .data
+        case .body: .body
         case .channel: .channel
         case .code: .integer(Int64.min...Int64.max, "an integer")
-        case .command: .text
+        case .command: .text(0)
         case .deadline: .integer(1...Limits.deadlineMilliseconds, "an integer from 1 to 600000")
         case .id: .identifier
-        case .key: .shortText
+        case .key: .shortText(1)
         case .kind: .kind
-        case .name: .text
+        case .name: .text(2)
         case .nonce: .identifier
         case .offset: .integer(0...Int64.max, "an integer from 0")
         case .pairing: .identifier
@@ -35,7 +35,7 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
         case .revision: .integer(1...Int64.max, "an integer from 1")
         case .sealing: .zero
         case .sequence: .integer(1...Int64.max, "an integer from 1")
-        case .topic: .shortText
+        case .topic: .shortText(3)
         }
     }
 
@@ -45,6 +45,16 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
         // An enum of up to 256 cases without payloads is a byte that counts them; EnvelopeTests proves it.
         unsafe unsafeBitCast(self, to: UInt8.self)
     }
+
+    /// The key at a place of that order.
+    @inline(__always)
+    init(place: Int) {
+        precondition(place < Self.count, "a key has this place")
+        // As above.
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: EnvelopeKey.self)
+    }
+
+    static var count: Int { Int(EnvelopeKey.topic.place) + 1 }
 }
 
 /// A set of envelope keys.
@@ -70,7 +80,27 @@ struct EnvelopeKeys: Sendable, Equatable, ExpressibleByArrayLiteral {
     @inline(__always)
     mutating func insert(_ key: EnvelopeKey) { bits |= Self.bit(key) }
 
+    @inline(__always)
+    mutating func remove(_ key: EnvelopeKey) { bits &= ~Self.bit(key) }
+
     mutating func formUnion(_ other: EnvelopeKeys) { bits |= other.bits }
+
+    /// Lends the keys in their order.
+    @inline(__always)
+    func forEach<Failure>(_ body: (EnvelopeKey) throws(Failure) -> Void) throws(Failure) {
+        var rest = bits
+        while rest != 0 {
+            try body(EnvelopeKey(place: rest.trailingZeroBitCount))
+            rest &= rest &- 1
+        }
+    }
+
+    /// The keys of this set that come before one.
+    func before(_ key: EnvelopeKey) -> EnvelopeKeys {
+        var keys = EnvelopeKeys()
+        keys.bits = bits & (Self.bit(key) &- 1)
+        return keys
+    }
 
     /// The first key of `keys` that is not in this set.
     func firstMissing(of keys: EnvelopeKeys) -> EnvelopeKey? {

@@ -28,8 +28,11 @@ extension Envelope {
             if let key = EnvelopeKey(rawValue: word) {
                 guard row.allowed.contains(key) else { throw .unlistedKey(key, kind) }
                 present.insert(key)
-                if key == .kind { continue }
-                set(try EnvelopeValue(Self.value(position, in: pairs), of: key), of: key)
+                switch (key, try Self.value(position, in: pairs)) {
+                case (.kind, _): break
+                case (.body, .data(let data)): body = data
+                case (_, let value): set(try EnvelopeValue(value, of: key), of: key)
+                }
             } else {
                 guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }
                 guard extras.count < Limits.extensions else { throw .tooManyExtensions(limit: Limits.extensions) }
@@ -71,7 +74,7 @@ extension Envelope {
     /// Reads a frame's payload; nil if it is not plain or not right.
     package init?(plain payload: RawSpan) {
         guard let frame = PlainFrame(payload) else { return nil }
-        var reader = PlainEnvelopeReader(pairs: frame.pairs)
+        var reader = PlainEnvelopeReader()
         // `kind` is among the keys that are required.
         guard let keys = frame.walk(payload, with: &reader), reader.envelope.kind.row.allows(keys) else { return nil }
         self = reader.envelope
@@ -80,13 +83,13 @@ extension Envelope {
 
 private struct PlainEnvelopeReader: PlainConsumer {
     var envelope = Envelope(.message)
-    private var next: UInt8 = 0
-
-    init(pairs: Int) { envelope.reserve(pairs) }
+    private var next = 0
 
     mutating func take(_ key: Int, _ value: Int, before limit: Int, _ payload: RawSpan) -> PlainPair? {
-        guard let (key, keyEnd) = EnvelopeKey.plain(payload, at: key, from: next) else { return nil }
-        next = key.place
+        guard let (place, keyEnd) = EnvelopeKey.plainWords.find(payload, at: key, from: next) else { return nil }
+        // Writers sort the keys.
+        next = place
+        let key = EnvelopeKey(place: place)
         guard let valueEnd = take(key, at: value, before: limit, payload) else { return nil }
         return (key, keyEnd, valueEnd)
     }
@@ -97,21 +100,16 @@ private struct PlainEnvelopeReader: PlainConsumer {
     private mutating func take(_ key: EnvelopeKey, at offset: Int, before limit: Int, _ payload: RawSpan) -> Int? {
         switch key.type {
         case .kind:
-            guard let plain = payload.plainText(at: offset, before: limit),
-                let kind = FrameKind(rawValue: payload.asciiText(plain.value.range))
-            else { return nil }
-            envelope.kind = kind
+            guard let plain = FrameKind.plainWords.find(payload, at: offset, from: 0) else { return nil }
+            envelope.kind = FrameKind(place: plain.value)
             return plain.end
         case .application:
-            guard let plain = payload.plainApplication(at: offset, before: limit),
-                let app = try? ApplicationIdentifier(payload.asciiText(plain.value.range))
-            else { return nil }
+            guard let plain = payload.plainApplication(at: offset, before: limit) else { return nil }
+            let app = ApplicationIdentifier(checked: payload.asciiText(plain.value.range))
             return set(.application(app), key, plain.end)
         case .channel:
-            guard let plain = payload.plainText(at: offset, before: limit),
-                let channel = Channel(rawValue: payload.asciiText(plain.value.range))
-            else { return nil }
-            return set(.channel(channel), key, plain.end)
+            guard let plain = Channel.plainWords.find(payload, at: offset, from: 0) else { return nil }
+            return set(.channel(Channel(place: plain.value)), key, plain.end)
         case .identifier:
             guard let plain = payload.plainIdentifier(at: offset) else { return nil }
             return set(.identifier(plain.value), key, plain.end)
@@ -127,9 +125,10 @@ private struct PlainEnvelopeReader: PlainConsumer {
         case .shortText:
             guard let plain = payload.plainTopic(at: offset, before: limit) else { return nil }
             return set(.text(payload.asciiText(plain.value.range)), key, plain.end)
-        case .data:
+        case .body:
             guard let plain = payload.plainData(at: offset, before: limit) else { return nil }
-            return set(.data(payload.copy(plain.value.range)[...]), key, plain.end)
+            envelope.body = payload.copy(plain.value.range)[...]
+            return plain.end
         case .zero: return payload.plainZero(at: offset)?.end
         }
     }

@@ -3,7 +3,7 @@
 package import TandemBase
 import TandemPropertyList
 
-/// The value of one key.
+/// The value of one key but for the kind and the body, which are no values of a table.
 package enum EnvelopeValue: Sendable, Equatable {
     case boolean(Bool)
     case integer(Int64)
@@ -11,8 +11,6 @@ package enum EnvelopeValue: Sendable, Equatable {
     case application(ApplicationIdentifier)
     case channel(Channel)
     case text(String)
-    /// Never opened by who only forwards; a slice of the frame's payload when it was read.
-    case data(ArraySlice<UInt8>)
 
     /// The type of a key's value with its range.
     enum Kind {
@@ -23,10 +21,12 @@ package enum EnvelopeValue: Sendable, Equatable {
         case identifier
         case boolean
         case integer(ClosedRange<Int64>, StaticText)
-        case text
-        /// 1 to 128 bytes without NUL.
-        case shortText
-        case data
+        /// Any text, with its place among the texts of an envelope.
+        case text(Int)
+        /// 1 to 128 bytes without NUL, with its place among the texts of an envelope.
+        case shortText(Int)
+        /// The data that is ``Envelope/body``.
+        case body
         /// `sealing`: the integer 0, which says the same as no value.
         case zero
     }
@@ -44,7 +44,6 @@ extension EnvelopeValue {
             return nil
         case (.text, .string(let value)): self = .text(value)
         case (.shortText, .string(let value)) where value.isShortText: self = .text(value)
-        case (.data, .data(let value)): self = .data(value)
         case (let type, let value):
             guard let named = Self.named(type, value) else {
                 throw .invalidValue(key: key.rawValue, expected: type.expected(value))
@@ -63,20 +62,18 @@ extension EnvelopeValue {
         }
     }
 
-    /// Whether the other end takes this as the value of the key.
-    func isAllowed(for key: EnvelopeKey) -> Bool {
-        switch (key.type, self) {
-        case (.integer(let range, _), .integer(let value)): range.contains(value)
-        case (.shortText, .text(let text)): text.isShortText
-        case (.boolean, .boolean), (.identifier, .identifier), (.application, .application), (.channel, .channel),
-            (.text, .text), (.data, .data):
-            true
-        default: false
+    /// Whether it is within the range that the key has.
+    @inline(__always)
+    func isInRange(of key: EnvelopeKey) -> Bool {
+        switch key.type {
+        case .integer(let range, _): if case .integer(let value) = self { range.contains(value) } else { false }
+        case .shortText: if case .text(let text) = self { text.isShortText } else { false }
+        case .kind, .application, .channel, .identifier, .boolean, .text, .body, .zero: true
         }
     }
 
-    /// Adds the value to a dictionary that is written. The body stays where it is until all is copied.
-    func write(to writer: inout FlatDictionaryWriter, isBody: Bool) throws(PropertyListError.Reason) {
+    /// Adds the value to a dictionary that is written.
+    func write(to writer: inout FlatDictionaryWriter) throws(PropertyListError.Reason) {
         switch self {
         case .boolean(let value): try writer.add(value)
         case .integer(let value): try writer.add(value)
@@ -84,8 +81,6 @@ extension EnvelopeValue {
         case .application(let value): try writer.add(value.description)
         case .channel(let value): try writer.add(value.rawValue)
         case .text(let value): try writer.add(value)
-        case .data(let value) where isBody: try writer.add(detached: value)
-        case .data(let value): try writer.add(value)
         }
     }
 }
@@ -97,7 +92,7 @@ extension EnvelopeValue.Kind {
         case .boolean: return "a boolean"
         case .integer(_, let expected): return expected
         case .zero: return "an integer"
-        case .data: return "data"
+        case .body: return "data"
         case .identifier: return "data of 16 bytes"
         case .kind, .text: return "a string"
         case .application, .channel, .shortText:
@@ -197,14 +192,6 @@ extension String: EnvelopeField {
         self = value
     }
     package var envelopeValue: EnvelopeValue { .text(self) }
-}
-
-extension ArraySlice<UInt8>: EnvelopeField {
-    package init?(_ value: EnvelopeValue) {
-        guard case .data(let value) = value else { return nil }
-        self = value
-    }
-    package var envelopeValue: EnvelopeValue { .data(self) }
 }
 
 /// A closed list of words that the value of `name` or `command` is one of.

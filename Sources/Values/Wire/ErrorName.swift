@@ -59,7 +59,8 @@ package enum ErrorName: String, EnvelopeWord {
 extension SessionError {
     /// An error with one of the known names.
     package init(
-        _ code: SessionError.Code, _ name: ErrorName, reason: String, actual: Int? = nil, limit: Int? = nil, keyPath: String? = nil,
+        _ code: SessionError.Code, _ name: ErrorName, reason: String, actual: Int? = nil, limit: Int? = nil,
+        keyPath: String? = nil,
         peer: UniqueIdentifier? = nil, messageID: UniqueIdentifier? = nil, isRetryable: Bool? = nil
     ) {
         self.init(

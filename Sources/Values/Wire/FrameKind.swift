@@ -106,6 +106,13 @@ extension FrameKind {
         Self.rows[Int(unsafe unsafeBitCast(self, to: UInt8.self))]
     }
 
+    /// The kind at a place of the list.
+    @inline(__always)
+    init(place: Int) {
+        precondition(place < Self.rows.count, "a kind has this place")
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: FrameKind.self)
+    }
+
     /// Whether this end may send a frame of this kind. A receiver refuses any other as `unexpected`, and then switches
     /// over what its own part of the protocol has.
     package func mayBeSent(by sender: FrameSender) -> Bool { row.senders.contains(sender) }

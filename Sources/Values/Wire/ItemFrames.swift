@@ -36,7 +36,7 @@ package struct ItemFrame: TypedFrame {
         attempt = try envelope.optional(.attempt)
         topic = try envelope.optional(.topic)
         revision = try envelope.optional(.revision)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
         if item.queue.channel == .context, revision == nil { throw .missingKey(.revision, .item) }
     }
 
@@ -48,7 +48,7 @@ package struct ItemFrame: TypedFrame {
         envelope[.attempt] = attempt
         envelope[.topic] = topic
         envelope[.revision] = revision
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }
@@ -169,13 +169,13 @@ package struct ChunkFrame: TypedFrame {
     package init(_ envelope: Envelope) throws(WireError) {
         item = try envelope.item()
         offset = try envelope.required(.offset)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
         var envelope = Envelope(.chunk, item)
         envelope[.offset] = offset
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }

@@ -43,7 +43,7 @@ package struct MessageFrame: TypedFrame {
         wantsReply = envelope.wantsReply
         deadline = try envelope.optional(.deadline)
         topic = try envelope.optional(.topic)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
@@ -58,7 +58,7 @@ package struct MessageFrame: TypedFrame {
         envelope[.reply] = wantsReply || content == .configuration ? wantsReply : nil
         envelope[.deadline] = deadline
         envelope[.topic] = topic
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }
@@ -83,12 +83,12 @@ package struct ReplyFrame: TypedFrame {
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)
-        body = try envelope.required(.body)
+        body = try envelope.requiredBody()
     }
 
     package var envelope: Envelope {
         var envelope = Envelope(.reply, app: app, pairing: pairing, id: id)
-        envelope[.body] = body
+        envelope.body = body
         return envelope
     }
 }

@@ -132,32 +132,55 @@ extension RawSpan {
     }
 }
 
-extension EnvelopeKey {
-    /// The marker of each word and its first seven characters, which no two words share.
-    private static let plainWords: [UInt64] = allCases.map { key in
-        let bytes = [0x50 | UInt8(key.rawValue.utf8.count)] + key.rawValue.utf8.prefix(7)
-        return bytes.indices.reduce(0) { $0 | UInt64(bytes[$1]) << UInt64(56 - 8 * $1) }
+/// A closed list of words as numbers: the marker and the first seven characters of each, which no two of them share,
+/// and the up to seven characters behind.
+struct PlainWords: Sendable {
+    private let heads: [UInt64]
+    private let tails: [UInt64]
+
+    init(_ words: [String]) {
+        func number(_ bytes: some Collection<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        precondition(words.allSatisfy { 1...14 ~= $0.utf8.count }, "a marker has the count of a short word")
+        heads = words.map { word in
+            let bytes = [0x50 | UInt8(word.utf8.count)] + word.utf8.prefix(7)
+            return number(bytes) << UInt64(64 - 8 * bytes.count)
+        }
+        tails = words.map { number($0.utf8.dropFirst(7)) }
+        precondition(Set(heads).count == words.count, "no two words begin alike")
     }
 
-    /// The key whose word is the string at an offset, and where the string ends.
-    /// - Parameter next: the place to begin the search at, because writers sort the keys.
+    /// The place in the list of the word that is the string at an offset, and where the string ends.
+    /// - Parameter next: the place to begin the search at.
     @inline(__always)
-    static func plain(_ payload: RawSpan, at offset: Int, from next: UInt8) -> Plain<EnvelopeKey>? {
+    func find(_ payload: RawSpan, at offset: Int, from next: Int) -> Plain<Int>? {
         let word = payload.innerWord(at: offset)
         let count = Int(truncatingIfNeeded: word >> 56) - 0x50
         guard 1...14 ~= count else { return nil }
         let head = count < 7 ? word & ~(UInt64.max &>> UInt64(8 + 8 * count)) : word
-        let words = plainWords
-        guard let place = words[Int(next)...].firstIndex(of: head) ?? words[..<Int(next)].firstIndex(of: head) else {
-            return nil
+        var place = next
+        while place < heads.count, heads[place] != head { place += 1 }
+        if place == heads.count {
+            place = 0
+            while place < next, heads[place] != head { place += 1 }
+            guard place < next else { return nil }
         }
-        let key = allCases[place]
         if count > 7 {
-            for (index, byte) in key.rawValue.utf8.dropFirst(7).enumerated()
-            where payload.innerByte(at: offset &+ 8 &+ index) != byte {
-                return nil
-            }
+            // One to seven characters, of the eight bytes that are loaded.
+            let tail = payload.innerWord(at: offset &+ 8) &>> UInt64(truncatingIfNeeded: 64 &- 8 &* (count &- 7))
+            guard tail == tails[place] else { return nil }
         }
-        return (key, offset &+ 1 &+ count)
+        return (place, offset &+ 1 &+ count)
     }
+}
+
+extension EnvelopeKey {
+    static let plainWords = PlainWords(allCases.map(\.rawValue))
+}
+
+extension Channel {
+    static let plainWords = PlainWords(allCases.map(\.rawValue))
+}
+
+extension FrameKind {
+    static let plainWords = PlainWords(allCases.map(\.rawValue))
 }

@@ -35,9 +35,14 @@ package enum WireError: Error, Sendable, Equatable {
 
 /// Text that was written in the source, never taken from a peer.
 package struct StaticText: Sendable, Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
-    package let description: String
+    // Made into a String only when it is shown: the table of keys has one in each row of a range.
+    private let text: StaticString
 
-    package init(stringLiteral value: StaticString) { description = value.description }
+    package init(stringLiteral value: StaticString) { text = value }
+
+    package var description: String { text.description }
+
+    package static func == (left: Self, right: Self) -> Bool { left.description == right.description }
 }
 
 extension WireError: CustomStringConvertible {
