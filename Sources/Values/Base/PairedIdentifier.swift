@@ -60,3 +60,83 @@ public struct CustomIdentifier: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
+
+// The name under which a host app talks to its daemon, and its counterpart to the other one. The alphabet is small on
+// purpose: the identifier is also the name of the app's directory, so no spelling of it may leave that directory.
+
+/// An application identifier: 1-128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
+public struct ApplicationIdentifier: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The longest identifier in bytes: it must fit a file name with room for a suffix.
+    public static var maximumLength: Int { 128 }
+
+    /// The identifier's text; ASCII only, so text and bytes compare alike.
+    public let description: String
+
+    /// - Throws: ``IdentifierError/application(_:)`` if the text breaks the rule above.
+    public init(_ text: String) throws(IdentifierError) {
+        let bytes = text.utf8
+        let isAllowed = (1...Self.maximumLength).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
+        guard isAllowed, bytes.allSatisfy(Self.isAllowed) else { throw .application(text) }
+        description = text
+    }
+
+    /// The identifier of a text whose bytes were checked where they lay.
+    package init(checked text: String) { description = text }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    public static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
+// What is wrong with a text that should have been an identifier. Outside text is cut before it is shown, so that an
+// error message cannot flood a terminal or a log.
+
+/// A text that is not the identifier it was taken for.
+public enum IdentifierError: Error, Sendable, Equatable {
+    /// Not an ``ApplicationIdentifier``.
+    case application(String)
+    /// Not a ``PairedIdentifier``.
+    case paired(String)
+    /// Not a ``CustomIdentifier``.
+    case custom(String)
+}
+
+extension IdentifierError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .application(let text):
+            "application identifier \(Self.quoted(text)) is not 1-128 of A-Z a-z 0-9 . _ - without a leading dot"
+        case .paired(let text):
+            "paired identifier \(Self.quoted(text)) is not vendor:<UUID in upper case> or custom:<1-256 bytes>"
+        case .custom(let text):
+            "custom identifier \(Self.quoted(text)) is not 1-256 bytes of UTF-8 without NUL"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let shown = text.unicodeScalars.prefix(64).map {
+            $0.isASCII && $0.value >= 32 && $0.value != 127 ? String($0) : "?"
+        }
+        return "'\(shown.joined())'" + (text.unicodeScalars.count > 64 ? "..." : "")
+    }
+}
+
+// The two parts of a pairing. A role belongs to a pairing, not to a machine: one daemon may hold both kinds.
+
+/// A device's part in a pairing: the phone's (primary) or the watch's (secondary).
+public enum DeviceRole: String, Sendable, Hashable, CaseIterable {
+    /// The phone's part: may be paired with several secondaries, one of them active.
+    case primary
+    /// The watch's part: dials its primary, and verifies what that sends.
+    case secondary
+
+    /// The other device's part in the same pairing.
+    public var counterpart: DeviceRole { self == .primary ? .secondary : .primary }
+}

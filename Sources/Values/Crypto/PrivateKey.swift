@@ -64,3 +64,239 @@ package struct PrivateKey: Sendable {
         }.value
     }
 }
+
+// Making fresh keys: Ed25519, P-256 by name, RSA with 3072 bits and the exponent 65537.
+
+enum KeyGeneration {
+    /// A fresh key; nil only if OpenSSL cannot make one of this kind.
+    static func key(_ algorithm: KeyAlgorithm) -> KeyReference? {
+        openSSL {
+            let context = unsafe EVP_PKEY_CTX_new_id(type(of: algorithm), nil)
+            defer { unsafe EVP_PKEY_CTX_free(context) }
+            var key: OpaquePointer?
+            guard unsafe EVP_PKEY_keygen_init(context) == 1, unsafe prepare(context, for: algorithm),
+                unsafe EVP_PKEY_keygen(context, &key) == 1, let made = unsafe key
+            else { return nil }
+            return unsafe KeyReference(takingOwnership: made)
+        }.value
+    }
+
+    private static func type(of algorithm: KeyAlgorithm) -> Int32 {
+        switch algorithm {
+        case .ed25519: EVP_PKEY_ED25519
+        case .ecdsaP256: EVP_PKEY_EC
+        case .rsaPSS: EVP_PKEY_RSA
+        }
+    }
+
+    private static func prepare(_ context: OpaquePointer?, for algorithm: KeyAlgorithm) -> Bool {
+        switch algorithm {
+        case .ed25519: true
+        case .ecdsaP256: unsafe EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1
+        case .rsaPSS: unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(KeyPolicy.generatedRSABits)) == 1
+        }
+    }
+}
+
+// The same mathematics serves three purposes that must never be mixed up: a device's TLS key, the key of its reports,
+// and the keys of signed configuration. The purpose is a type parameter, so that a mix-up does not compile.
+
+/// What a key is for.
+package protocol KeyPurpose: Sendable {
+    /// The purpose in file names and logs.
+    static var name: String { get }
+}
+
+/// A device's own key: its TLS certificate and the proof of its identity.
+package enum DevicePurpose: KeyPurpose {
+    package static var name: String { "device" }
+}
+
+/// The key with which a device signs what it applied.
+package enum ReportPurpose: KeyPurpose {
+    package static var name: String { "report" }
+}
+
+/// A key of the people who sign configuration.
+package enum ConfigurationPurpose: KeyPurpose {
+    package static var name: String { "configuration" }
+}
+
+/// A public key for one purpose.
+package struct PurposePublicKey<Purpose: KeyPurpose>: Sendable, Hashable {
+    package let key: PublicKey
+
+    package init(_ key: PublicKey) { self.key = key }
+
+    package var identifier: KeyIdentifier { key.identifier }
+}
+
+/// A private key for one purpose.
+package struct PurposePrivateKey<Purpose: KeyPurpose>: Sendable {
+    package let key: PrivateKey
+
+    package init(_ key: PrivateKey) { self.key = key }
+
+    /// A fresh key for the purpose.
+    package static func generate(_ algorithm: KeyAlgorithm = .ed25519) -> Self { Self(.generate(algorithm)) }
+
+    package var publicKey: PurposePublicKey<Purpose> { PurposePublicKey(key.publicKey) }
+}
+
+package typealias DevicePublicKey = PurposePublicKey<DevicePurpose>
+package typealias DevicePrivateKey = PurposePrivateKey<DevicePurpose>
+package typealias ReportPublicKey = PurposePublicKey<ReportPurpose>
+package typealias ReportPrivateKey = PurposePrivateKey<ReportPurpose>
+package typealias ConfigurationPublicKey = PurposePublicKey<ConfigurationPurpose>
+package typealias ConfigurationPrivateKey = PurposePrivateKey<ConfigurationPurpose>
+
+// The three kinds of keys, and with each the one way of signing with it. The algorithm is a property of the key: no
+// message ever chooses it, so that there is nothing to downgrade.
+
+/// What a key is, and so how it signs.
+package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
+    /// Ed25519 (RFC 8032), the default.
+    case ed25519
+    /// ECDSA over P-256 with SHA-256; signatures in DER.
+    case ecdsaP256 = "ecdsa-p256-sha256"
+    /// RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes.
+    case rsaPSS = "rsa-pss-sha256"
+}
+
+// The one owner of an OpenSSL key object. It is never changed after it was made, and OpenSSL's keys may be read on
+// several threads, so values that hold it can be copied and sent freely.
+
+/// An owned `EVP_PKEY`; freed with its last user.
+@safe final class KeyReference: @unchecked Sendable {
+    // @unchecked: publicly immutable; OpenSSL counts references atomically and only reads a key when using it.
+    private let key: OpaquePointer
+
+    /// Takes over the reference that the caller owns.
+    init(takingOwnership key: OpaquePointer) { unsafe self.key = unsafe key }
+
+    /// Lends the key for the length of the call.
+    @safe func withPointer<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(key) }
+
+    deinit { unsafe EVP_PKEY_free(key) }
+
+    /// The public half as SubjectPublicKeyInfo in DER form; empty if OpenSSL cannot write it.
+    func subjectPublicKeyInfo() -> [UInt8] {
+        if let known = openSSL({ unsafe Ed25519Encoding.subjectPublicKeyInfo(of: key) }).value { return known }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let written = openSSL { unsafe i2d_PUBKEY(key, &bytes) }.value
+        defer { unsafe CTandemOpenSSL_free(bytes) }
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: max(0, Int(written))))
+    }
+}
+
+// The one home of secret bytes: private keys in text form, join secrets, keys of HMACs. A Swift array is copied when it
+// is shared and freed without being cleared; this buffer has one owner, is never copied and is cleansed when freed.
+// It has no description, so that a log or an error cannot show it.
+
+/// Secret bytes with one owner; cleansed when released. Safe to share: the bytes never change.
+@safe package final class SecretBytes: @unchecked Sendable {
+    // @unchecked: the buffer is written only in the initialisers and deinit; nothing else can reach it then.
+    private let buffer: UnsafeMutableRawBufferPointer
+
+    /// A buffer that `body` fills.
+    init(count: Int, filledBy body: (UnsafeMutableRawBufferPointer) -> Void) {
+        unsafe buffer = .allocate(byteCount: count, alignment: 16)
+        unsafe body(buffer)
+    }
+
+    /// Copies the bytes. The caller's array stays as it is: prefer ``init(taking:)`` where it is the last copy.
+    package convenience init(copying bytes: some Collection<UInt8>) {
+        unsafe self.init(count: bytes.count) { unsafe $0.copyBytes(from: bytes) }
+    }
+
+    /// Copies the bytes and then cleanses the caller's array.
+    package convenience init(taking bytes: inout [UInt8]) {
+        self.init(copying: bytes)
+        unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+        bytes = []
+    }
+
+    /// Fresh random bytes.
+    package convenience init(randomCount count: Int) {
+        unsafe self.init(count: count) { unsafe SecureRandom.fill($0) }
+    }
+
+    /// Number of bytes.
+    package var count: Int { unsafe buffer.count }
+
+    /// Lends the bytes for the length of the call; the pointer must not leave it.
+    @safe package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        unsafe body(UnsafeRawBufferPointer(buffer))
+    }
+
+    /// A copy as an array, for the one place that must write it out; nobody cleanses that copy.
+    package var exposed: [UInt8] { unsafe Array(buffer) }
+
+    deinit {
+        unsafe OPENSSL_cleanse(buffer.baseAddress, buffer.count)
+        unsafe buffer.deallocate()
+    }
+}
+
+extension SecretBytes: Equatable {
+    /// Compares in constant time.
+    package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
+        left.withBytes { first in right.withBytes { second in unsafe isEqualInConstantTime(first, second) } }
+    }
+}
+
+// Exactly one PEM block and nothing around it but white space: what a key file is. OpenSSL's own reader skips anything
+// before a block and ignores anything after it, which is how a file comes to mean two things.
+
+/// One decoded PEM block; its contents may be secret.
+struct PEMBlock {
+    let label: String
+    let contents: SecretBytes
+    /// Whether the block has header lines, which in practice mean a passphrase.
+    let hasHeaders: Bool
+
+    /// The largest text that is looked at: an 8192-bit private key takes 6.4 KiB.
+    static let longestText = 16384
+
+    init(_ text: SecretBytes) throws(KeyError) {
+        guard text.count <= Self.longestText else { throw .malformed("over \(Self.longestText) bytes") }
+        let begins = text.withBytes { unsafe $0.drop(while: Self.isSpace).starts(with: "-----BEGIN ".utf8) }
+        guard begins else { throw .malformed("no line '-----BEGIN ...' at its start") }
+        guard let block = text.withBytes({ unsafe Self.read($0) }) else {
+            throw .malformed("the PEM block cannot be decoded")
+        }
+        guard block.isAlone else { throw .trailingData }
+        self = block.block
+    }
+
+    private static func read(_ text: UnsafeRawBufferPointer) -> (block: PEMBlock, isAlone: Bool)? {
+        openSSL {
+            let source = unsafe BIO_new_mem_buf(text.baseAddress, Int32(text.count))
+            defer { unsafe BIO_free(source) }
+            var label: UnsafeMutablePointer<CChar>?
+            var headers: UnsafeMutablePointer<CChar>?
+            var bytes: UnsafeMutablePointer<UInt8>?
+            var count = 0
+            guard unsafe PEM_read_bio(source, &label, &headers, &bytes, &count) == 1 else { return nil }
+            defer {
+                unsafe CTandemOpenSSL_free(label)
+                unsafe CTandemOpenSSL_free(headers)
+                unsafe CTandemOpenSSL_clear_free(bytes, count)
+            }
+            guard let label = unsafe label, let headers = unsafe headers else { return nil }
+            let contents = unsafe SecretBytes(copying: UnsafeBufferPointer(start: bytes, count: count))
+            let block = unsafe PEMBlock(label: String(cString: label), contents: contents, hasHeaders: headers[0] != 0)
+            return (block, unsafe text.suffix(Int(BIO_ctrl_pending(source))).allSatisfy(isSpace))
+        }.value
+    }
+
+    private init(label: String, contents: SecretBytes, hasHeaders: Bool) {
+        self.label = label
+        self.contents = contents
+        self.hasHeaders = hasHeaders
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == UInt8(ascii: " ")
+    }
+}

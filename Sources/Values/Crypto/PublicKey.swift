@@ -2,6 +2,8 @@
 // that one key has one identifier, and a threshold of distinct keys cannot be met by one key written twice.
 
 import CTandemOpenSSL
+import Synchronization
+package import TandemBase
 
 /// A public key that is strong enough to be used; any thread.
 package struct PublicKey: Sendable {
@@ -68,4 +70,317 @@ extension PublicKey: Equatable, Hashable {
     package static func == (left: PublicKey, right: PublicKey) -> Bool { left.identifier == right.identifier }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(identifier) }
+}
+
+// Which keys are strong enough to be loaded, whoever sends them: the three kinds of KeyAlgorithm, RSA from 2048 to 8192
+// bits with an ordinary exponent, and of all curves P-256 by its name.
+
+enum KeyPolicy {
+    static let rsaBits = 2048...8192
+    static let generatedRSABits = 3072
+    /// An exponent over this makes verifying as slow as signing; no real key has one.
+    static let longestExponentBits: Int32 = 64
+
+    /// The key's algorithm.
+    /// - Throws: the reason why the key is not used.
+    static func algorithm(of reference: KeyReference) throws(KeyError) -> KeyAlgorithm {
+        switch reference.withPointer({ unsafe EVP_PKEY_get_base_id($0) }) {
+        case EVP_PKEY_ED25519: return .ed25519
+        case EVP_PKEY_EC:
+            try checkCurve(reference)
+            return .ecdsaP256
+        case EVP_PKEY_RSA:
+            try checkRSA(reference)
+            return .rsaPSS
+        default: throw .unsupportedAlgorithm(typeName(of: reference))
+        }
+    }
+
+    private static func checkCurve(_ reference: KeyReference) throws(KeyError) {
+        var explicit: Int32 = 0
+        let asked = reference.withPointer { key in
+            openSSL { unsafe EVP_PKEY_get_int_param(key, OSSL_PKEY_PARAM_EC_DECODED_FROM_EXPLICIT_PARAMS, &explicit) }
+        }
+        guard asked.value == 1, explicit == 0 else { throw .explicitCurveParameters }
+        let curve = groupName(of: reference)
+        guard curve == "prime256v1" else { throw .unsupportedCurve(curve) }
+    }
+
+    private static func groupName(of reference: KeyReference) -> String {
+        var name = [CChar](repeating: 0, count: 80)
+        var count = 0
+        let found = reference.withPointer { key in
+            openSSL { unsafe EVP_PKEY_get_group_name(key, &name, name.count, &count) }
+        }
+        guard found.value == 1 else { return "unnamed" }
+        return String(decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func checkRSA(_ reference: KeyReference) throws(KeyError) {
+        let bits = Int(reference.withPointer { unsafe EVP_PKEY_get_bits($0) })
+        guard bits >= rsaBits.lowerBound else { throw .rsaTooShort(bits: bits) }
+        guard bits <= rsaBits.upperBound else { throw .rsaTooLong(bits: bits) }
+        guard reference.withPointer({ unsafe hasOrdinaryExponent($0) }) else { throw .rsaExponent }
+    }
+
+    private static func hasOrdinaryExponent(_ key: OpaquePointer) -> Bool {
+        openSSL {
+            var exponent: OpaquePointer?
+            defer { unsafe BN_free(exponent) }
+            guard unsafe EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return false }
+            // BN_get_word gives all ones for a number over 64 bits, which is odd and large: hence the second test.
+            return unsafe BN_is_odd(exponent) == 1 && BN_get_word(exponent) >= 65537
+                && BN_num_bits(exponent) <= longestExponentBits
+        }.value
+    }
+
+    private static func typeName(of reference: KeyReference) -> String {
+        reference.withPointer { key in
+            guard let name = unsafe EVP_PKEY_get0_type_name(key) else { return "unknown" }
+            return unsafe String(cString: name)
+        }
+    }
+}
+
+// A key's name: the SHA-256 of its SubjectPublicKeyInfo. Devices are pinned by it and signatures refer to it; it is
+// always computed from the key at hand, never believed.
+
+/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes.
+package struct KeyIdentifier: Sendable, Hashable {
+    /// The 32 bytes.
+    package let bytes: [UInt8]
+
+    /// The identifier with exactly these 32 bytes; nil for any other count.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == SHA256.count else { return nil }
+        self.bytes = Array(bytes)
+    }
+
+    /// The identifier written as 64 hexadecimal digits or as ``fingerprint`` (any case, with or without its groups);
+    /// nil for anything else.
+    package init?(text: String) {
+        let digits = text.filter { $0 != "-" && $0 != " " }
+        guard let bytes = Hexadecimal.decode(digits) ?? Base32.decode(digits) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    init(subjectPublicKeyInfo: [UInt8]) {
+        bytes = SHA256.digest(subjectPublicKeyInfo)
+    }
+
+    /// 64 lower-case hexadecimal digits.
+    package var hexadecimal: String { Hexadecimal.encode(bytes) }
+
+    /// The form for people to compare (PAR-11): base32 in 13 groups of four. Nothing is cut: a shortened fingerprint
+    /// can be searched for.
+    package var fingerprint: String {
+        let digits = Array(Base32.encode(bytes))
+        return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: "-")
+    }
+
+    /// The version-8 UUID made of this digest: a device's vendor identifier.
+    package var derivedIdentifier: UniqueIdentifier? { UniqueIdentifier.derived(fromDigest: bytes) }
+}
+
+extension KeyIdentifier {
+    /// All bytes at once: an array would hash each by itself.
+    package func hash(into hasher: inout Hasher) {
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
+extension KeyIdentifier: CustomStringConvertible {
+    package var description: String { hexadecimal }
+}
+
+// Keys as PEM text: SubjectPublicKeyInfo for the public half, PKCS#8 in clear for the private one. What is written here
+// is what the `openssl` command line reads and writes.
+
+extension PublicKey {
+    /// The PEM block `PUBLIC KEY`, ending in a newline.
+    package var pem: String {
+        let text = KeyText.written { sink in
+            reference.withPointer { key in unsafe PEM_write_bio_PUBKEY(sink, key) == 1 }
+        }
+        return text.withBytes { text in unsafe String(decoding: text, as: UTF8.self) }
+    }
+}
+
+extension PrivateKey {
+    /// The PEM block `PRIVATE KEY` (PKCS#8 in clear), ending in a newline: for a file of mode 0600 and nothing else.
+    package var pem: SecretBytes {
+        KeyText.written { sink in
+            reference.withPointer { key in
+                unsafe PEM_write_bio_PKCS8PrivateKey(sink, key, nil, nil, 0, nil, nil) == 1
+            }
+        }
+    }
+}
+
+private enum KeyText {
+    /// What the operation writes to a memory BIO.
+    @safe static func written(_ operation: (OpaquePointer?) -> Bool) -> SecretBytes {
+        let text: SecretBytes? = openSSL {
+            // The secure kind of memory BIO clears what it held.
+            let sink = unsafe BIO_new(BIO_s_secmem())
+            defer { unsafe BIO_free(sink) }
+            guard unsafe operation(sink) else { return nil }
+            var bytes: UnsafeMutablePointer<CChar>?
+            let count = unsafe CTandemOpenSSL_BIO_get_mem_data(sink, &bytes)
+            return unsafe SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: count))
+        }.value
+        guard let text else { preconditionFailure("a loaded key can be written") }
+        return text
+    }
+}
+
+// Ed25519 keys have one encoding each way (RFC 8410): fixed bytes and then the key's own. Read and written here,
+// because OpenSSL first collects all encoders and decoders that it has, each time, which is most of what a daemon's
+// start costs. Whatever does not look exactly like this is OpenSSL's to read or refuse.
+
+enum Ed25519Encoding {
+    private static let keyCount = 32
+    /// SubjectPublicKeyInfo up to the key.
+    private static let publicPrefix: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
+    /// PKCS#8, version 1 without attributes, up to the key.
+    private static let privatePrefix: [UInt8] = [
+        0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+    ]
+
+    /// The SubjectPublicKeyInfo of an Ed25519 key; nil for other keys. Call inside `openSSL`.
+    static func subjectPublicKeyInfo(of key: OpaquePointer) -> [UInt8]? {
+        guard unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519 else { return nil }
+        var raw = [UInt8](repeating: 0, count: keyCount)
+        var count = keyCount
+        guard unsafe EVP_PKEY_get_raw_public_key(key, &raw, &count) == 1, count == keyCount else { return nil }
+        return publicPrefix + raw
+    }
+
+    /// The key of such a SubjectPublicKeyInfo; nil for all other bytes. Call inside `openSSL`.
+    static func publicKey(_ bytes: UnsafeRawBufferPointer) -> OpaquePointer? {
+        guard let raw = unsafe key(in: bytes, after: publicPrefix) else { return nil }
+        return unsafe EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, raw, keyCount)
+    }
+
+    /// The key of such a PKCS#8 structure; nil for all other bytes. Call inside `openSSL`.
+    static func privateKey(_ bytes: UnsafeRawBufferPointer) -> OpaquePointer? {
+        guard let raw = unsafe key(in: bytes, after: privatePrefix) else { return nil }
+        return unsafe EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, raw, keyCount)
+    }
+
+    private static func key(in bytes: UnsafeRawBufferPointer, after prefix: [UInt8]) -> UnsafePointer<UInt8>? {
+        guard bytes.count == prefix.count + keyCount, unsafe bytes.starts(with: prefix) else { return nil }
+        return unsafe bytes.bindMemory(to: UInt8.self).baseAddress.map { unsafe $0 + prefix.count }
+    }
+}
+
+// Verifying with one RSA key, set up once: padding, salt and digest belong to the key, and setting them anew for each
+// signature costs a third of what the verification itself does. The other algorithms have nothing to set up.
+
+/// A context for RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes; any thread.
+@safe final class RSAVerification: Sendable {
+    /// A context may be used again and again, but not by two threads at once.
+    private let context: Mutex<OpaquePointer?>
+
+    init(_ key: KeyReference) {
+        unsafe context = unsafe Mutex(openSSL { key.withPointer { unsafe Self.context(for: $0) } }.value)
+    }
+
+    deinit { unsafe context.withLock { unsafe EVP_PKEY_CTX_free($0) } }
+
+    /// Whether the signature is the key's for the message with this digest.
+    func isValid(_ signature: [UInt8], forDigest digest: [UInt8]) -> Bool {
+        openSSL {
+            unsafe context.withLock { context in
+                guard let context = unsafe context else { return false }
+                return unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
+            }
+        }.value
+    }
+
+    private static func context(for key: OpaquePointer) -> OpaquePointer? {
+        let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+        guard unsafe EVP_PKEY_verify_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(context, Signing.saltCount) == 1,
+            unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
+        else {
+            unsafe EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+}
+
+// Why a key was refused when it was loaded. OpenSSL itself verifies with RSA-512 at its default settings: strength is
+// this room's to enforce, and once, at load, so that no later code has to ask.
+
+/// A key that this software does not use, with the reason.
+package enum KeyError: Error, Sendable, Equatable {
+    /// Not a PEM block, not DER, or of a kind that is no key.
+    case malformed(String)
+    /// The PEM block has another label than the one expected.
+    case unexpectedBlock(label: String, expected: String)
+    /// Bytes after the key.
+    case trailingData
+    /// A second spelling of a key (compressed point, BER, missing parameters): its identifier would not be its own.
+    case notCanonical
+    /// The private key is encrypted; nothing here asks for passphrases.
+    case passphraseProtected
+    /// Neither Ed25519 nor ECDSA P-256 nor RSA.
+    case unsupportedAlgorithm(String)
+    /// An RSA modulus under 2048 bits.
+    case rsaTooShort(bits: Int)
+    /// An RSA modulus over 8192 bits: checking one signature would take too long.
+    case rsaTooLong(bits: Int)
+    /// An RSA public exponent under 65537, even, or over 64 bits.
+    case rsaExponent
+    /// An elliptic curve other than P-256.
+    case unsupportedCurve(String)
+    /// A curve given by its numbers instead of its name.
+    case explicitCurveParameters
+    /// The private half does not belong to the public half.
+    case inconsistentHalves
+}
+
+extension KeyError {
+    /// The stable name of the reason, for logs and reports.
+    package var name: String {
+        switch self {
+        case .malformed: "key-malformed"
+        case .unexpectedBlock: "key-unexpected-block"
+        case .trailingData: "key-trailing-data"
+        case .notCanonical: "key-not-canonical"
+        case .passphraseProtected: "key-passphrase-protected"
+        case .unsupportedAlgorithm: "key-unsupported-algorithm"
+        case .rsaTooShort: "key-rsa-too-short"
+        case .rsaTooLong: "key-rsa-too-long"
+        case .rsaExponent: "key-rsa-exponent"
+        case .unsupportedCurve: "key-unsupported-curve"
+        case .explicitCurveParameters: "key-explicit-curve"
+        case .inconsistentHalves: "key-inconsistent-halves"
+        }
+    }
+}
+
+extension KeyError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .malformed(let detail): "this is not a key in PEM or DER form: \(detail)"
+        case .unexpectedBlock(let label, let expected):
+            "expected a PEM block '\(expected)', found '\(label)'; convert a private key with 'openssl pkcs8 -topk8 "
+                + "-nocrypt', a public one with 'openssl pkey -pubin'"
+        case .trailingData: "there are bytes after the key; give exactly one key"
+        case .notCanonical: "the key is not in its canonical DER form; rewrite it with 'openssl pkey'"
+        case .passphraseProtected:
+            "the private key is protected by a passphrase; decrypt it into a file with mode 0600 ('openssl pkey')"
+        case .unsupportedAlgorithm(let name): "a key of kind '\(name)' is not used; use Ed25519, P-256 or RSA"
+        case .rsaTooShort(let bits): "an RSA key of \(bits) bits is too short; use at least 2048"
+        case .rsaTooLong(let bits): "an RSA key of \(bits) bits is too long; use at most 8192"
+        case .rsaExponent: "the RSA public exponent must be odd, at least 65537 and at most 64 bits long"
+        case .unsupportedCurve(let name): "the curve '\(name)' is not used; use P-256 (prime256v1)"
+        case .explicitCurveParameters: "the curve is given by its parameters; write the key with a named curve"
+        case .inconsistentHalves: "the private key does not belong to its public key"
+        }
+    }
 }

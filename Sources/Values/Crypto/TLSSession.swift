@@ -5,6 +5,7 @@
 // before the server has looked at its certificate: connected means that a first frame came.
 
 import CTandemOpenSSL
+package import TandemBase
 
 /// One end of a TLS connection. Confined to its workspace's thread.
 @safe package final class TLSSession {
@@ -178,5 +179,222 @@ import CTandemOpenSSL
     func end(_ error: TLSError) -> TLSError {
         state = .ended
         return error
+    }
+}
+
+// Keying material that only the two ends of a connection know: it binds what is said inside to this connection.
+
+extension TLSSession {
+    /// Keying material of this connection (RFC 8446, 7.5); the same at both ends.
+    /// - Throws: ``TLSError/notEstablished`` before the handshake is done.
+    package func exporter(label: String, context: [UInt8]? = nil, count: Int) throws(TLSError) -> [UInt8] {
+        guard state == .established else { throw .notEstablished }
+        var material = [UInt8](repeating: 0, count: count)
+        let exported = openSSL {
+            unsafe SSL_export_keying_material(
+                connection, &material, count, label, label.utf8.count, context, context?.count ?? 0,
+                context == nil ? 0 : 1)
+        }
+        guard exported.value == 1 else { throw .failed(exported.faults.text) }
+        return material
+    }
+
+    /// The channel binding of RFC 9266, 32 bytes.
+    package func channelBinding() throws(TLSError) -> [UInt8] {
+        try exporter(label: "EXPORTER-Channel-Binding", count: 32)
+    }
+}
+
+// Plaintext on its way out. Many small writes leave as few full records: they are gathered first, since a record costs
+// a nonce, a tag and 22 bytes however little is in it. What is larger than a record is encrypted where it lies.
+
+extension TLSSession {
+    /// Takes plaintext for the peer; the last of it waits for a full record or for `flush`, which must come before
+    /// another session of the workspace is called.
+    /// - Throws: ``TLSError/notEstablished`` before the handshake is done or after the end.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        guard state == .established else { throw .notEstablished }
+        var rest = unsafe bytes
+        while unsafe !rest.isEmpty {
+            let waiting = port.workspace.gathered.count
+            let count = min(rest.count, TLSWorkspace.recordCount - waiting)
+            let piece = unsafe UnsafeRawBufferPointer(rebasing: rest.prefix(count))
+            unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            if count == TLSWorkspace.recordCount { try unsafe encrypt(piece) } else { try unsafe gather(piece) }
+        }
+    }
+
+    /// Takes the last plaintext of a turn and encrypts all that waits. What comes alone is encrypted where it lies.
+    package func write(last bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        guard port.workspace.gathered.isEmpty else {
+            try unsafe write(bytes)
+            return try flush()
+        }
+        guard state == .established else { throw .notEstablished }
+        if unsafe !bytes.isEmpty { try unsafe encrypt(bytes) }
+    }
+
+    /// Encrypts what waits for a full record.
+    package func flush() throws(TLSError) {
+        guard !port.workspace.gathered.isEmpty else { return }
+        defer { port.workspace.gathered.removeAll(keepingCapacity: true) }
+        guard state == .established else { throw .notEstablished }
+        var failure: TLSError?
+        unsafe port.workspace.gathered.withUnsafeBytes { bytes in
+            do throws(TLSError) { try unsafe encrypt(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    private func gather(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        port.workspace.gathered.reserveCapacity(TLSWorkspace.recordCount)
+        unsafe port.workspace.gathered.append(contentsOf: bytes)
+        if port.workspace.gathered.count == TLSWorkspace.recordCount { try flush() }
+    }
+
+    private func encrypt(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        var count = 0
+        let written = openSSL { unsafe SSL_write_ex(connection, bytes.baseAddress, bytes.count, &count) }
+        guard written.value == 1, count == bytes.count else { throw end(TLSError(written.faults)) }
+    }
+
+    /// Gives out the bytes for the peer, if there are any, and forgets them.
+    package func takeOutput(_ body: (ByteSlice) -> Void) { port.workspace.takeOutput(of: port, body) }
+}
+
+// How OpenSSL reaches the bytes: a BIO of our own in place of its memory BIOs, which copy everything once more and keep
+// the room of their largest burst for as long as the connection lives. Reading takes from bytes that the caller lends
+// for the time of one call; writing goes into the thread's workspace.
+
+/// One connection's two ends towards OpenSSL.
+@safe final class TLSPort {
+    let workspace: TLSWorkspace
+    /// Lent bytes that OpenSSL has not taken yet.
+    private var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+
+    init(workspace: TLSWorkspace) { self.workspace = workspace }
+
+    /// A BIO over this port, which must outlive it; nil only if OpenSSL is out of memory. Call inside `openSSL`.
+    func makeBIO() -> OpaquePointer? {
+        guard let bio = unsafe BIO_new(TLSPortMethod.shared.pointer) else { return nil }
+        unsafe BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
+        unsafe BIO_set_init(bio, 1)
+        return unsafe bio
+    }
+
+    /// Lets OpenSSL read these bytes while the body runs; what it leaves is dropped.
+    func lending<Result, Failure: Error>(
+        _ bytes: UnsafeRawBufferPointer, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        unsafe input = unsafe bytes
+        defer { unsafe input = unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
+        return try body()
+    }
+
+    /// Whether lent bytes wait.
+    var hasInput: Bool { unsafe !input.isEmpty }
+
+    fileprivate func read(into room: UnsafeMutableRawBufferPointer) -> Int {
+        let count = unsafe min(room.count, input.count)
+        unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+        unsafe input = unsafe UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
+        return count
+    }
+
+    /// Lends the port of a BIO, which it outlives; nil for a BIO without one.
+    fileprivate static func with<Result>(_ bio: OpaquePointer?, _ body: (TLSPort) -> Result) -> Result? {
+        guard let data = unsafe BIO_get_data(bio) else { return nil }
+        return unsafe Unmanaged<TLSPort>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
+    }
+}
+
+/// What OpenSSL calls; made once for the process and never freed.
+@safe private struct TLSPortMethod: @unchecked Sendable {
+    // @unchecked: only read once it is made.
+    static let shared = TLSPortMethod()
+
+    let pointer = unsafe BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "tandem")
+
+    private init() {
+        unsafe BIO_meth_set_read_ex(pointer, readFromPort)
+        unsafe BIO_meth_set_write_ex(pointer, writeToPort)
+        unsafe BIO_meth_set_ctrl(pointer, controlPort)
+    }
+}
+
+private func readFromPort(
+    _ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ room: Int, _ count: UnsafeMutablePointer<Int>?
+) -> CInt {
+    let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: room)
+    let taken = unsafe TLSPort.with(bio) { unsafe $0.read(into: room) } ?? 0
+    unsafe count?.pointee = taken
+    unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+    if taken == 0 { unsafe BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
+    return taken == 0 ? 0 : 1
+}
+
+private func writeToPort(
+    _ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ given: Int, _ count: UnsafeMutablePointer<Int>?
+) -> CInt {
+    let bytes = unsafe UnsafeRawBufferPointer(start: bytes, count: given)
+    let isTaken: Void? = unsafe TLSPort.with(bio) { unsafe $0.workspace.append(bytes, for: $0) }
+    unsafe count?.pointee = given
+    return isTaken == nil ? 0 : 1
+}
+
+/// A flush has nothing to do and succeeds; everything else is no business of ours.
+private func controlPort(_: OpaquePointer?, _ command: CInt, _: Int, _: UnsafeMutableRawPointer?) -> Int {
+    command == BIO_CTRL_FLUSH ? 1 : 0
+}
+
+// The memory in which the TLS connections of one thread work, one after the other: a session that is not being called
+// holds no buffer, and a busy one allocates none. What a call leaves in it is taken before another session is called;
+// that is checked, because bytes that left through the wrong connection could not be taken back.
+
+/// Shared by all sessions of one thread.
+package final class TLSWorkspace {
+    /// Largest plaintext of one TLS record.
+    static let recordCount = 16384
+    /// Room for a few full records at once.
+    private static let blockCount = 64 * 1024
+
+    /// Plaintext that waits to fill a record.
+    var gathered: [UInt8] = []
+    /// Filled with bytes for peers from the beginning again as soon as nobody holds a part of it.
+    private var block = ByteBlock(capacity: 0)
+    private var output: [ByteSlice] = []
+    private var user: ObjectIdentifier?
+
+    package init() {}
+
+    /// Adds bytes for the peer of the session that works through this port.
+    func append(_ bytes: UnsafeRawBufferPointer, for port: TLSPort) {
+        precondition(output.isEmpty || user == ObjectIdentifier(port), "another session's output was not taken")
+        user = ObjectIdentifier(port)
+        makeRoom(bytes.count)
+        let first = block.filled
+        unsafe UnsafeMutableRawBufferPointer(rebasing: block.bytes.dropFirst(first)).copyMemory(from: bytes)
+        add(block.take(bytes.count))
+    }
+
+    private func makeRoom(_ count: Int) {
+        if output.isEmpty, isKnownUniquelyReferenced(&block) { block.rewind() }
+        if block.room < count { block = ByteBlock(capacity: max(count, Self.blockCount)) }
+    }
+
+    private func add(_ slice: ByteSlice) {
+        if output.isEmpty || !output[output.count - 1].join(slice) { output.append(slice) }
+    }
+
+    /// Gives out the bytes for the peer and forgets them.
+    func takeOutput(of port: TLSPort, _ body: (ByteSlice) -> Void) {
+        guard !output.isEmpty, user == ObjectIdentifier(port) else { return }
+        for slice in output { body(slice) }
+        output.removeAll(keepingCapacity: true)
+    }
+
+    /// Forgets what a session that is gone has left.
+    func dropOutput(of port: TLSPort) {
+        if user == ObjectIdentifier(port) { output.removeAll() }
     }
 }

@@ -153,3 +153,295 @@ extension ObjectOutput {
         }
     }
 }
+
+// The smallest form of each scalar (FRM-7). Every function gives the number of the object: a new one, or that of an
+// equal scalar that was written before.
+
+extension ObjectOutput {
+    @inline(__always) mutating func add(_ value: Bool) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(1)
+        bytes.append(UInt8(value ? 0x09 : 0x08))
+        return try number(ofScalarFrom: start)
+    }
+
+    @inline(__always) mutating func add(_ value: Int64) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(9)
+        if value >= 0 {
+            append(UInt64(truncatingIfNeeded: value))
+        } else {
+            bytes.append(0x13 as UInt8)
+            bytes.append(value)
+        }
+        return try number(ofScalarFrom: start)
+    }
+
+    mutating func add(_ value: UInt64) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(17)
+        append(value)
+        return try number(ofScalarFrom: start)
+    }
+
+    @inline(__always) mutating func add(_ value: Double) throws(PropertyListError.Reason) -> Int {
+        guard value.isFinite else { throw .notFinite }
+        return try add(marker: 0x23, value)
+    }
+
+    @inline(__always) mutating func add(_ value: PropertyListDate) throws(PropertyListError.Reason) -> Int {
+        guard PropertyListDate.representable.contains(value.millisecondsSinceReferenceDate) else {
+            throw .dateOutOfRange
+        }
+        return try add(marker: 0x33, value.secondsSinceReferenceDate)
+    }
+
+    /// Adds data.
+    mutating func add(_ value: Span<UInt8>) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(10 + value.count)
+        append(marker: 0x40, count: value.count)
+        bytes.append(value)
+        return try number(ofScalarFrom: start)
+    }
+
+    /// Adds data of 16 bytes.
+    mutating func add(_ high: UInt64, _ low: UInt64) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(19)
+        append(marker: 0x40, count: 16)
+        bytes.append(high)
+        bytes.append(low)
+        return try number(ofScalarFrom: start)
+    }
+
+    @inline(__always)
+    private mutating func add(marker: UInt8, _ value: Double) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        bytes.reserve(9)
+        bytes.append(marker)
+        bytes.append(value.bitPattern)
+        return try number(ofScalarFrom: start)
+    }
+
+    /// Appends an integer. Up to four bytes are unsigned and eight are signed, so that the upper half of the range
+    /// needs sixteen.
+    @inline(__always) private mutating func append(_ value: UInt64) {
+        switch value {
+        case 0...0xFF: bytes.append(0x1000 | UInt16(truncatingIfNeeded: value))
+        case 0...0xFFFF:
+            bytes.append(0x11 as UInt8)
+            bytes.append(UInt16(truncatingIfNeeded: value))
+        case 0...0xFFFF_FFFF:
+            bytes.append(0x12 as UInt8)
+            bytes.append(UInt32(truncatingIfNeeded: value))
+        case 0...UInt64(Int64.max):
+            bytes.append(0x13 as UInt8)
+            bytes.append(value)
+        default:
+            bytes.append(0x14 as UInt8)
+            bytes.append(0 as UInt64)
+            bytes.append(value)
+        }
+    }
+
+    /// Appends what every object with a count begins with: up to 10 bytes.
+    @inline(__always) mutating func append(marker: UInt8, count: Int) {
+        guard count >= 0x0F else { return bytes.append(marker | UInt8(truncatingIfNeeded: count)) }
+        bytes.append(marker | 0x0F)
+        append(UInt64(truncatingIfNeeded: count))
+    }
+}
+
+// Strings: ASCII as it is, everything else as UTF-16. Both come straight from the string's own UTF-8, without a copy in
+// between; the standard library's view of UTF-16 costs ten times as much.
+
+extension ObjectOutput {
+    @inline(__always) mutating func add(_ value: borrowing String) throws(PropertyListError.Reason) -> Int {
+        try add(value.utf8Span)
+    }
+
+    @inline(__always) mutating func add(_ text: UTF8Span) throws(PropertyListError.Reason) -> Int {
+        let start = bytes.count
+        append(text)
+        return try number(ofScalarFrom: start)
+    }
+
+    /// What keeps a string from being a key (FRM-6 j).
+    @inline(__always) static func keyFault(_ key: UTF8Span) -> PropertyListError.Reason? {
+        let text = key.span
+        guard (1...PropertyListLimits.maximumKeyLength).contains(text.count) else {
+            return .invalidKeyLength(text.count)
+        }
+        for index in text.indices where text[index] == 0 { return .keyContainsNull }
+        return nil
+    }
+
+    @inline(__always) private mutating func append(_ text: UTF8Span) {
+        let length = text.count
+        bytes.reserve(10 + length)
+        guard text.isKnownASCII else { return appendUnknown(text.span) }
+        append(marker: 0x50, count: length)
+        bytes.append(text.span)
+    }
+
+    /// Appends text of which it is not known whether all of it is ASCII.
+    private mutating func appendUnknown(_ text: Span<UInt8>) {
+        let units = Self.utf16Count(text)
+        guard units.all != units.ascii else {
+            append(marker: 0x50, count: text.count)
+            return bytes.append(text)
+        }
+        bytes.reserve(10 + 2 * units.all)
+        append(marker: 0x60, count: units.all)
+        appendUTF16(text)
+    }
+
+    /// How many UTF-16 code units the text has, and how many of them are ASCII.
+    private static func utf16Count(_ text: Span<UInt8>) -> (all: Int, ascii: Int) {
+        var (all, ascii) = (0, 0)
+        for index in text.indices {
+            let byte = text[index]
+            // Every character has one byte that does not continue another; those of four bytes have two units.
+            all += (byte & 0xC0 == 0x80 ? 0 : 1) + (byte >= 0xF0 ? 1 : 0)
+            ascii += byte < 0x80 ? 1 : 0
+        }
+        return (all, ascii)
+    }
+
+    /// Appends the text, which is well-formed because a String holds it, where room was reserved.
+    private mutating func appendUTF16(_ text: Span<UInt8>) {
+        var index = 0
+        while index < text.count {
+            let lead = UInt32(text[index])
+            let tails = lead < 0x80 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3
+            var scalar = tails == 0 ? lead : lead & (0x3F >> UInt32(tails))
+            for tail in 0..<tails { scalar = scalar << 6 | UInt32(text[index + 1 + tail] & 0x3F) }
+            index += 1 + tails
+            if scalar < 0x1_0000 {
+                bytes.append(UInt16(truncatingIfNeeded: scalar))
+            } else {
+                let (high, low) = ((scalar - 0x1_0000) >> 10, scalar & 0x3FF)
+                bytes.append((0xD800 | high) << 16 | 0xDC00 | low)
+            }
+        }
+    }
+}
+
+// The bytes of a property list while it is written: memory that grows by doubling and stays for the next writing, so
+// that writing allocates nothing but its result. The writer's unsafe access to memory is here, in Column and in
+// ScalarTable, where each function checks that what it touches was reserved or written; BorrowedValue, ScalarHash and
+// `FlatDictionaryWriter.copy` have the rest.
+
+/// A growing buffer of bytes that can be used again.
+@safe struct OutputBytes: ~Copyable, @unchecked Sendable {
+    // @unchecked: a value that cannot be copied is the only owner of its memory.
+    private var start: UnsafeMutableRawPointer
+    private(set) var capacity: Int
+    /// The bytes that were written; only these are ever read.
+    private(set) var count = 0
+
+    init(capacity: Int) {
+        unsafe start = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+        self.capacity = capacity
+    }
+
+    deinit { unsafe start.deallocate() }
+
+    /// Takes back what was written from `count` on.
+    @inline(__always) mutating func truncate(to count: Int) {
+        precondition(0 <= count && count <= self.count)
+        self.count = count
+    }
+
+    /// Makes room for this many more bytes.
+    @inline(__always) mutating func reserve(_ more: Int) {
+        if more > capacity &- count { grow(more) }
+    }
+
+    @inline(never) private mutating func grow(_ more: Int) {
+        let larger = max(2 * capacity, count + more)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        unsafe moved.copyMemory(from: start, byteCount: count)
+        unsafe start.deallocate()
+        unsafe start = moved
+        capacity = larger
+    }
+
+    /// Appends a number, most significant byte first, where room was reserved.
+    @inline(__always) mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+        let size = MemoryLayout<Number>.size
+        precondition(size <= capacity &- count)
+        unsafe start.storeBytes(of: number.bigEndian, toByteOffset: count, as: Number.self)
+        count &+= size
+    }
+
+    /// Appends bytes where room was reserved.
+    @inline(__always) mutating func append(_ bytes: Span<UInt8>) {
+        precondition(bytes.count <= capacity &- count)
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let source = bytes.baseAddress else { return }
+            unsafe (start + count).copyMemory(from: source, byteCount: bytes.count)
+        }
+        count &+= bytes.count
+    }
+
+    /// Appends zeros, to be written over later, where room was reserved.
+    @inline(__always) mutating func append(zeros: Int) {
+        precondition(0 <= zeros && zeros <= capacity &- count)
+        unsafe (start + count).initializeMemory(as: UInt8.self, repeating: 0, count: zeros)
+        count &+= zeros
+    }
+
+    /// Writes over bytes that were appended.
+    @inline(__always) mutating func store<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
+        precondition(0 <= offset && offset <= count &- MemoryLayout<Number>.size)
+        unsafe start.storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
+    }
+
+    @inline(__always) func load<Number: FixedWidthInteger>(_ offset: Int, as type: Number.Type) -> Number {
+        precondition(0 <= offset && offset <= count &- MemoryLayout<Number>.size)
+        return unsafe Number(bigEndian: start.loadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// Lends the bytes from `offset` to the end.
+    @inline(__always) func withBytes<Result>(from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        precondition(0 <= offset && offset <= count)
+        return unsafe body(UnsafeRawBufferPointer(start: start + offset, count: count &- offset))
+    }
+
+    /// Whether the bytes from `offset` to the end begin at `earlier`, too.
+    @inline(__always) func endsAsItDoes(at earlier: Int, from offset: Int) -> Bool {
+        precondition(0 <= earlier && earlier <= offset && offset <= count)
+        var place = 0
+        let length = count &- offset
+        // Eight bytes at a time; the last step looks at some of them again.
+        while length &- place >= 8 {
+            guard unsafe word(earlier &+ place) == word(offset &+ place) else { return false }
+            place &+= 8
+        }
+        if length >= 8 { return unsafe word(earlier &+ length &- 8) == word(offset &+ length &- 8) }
+        while place < length {
+            guard unsafe byte(earlier &+ place) == byte(offset &+ place) else { return false }
+            place &+= 1
+        }
+        return true
+    }
+
+    @inline(__always) @unsafe private func word(_ offset: Int) -> UInt64 {
+        unsafe start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    @inline(__always) @unsafe private func byte(_ offset: Int) -> UInt8 {
+        unsafe start.load(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    /// All that was written, as an array of its exact size.
+    func copied() -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(
+                from: UnsafeRawBufferPointer(start: start, count: count))
+            initialized = count
+        }
+    }
+}

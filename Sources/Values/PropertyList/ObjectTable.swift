@@ -94,3 +94,286 @@ struct ObjectTable: Sendable {
         }
     }
 }
+
+// The pass over a property list: every object once, in the order of the offset table. Each must begin where the one
+// before ended, which proves at once that objects are contiguous and do not overlap (FRM-6 c). Containers hand their
+// level and multiplicity to what they refer to; when parents come before their children, as nearly every writer has it,
+// that settles depth, cycles and the size after expansion (FRM-6 d, k, m) without a stack and without expansion.
+// A fault is kept as a value and thrown once, outside: throwing from each object costs a third of the time.
+
+/// What one pass over the object table proved and found, beside the entries that it filled.
+struct ObjectScan {
+    let table: ObjectTable
+    let limits: PropertyListLimits
+    private let widths: UnitWidths
+
+    /// No container refers to one that is not behind it: uses are final.
+    private(set) var isOrdered = true
+    /// Values and keys, each counted as often as it is referenced.
+    private(set) var expandedValues = 1
+    /// References looked at: the work done.
+    private(set) var visits = 0
+    private var reason = PropertyListError.Reason.objectTooLong
+
+    init(_ table: ObjectTable, limits: PropertyListLimits) {
+        self.table = table
+        self.limits = limits
+        widths = UnitWidths(referenceSize: table.referenceSize)
+    }
+
+    /// Scans all objects.
+    /// - Returns: the first fault.
+    mutating func run(_ bytes: RawSpan, _ entries: inout MutableSpan<ObjectEntry>) -> PropertyListError? {
+        var (position, offset) = (ObjectTable.firstObject, table.start)
+        entries[table.top].use = .top
+        for object in 0..<entries.count {
+            let found = bytes.bigEndian(at: offset, size: table.offsetSize)
+            guard found == UInt64(truncatingIfNeeded: position) else {
+                return PropertyListError(
+                    .objectMisplaced(expected: position, found: found), at: .object(object, byte: position))
+            }
+            guard let end = scan(object, at: position, bytes, &entries) else {
+                return PropertyListError(reason, at: .object(object, byte: position))
+            }
+            (position, offset) = (end, offset &+ table.offsetSize)
+        }
+        guard position == table.start else {
+            return PropertyListError(.bytesAfterLastObject(count: table.start - position), at: .byte(position))
+        }
+        return nil
+    }
+
+    /// - Returns: where the object ends; nil after a fault.
+    @inline(__always)
+    private mutating func scan(
+        _ object: Int, at position: Int, _ bytes: RawSpan, _ entries: inout MutableSpan<ObjectEntry>
+    ) -> Int? {
+        guard let end = head(&entries[object], at: position, bytes) else { return nil }
+        let kind = entries[object].kind
+        if kind == .ascii { return ascii(&entries[object], bytes) ? end : nil }
+        if kind.isContainer {
+            return container(object, bytes.extracting(entries[object].content..<end), &entries) ? end : nil
+        }
+        if let fault = entries[object].contentFault(in: bytes) { return refuse(fault) }
+        return end
+    }
+
+    @inline(never)
+    mutating func refuse(_ reason: PropertyListError.Reason) -> Int? {
+        self.reason = reason
+        return nil
+    }
+
+    @inline(never)
+    mutating func refuse(_ reason: PropertyListError.Reason) -> Bool {
+        self.reason = reason
+        return false
+    }
+}
+
+extension ObjectScan {
+    /// Reads the marker and count at `position` and proves that the whole object lies before the offset table.
+    /// - Returns: where the object ends.
+    @inline(__always)
+    private mutating func head(_ entry: inout ObjectEntry, at position: Int, _ bytes: RawSpan) -> Int? {
+        guard position < table.start else { return refuse(.objectTooLong) }
+        // The marker, and behind it perhaps a count; the trailer is behind all objects.
+        let word = bytes.word(at: position)
+        let marker = UInt8(truncatingIfNeeded: word >> 56)
+        guard let kind = ObjectKind(marker: marker) else { return refuse(ObjectKind.refusal(of: marker)) }
+        // Everything a count can be is computed first, and then chosen from without a branch to guess.
+        let low = Int(marker & 0x0F)
+        let (fixed, long) = (1 &<< low, Int(word >> 40 & 0xFF))
+        let isLong = kind.isCounted && low == 0x0F
+        var count = isLong ? long : kind.isCounted ? low : fixed
+        var content = position &+ (isLong ? 3 : 1)
+        if isLong, word >> 48 & 0xFF != 0x10 {
+            content = position + 1
+            if let fault = readCount(&count, at: &content, bytes) { return refuse(fault) }
+        }
+        (entry.kind, entry.content, entry.count) = (kind, content, count)
+        // What is no more than the bytes that are there, times 16, is far from overflow.
+        let (available, width) = (table.start &- content, widths[kind])
+        guard count <= available || width == 0, count &* width <= available else { return refuse(.objectTooLong) }
+        return content &+ count &* width
+    }
+
+    /// Reads a count of more bytes than one.
+    @inline(never)
+    private func readCount(_ count: inout Int, at content: inout Int, _ bytes: RawSpan) -> PropertyListError.Reason? {
+        guard content < table.start else { return .objectTooLong }
+        let marker = bytes.byte(at: content)
+        guard (0x10...0x13).contains(marker) else { return .invalidCount }
+        let size = 1 << Int(marker & 0x0F)
+        guard size < table.start - content else { return .objectTooLong }
+        guard let number = Int(exactly: bytes.bigEndian(at: content + 1, size: size)) else { return .invalidCount }
+        (count, content) = (number, content + 1 + size)
+        return nil
+    }
+
+    @inline(__always)
+    private mutating func container(
+        _ object: Int, _ references: RawSpan, _ entries: inout MutableSpan<ObjectEntry>
+    ) -> Bool {
+        let (use, count) = (entries[object].use, entries[object].references)
+        entries[object].use.markContainer()
+        if !use.isUsed { isOrdered = false }
+        guard count > 0 else { return true }
+        visits += count
+        guard visits < limits.values else { return refuse(.tooManyValues(limit: limits.values)) }
+        let (added, fault) = use.expansion(of: count, within: limits, beside: expandedValues)
+        if let fault { return refuse(fault) }
+        expandedValues += added
+        let child = ObjectUse(level: use.level + 1, copies: use.copies)
+        // Each size is a loop of its own once this is compiled; nearly all lists have one of the first two.
+        switch table.referenceSize {
+        case 1: return follow(references, size: 1, child, &entries)
+        case 2: return follow(references, size: 2, child, &entries)
+        default: return follow(references, size: table.referenceSize, child, &entries)
+        }
+    }
+
+    @inline(__always)
+    private mutating func follow(
+        _ references: RawSpan, size: Int, _ use: ObjectUse, _ entries: inout MutableSpan<ObjectEntry>
+    ) -> Bool {
+        var (offset, met) = (0, ObjectUse())
+        while offset < references.byteCount {
+            let child = references.reference(at: offset, size: size)
+            guard child < UInt64(entries.count) else { return refuse(.referenceOutOfRange(child)) }
+            let index = Int(truncatingIfNeeded: child)
+            met.formUnion(entries[index].use)
+            entries[index].use.add(use)
+            offset &+= size
+        }
+        if met.isContainer { isOrdered = false }
+        return true
+    }
+}
+
+// How an object is used: the greatest level at which it is there, and how often after expansion of shared references.
+// Both in one word, because taking note of a reference is what reading a property list does most.
+
+struct ObjectUse {
+    /// From the highest bit: the level in 16 bits, the copies in 47, and whether the object is known as a container.
+    private var word: UInt64 = 0
+
+    private static let levelShift: UInt64 = 48
+    private static let lowerMask: UInt64 = 1 << levelShift - 1
+    private static let greatestLevel = 0xFFFF
+    private static let mostCopies = 1 << 47 - 1
+
+    /// Used by nothing.
+    init() {}
+
+    /// The use that a container at the level before makes of what it refers to.
+    init(level: Int, copies: Int) {
+        word = UInt64(min(level, Self.greatestLevel)) << Self.levelShift | UInt64(min(copies, Self.mostCopies)) << 1
+    }
+
+    /// The top object.
+    static let top = ObjectUse(level: 1, copies: 1)
+
+    @inline(__always)
+    var isUsed: Bool { level > 0 }
+    @inline(__always)
+    var isContainer: Bool { word & 1 == 1 }
+    var level: Int { Int(word >> Self.levelShift) }
+    var copies: Int { Int((word & Self.lowerMask) >> 1) }
+
+    mutating func markContainer() { word |= 1 }
+
+    /// A container if either is.
+    @inline(__always)
+    mutating func formUnion(_ other: ObjectUse) { word |= other.word }
+
+    /// Adds a reference. The sum of all copies stays below the limit on values.
+    @inline(__always)
+    mutating func add(_ other: ObjectUse) {
+        let (level, copies) = (other.word & ~Self.lowerMask, other.word & (Self.lowerMask - 1))
+        word = max(word, level | word & Self.lowerMask) &+ copies
+    }
+
+    /// What referring to this object `references` times adds to a list of `values` values, or why it must not.
+    @inline(__always)
+    func expansion(
+        of references: Int, within limits: PropertyListLimits, beside values: Int
+    ) -> (added: Int, fault: PropertyListError.Reason?) {
+        guard level < min(limits.depth, Self.greatestLevel) else { return (0, .tooDeep(limit: limits.depth)) }
+        // Neither factor is above the limit on values or the references that are really there.
+        let (added, overflow) = copies.multipliedReportingOverflow(by: references)
+        guard !overflow, added <= min(limits.values, Self.mostCopies) - values else {
+            return (0, .tooManyValues(limit: limits.values))
+        }
+        return (added, nil)
+    }
+}
+
+// The order of containers for the rare property list that numbers a child before its parent: each after all that refer
+// to it. There is none if a container holds itself. Depths and multiplicities are then carried forward anew.
+
+struct ParentsFirst {
+    /// The containers, parents before children.
+    private(set) var order: [Int] = []
+    private(set) var expandedValues = 1
+    private(set) var visits = 0
+
+    init(
+        _ entries: inout MutableSpan<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable, _ limits: PropertyListLimits
+    ) throws(PropertyListError) {
+        try sort(entries.span, bytes, table)
+        try measure(&entries, bytes, table, limits)
+    }
+
+    private mutating func sort(
+        _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable
+    ) throws(PropertyListError) {
+        var waiting = Array(repeating: 0, count: entries.count)
+        for object in entries.indices { forEachContainer(in: object, entries, bytes, table) { waiting[$0] += 1 } }
+        if entries[table.top].isContainer, waiting[table.top] == 0 { order.append(table.top) }
+        var next = 0
+        while next < order.count {
+            var ready: [Int] = []
+            forEachContainer(in: order[next], entries, bytes, table) { child in
+                waiting[child] -= 1
+                if waiting[child] == 0 { ready.append(child) }
+            }
+            order += ready
+            next += 1
+        }
+        if let object = waiting.firstIndex(where: { $0 > 0 }) { throw fault(.cycle, object, bytes, table) }
+    }
+
+    private mutating func forEachContainer(
+        in object: Int, _ entries: Span<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable, _ body: (Int) -> Void
+    ) {
+        for place in 0..<entries[object].references {
+            let child = table.reference(place, of: entries[object], in: bytes)
+            if entries[child].isContainer { body(child) }
+        }
+        visits += entries[object].references
+    }
+
+    private mutating func measure(
+        _ entries: inout MutableSpan<ObjectEntry>, _ bytes: RawSpan, _ table: ObjectTable, _ limits: PropertyListLimits
+    ) throws(PropertyListError) {
+        for object in entries.indices { entries[object].use = object == table.top ? .top : ObjectUse() }
+        for object in order where entries[object].references > 0 {
+            let entry = entries[object]
+            let (added, reason) = entry.use.expansion(of: entry.references, within: limits, beside: expandedValues)
+            if let reason { throw fault(reason, object, bytes, table) }
+            expandedValues += added
+            let use = ObjectUse(level: entry.use.level + 1, copies: entry.use.copies)
+            for place in 0..<entry.references {
+                entries[table.reference(place, of: entry, in: bytes)].use.add(use)
+            }
+            visits += entry.references
+        }
+    }
+
+    private func fault(
+        _ reason: PropertyListError.Reason, _ object: Int, _ bytes: RawSpan, _ table: ObjectTable
+    ) -> PropertyListError {
+        PropertyListError(reason, at: .object(object, byte: table.offset(of: object, in: bytes)))
+    }
+}

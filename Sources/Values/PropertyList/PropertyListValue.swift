@@ -84,3 +84,91 @@ extension PropertyListValue: Equatable {
         }
     }
 }
+
+// Literals, so that a dictionary can be written in code as it reads in a document. A literal chooses the case by its
+// own form: `1` is an integer, `1.0` a real, `true` a boolean; nothing converts between them.
+
+extension PropertyListValue: ExpressibleByBooleanLiteral {
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+}
+
+extension PropertyListValue: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+}
+
+extension PropertyListValue: ExpressibleByFloatLiteral {
+    public init(floatLiteral value: Double) { self = .real(value) }
+}
+
+extension PropertyListValue: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension PropertyListValue: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: PropertyListValue...) { self = .array(elements) }
+}
+
+extension PropertyListValue: ExpressibleByDictionaryLiteral {
+    /// Two equal keys in one literal are a programming error.
+    public init(dictionaryLiteral elements: (String, PropertyListValue)...) {
+        self = .dictionary(PropertyListDictionary(uniqueKeysWithValues: elements))
+    }
+}
+
+extension PropertyListValue {
+    /// The integer value of any width.
+    public init(_ number: some BinaryInteger) {
+        self = Int64(exactly: number).map { .integer($0) } ?? .unsigned(UInt64(clamping: number))
+    }
+}
+
+// Dates as whole milliseconds. Binary property lists carry seconds as a double; milliseconds keep equality exact and
+// survive any number of copies. Only the years 1 to 9999 can be written, because other readers stop there.
+
+/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC.
+public struct PropertyListDate: Sendable, Hashable, Comparable {
+    /// Milliseconds since 2001, negative before it.
+    public let millisecondsSinceReferenceDate: Int64
+
+    /// The point that many milliseconds after 2001; only ``representable`` ones can be written.
+    public init(millisecondsSinceReferenceDate: Int64) {
+        self.millisecondsSinceReferenceDate = millisecondsSinceReferenceDate
+    }
+
+    /// The milliseconds of the years 1 to 9999 of the proleptic Gregorian calendar.
+    public static let representable: Range<Int64> = -63_113_904_000_000..<252_423_993_600_000
+
+    /// The nearest millisecond to `seconds`; nil if it is not finite or outside the representable years.
+    public init?(secondsSinceReferenceDate seconds: Double) {
+        guard let nearest = Int64(exactly: (seconds * 1000).rounded()), Self.representable.contains(nearest) else {
+            return nil
+        }
+        self.init(millisecondsSinceReferenceDate: nearest)
+    }
+
+    /// Seconds since the reference date, as a property list carries them.
+    public var secondsSinceReferenceDate: Double { Double(millisecondsSinceReferenceDate) / 1000 }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        left.millisecondsSinceReferenceDate < right.millisecondsSinceReferenceDate
+    }
+}
+
+// Dates counted from 1970, as JSON and people's tools count them.
+
+extension PropertyListDate {
+    private static let referenceDate: Int64 = 978_307_200_000
+
+    /// Milliseconds since 1970-01-01 00:00:00 UTC; held to the integer's range.
+    package var millisecondsSince1970: Int64 {
+        let (sum, overflow) = millisecondsSinceReferenceDate.addingReportingOverflow(Self.referenceDate)
+        return overflow ? .max : sum
+    }
+
+    /// The date this many milliseconds after 1970; nil outside the years that a property list can hold.
+    package init?(millisecondsSince1970 milliseconds: Int64) {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(Self.referenceDate)
+        guard !overflow, Self.representable.contains(difference) else { return nil }
+        self.init(millisecondsSinceReferenceDate: difference)
+    }
+}

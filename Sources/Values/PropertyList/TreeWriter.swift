@@ -2,6 +2,8 @@
 // they are met; the queue is the containers met, and nothing recurses. What the profile forbids is refused here, with
 // its key path. It is used again and again, because its memory costs more than a small property list.
 
+import Synchronization
+
 /// Writes property lists, one after another, in the memory of the ones before.
 struct TreeWriter: ~Copyable, Sendable {
     var output = ObjectOutput()
@@ -213,5 +215,76 @@ extension TreeWriter {
 
     private static func step(_ value: PropertyListValue, _ place: Int) -> String {
         if case .dictionary(let pairs) = value { "." + pairs[place].key } else { "[\(place)]" }
+    }
+}
+
+// Idle writers, for the next caller: their memory is what makes writing cheap, and passing one along in every API would
+// show the host app what it does not need to know. A few are kept, so that as many threads never wait for memory, and
+// none that has grown large.
+
+/// Where idle writers wait.
+enum WriterPool {
+    /// Larger writers are given back to the system, in bytes.
+    private static let largest = 1 << 20
+
+    private static let idle = Mutex(Slots())
+
+    private struct Slots: ~Copyable {
+        var first: TreeWriter?
+        var second: TreeWriter?
+        var third: TreeWriter?
+    }
+
+    /// An idle writer, if there is one; the caller's alone until it puts it back.
+    static func take() -> TreeWriter? {
+        idle.withLock { idle in
+            if let writer = idle.first.take() { return writer }
+            if let writer = idle.second.take() { return writer }
+            return idle.third.take()
+        }
+    }
+
+    /// Gives a writer to the next caller.
+    static func put(_ writer: consuming TreeWriter) {
+        guard writer.size <= largest else { return }
+        var rest: TreeWriter? = writer
+        idle.withLock { idle in
+            if idle.first == nil {
+                idle.first = rest.take()
+            } else if idle.second == nil {
+                idle.second = rest.take()
+            } else if idle.third == nil {
+                idle.third = rest.take()
+            }
+        }
+    }
+}
+
+// The deterministic writer of binary property lists (Protocol/Frames.md, FRM-7): equal values give equal bytes. It
+// writes nothing that the strict reader would refuse.
+
+/// Writes binary property lists in the canonical form; any thread.
+public enum PropertyListWriter {
+    /// The property list of a value.
+    /// - Throws: ``PropertyListError`` with the key path of what cannot be written.
+    public static func write(
+        _ value: PropertyListValue, limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> [UInt8] {
+        var writer = WriterPool.take() ?? TreeWriter()
+        do throws(PropertyListError) {
+            let bytes = try writer.write(value, limits: limits)
+            WriterPool.put(writer)
+            return bytes
+        } catch {
+            WriterPool.put(writer)
+            throw error
+        }
+    }
+
+    /// The property list of a dictionary.
+    public static func write(
+        _ dictionary: PropertyListDictionary, limits: PropertyListLimits = .standard
+    ) throws(PropertyListError) -> [UInt8] {
+        try write(.dictionary(dictionary), limits: limits)
     }
 }

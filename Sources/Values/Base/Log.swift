@@ -1,0 +1,211 @@
+// Something worth telling an operator, as a value: a message fixed in the code and facts as fields, so that lines can
+// be searched and nothing from outside ever becomes a message. It reads no clock and writes nowhere: Decisions return
+// events as effects, the sink of the Machinery floor (or a host app's closure) renders them.
+
+/// Receives log events; on the thread of whoever logs.
+package typealias LogHandler = (LogEvent) -> Void
+
+/// One event of the log.
+package struct LogEvent: Sendable {
+    package let level: LogLevel
+    package let message: StaticString
+    package let fields: [LogField]
+
+    package init(_ level: LogLevel, _ message: StaticString, _ fields: LogField...) {
+        self.init(level, message, fields: fields)
+    }
+
+    package init(_ level: LogLevel, _ message: StaticString, fields: [LogField]) {
+        self.level = level
+        self.message = message
+        self.fields = fields
+    }
+
+    /// One line without its end: `2026-11-21T09:30:00Z info link ready pairing=...`.
+    package func line(at time: WallTime) -> String {
+        var line = "\(time) \(level.name) \(message)"
+        for field in fields { line += " \(field.name)=\(field.value.rendered)" }
+        return line
+    }
+}
+
+extension LogEvent: Equatable {
+    package static func == (left: Self, right: Self) -> Bool {
+        left.level == right.level && left.message.description == right.message.description
+            && left.fields == right.fields
+    }
+}
+
+extension LogField.Value {
+    /// The value as it stands in a line.
+    fileprivate var rendered: String {
+        switch self {
+        case .text(let text): LogText.escaped(text)
+        case .outside(let text): LogText.cut(text)
+        case .integer(let number): String(number)
+        case .unsigned(let number): String(number)
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .redacted: "<redacted>"
+        }
+    }
+}
+
+// One fact of a log event: a name from our code and a value. The way a field is made says where its text is from:
+// what a peer, a file or a person wrote is cut short; a secret leaves no trace but that it was there. There is no way
+// to log a payload: neither bytes nor property lists are values here.
+
+/// A named fact of a log event.
+package struct LogField: Sendable, Hashable {
+    /// What a field holds.
+    package enum Value: Sendable, Hashable {
+        case text(String)
+        case outside(String)
+        case integer(Int64)
+        case unsigned(UInt64)
+        case boolean(Bool)
+        case redacted
+    }
+
+    package let name: String
+    package let value: Value
+
+    /// A fact in our own words: an identifier, a reason's stable name.
+    package static func text(_ name: StaticString, _ text: String) -> Self {
+        Self(name: name.description, value: .text(text))
+    }
+
+    /// Text that a peer, a file or a person chose; cut at 128 bytes when rendered.
+    package static func outside(_ name: StaticString, _ text: String) -> Self {
+        Self(name: name.description, value: .outside(text))
+    }
+
+    /// A count, a size, a number.
+    package static func integer(_ name: StaticString, _ number: some BinaryInteger) -> Self {
+        guard let signed = Int64(exactly: number) else {
+            return Self(name: name.description, value: .unsigned(UInt64(clamping: number)))
+        }
+        return Self(name: name.description, value: .integer(signed))
+    }
+
+    /// Yes or no.
+    package static func boolean(_ name: StaticString, _ flag: Bool) -> Self {
+        Self(name: name.description, value: .boolean(flag))
+    }
+
+    /// A secret: only its presence is told.
+    package static func secret(_ name: StaticString) -> Self {
+        Self(name: name.description, value: .redacted)
+    }
+}
+
+// How much an event matters to an operator. Four levels, because each needs a different reaction: none, none, a look
+// today, a look now.
+
+/// The weight of a log event, lightest first.
+package enum LogLevel: UInt8, Sendable, CaseIterable {
+    /// Only for someone who looks for a fault.
+    case debug
+    /// A normal step of life: started, linked, stopped.
+    case info
+    /// Something was refused or lost; the service goes on.
+    case warning
+    /// The service, or a part of it, does not work.
+    case error
+
+    /// The word in a log line and on the command line.
+    package var name: String {
+        switch self {
+        case .debug: "debug"
+        case .info: "info"
+        case .warning: "warning"
+        case .error: "error"
+        }
+    }
+
+    /// The level with this name; nil for another word.
+    package init?(name: String) {
+        guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = level
+    }
+}
+
+extension LogLevel: Comparable {
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+// Text made safe for one line of a log: what a terminal, a log reader or an eye could take for something else is
+// escaped (controls, line ends, direction marks, quotes), so that no peer can forge a line. Escaping is also done to
+// our own text: a rule without exceptions needs no proof at each place.
+
+enum LogText {
+    /// The most bytes of outside text in a line: an identifier in full, not a message.
+    static let outsideLimit = 128
+
+    /// The text itself if it is one plain word, else quoted with escapes.
+    static func escaped(_ text: some StringProtocol) -> String {
+        var line = ""
+        var isPlain = !text.isEmpty
+        for scalar in text.unicodeScalars {
+            if scalar == " " || scalar == "=" { isPlain = false }
+            if isUnsafe(scalar) {
+                isPlain = false
+                line += escape(scalar)
+            } else {
+                line.unicodeScalars.append(scalar)
+            }
+        }
+        return isPlain ? line : "\"\(line)\""
+    }
+
+    /// The first bytes of outside text, whole scalars only, escaped; an ellipsis tells that something was cut.
+    static func cut(_ text: String) -> String {
+        guard text.utf8.count > outsideLimit else { return escaped(text) }
+        var kept = Substring.UnicodeScalarView()
+        var size = 0
+        for scalar in text.unicodeScalars {
+            size += UTF8.width(scalar)
+            guard size <= outsideLimit else { break }
+            kept.append(scalar)
+        }
+        kept.append("\u{2026}")
+        return escaped(Substring(kept))
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar == "\"" || scalar == "\\" { return true }
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isWhitespace
+        }
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\"": "\\\""
+        case "\\": "\\\\"
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        default: "\\u{\(String(scalar.value, radix: 16))}"
+        }
+    }
+}
+
+// How text of others is shown within an error: quoted, control characters escaped, cut at the limit for peers' text, so that it
+// can neither forge a line nor flood a terminal. A line of the log has its own rule (LogText), because there our text counts too.
+
+/// Names and values that come from outside, made safe to show.
+package enum OutsideText {
+    /// The text in quotes, at most 128 bytes of it (Protocol/Limits.md LIM-13).
+    package static func quoted(_ text: String) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            let isPlain = scalar.value >= 32 && scalar.value != 127 && !(0x80...0x9F).contains(scalar.value)
+            let piece = isPlain ? String(scalar) : scalar.escaped(asASCII: true)
+            guard shown.utf8.count + piece.utf8.count <= LogText.outsideLimit else { return "'\(shown)'..." }
+            shown += piece
+        }
+        return "'\(shown)'"
+    }
+}

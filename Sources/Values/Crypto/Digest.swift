@@ -1,0 +1,202 @@
+// SHA-256 and its keyed form. Digests name keys, configurations and files; HMACs prove a join secret. Verification of
+// an HMAC is a function here, so that nobody compares codes with `==`.
+
+import CTandemOpenSSL
+
+/// SHA-256 (FIPS 180-4).
+package enum SHA256 {
+    /// The digest's length in bytes.
+    package static var count: Int { 32 }
+
+    /// The 32-byte digest of the bytes.
+    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        unsafe bytes.withUnsafeBytes { unsafe digest($0) }
+    }
+
+    /// The 32-byte digest of a part of an array.
+    package static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        unsafe bytes.withUnsafeBytes { unsafe digest($0) }
+    }
+
+    private static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        output { result in
+            DigestAlgorithm.sha256.withPointer {
+                unsafe EVP_Digest(bytes.baseAddress, bytes.count, result, nil, $0, nil) == 1
+            }
+        }
+    }
+
+    @safe static func output(_ operation: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: count)
+        let done = unsafe result.withUnsafeMutableBufferPointer { buffer in
+            openSSL { unsafe operation(buffer.baseAddress) }.value
+        }
+        precondition(done, "SHA-256 is part of every OpenSSL")
+        return result
+    }
+}
+
+/// HMAC-SHA-256 (RFC 2104).
+package enum HMACSHA256 {
+    /// The 32-byte authentication code of the message.
+    package static func code(for message: [UInt8], key: SecretBytes) -> [UInt8] {
+        key.withBytes { key in
+            unsafe message.withUnsafeBufferPointer { message in
+                SHA256.output { result in
+                    DigestAlgorithm.sha256.withPointer {
+                        unsafe HMAC(
+                            $0, key.baseAddress, Int32(clamping: key.count), message.baseAddress, message.count,
+                            result, nil) != nil
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this is the message's code, compared in constant time.
+    package static func isValid(_ code: [UInt8], for message: [UInt8], key: SecretBytes) -> Bool {
+        isEqualInConstantTime(code, self.code(for: message, key: key))
+    }
+}
+
+// SHA-256 of what comes in parts and is too large to be held at once: a file on its way.
+
+/// A running SHA-256; one thread at a time.
+@safe package struct SHA256Stream: ~Copyable {
+    private let context: OpaquePointer
+
+    package init() {
+        let made = unsafe openSSL { unsafe EVP_MD_CTX_new() }.value
+        guard let made = unsafe made else {
+            preconditionFailure("a digest's context is made as long as there is memory")
+        }
+        unsafe context = unsafe made
+        restart()
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// Takes the next bytes.
+    package func add(_ bytes: UnsafeRawBufferPointer) {
+        check(openSSL { unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 }.value)
+    }
+
+    /// The 32-byte digest of all bytes so far; then it begins anew.
+    package func finish() -> [UInt8] {
+        let digest = SHA256.output { unsafe EVP_DigestFinal_ex(context, $0, nil) == 1 }
+        restart()
+        return digest
+    }
+
+    private func restart() {
+        let isReady = DigestAlgorithm.sha256.withPointer { algorithm in
+            openSSL { unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 }.value
+        }
+        check(isReady)
+    }
+
+    private func check(_ isDone: Bool) { precondition(isDone, "SHA-256 is part of every OpenSSL") }
+}
+
+// A digest algorithm that was looked up once. OpenSSL's constant `EVP_sha256()` is only a name: each use of it searches
+// the providers anew, which costs as much as hashing some hundred bytes.
+
+/// A fetched `EVP_MD`; any thread.
+@safe final class DigestAlgorithm: @unchecked Sendable {
+    // @unchecked: immutable; OpenSSL only reads a fetched algorithm.
+    private let algorithm: OpaquePointer
+
+    static let sha256 = DigestAlgorithm(name: "SHA256")
+
+    private init(name: String) {
+        let fetched = unsafe openSSL { unsafe EVP_MD_fetch(nil, name, nil) }.value
+        guard let fetched = unsafe fetched else { preconditionFailure("SHA-256 is part of every OpenSSL") }
+        unsafe algorithm = unsafe fetched
+    }
+
+    /// Lends the algorithm for the length of the call.
+    @safe func withPointer<Value>(_ body: (OpaquePointer) -> Value) -> Value { unsafe body(algorithm) }
+
+    deinit { unsafe EVP_MD_free(algorithm) }
+}
+
+// Equality that takes the same time wherever the first difference lies, for proofs and codes that a peer may guess at.
+// Only the length, which is public in every use here, can be learnt from the time taken.
+
+/// Whether two byte strings are equal, in a time that depends on their lengths only.
+package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    unsafe left.withUnsafeBytes { first in
+        unsafe right.withUnsafeBytes { second in unsafe isEqualInConstantTime(first, second) }
+    }
+}
+
+func isEqualInConstantTime(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    guard left.count == right.count else { return false }
+    guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+    return unsafe CRYPTO_memcmp(first, second, left.count) == 0
+}
+
+// Base32 (RFC 4648, no padding): the text of fingerprints. Its alphabet has no pair of characters that people mix up
+// when they read to each other, and case does not matter.
+
+enum Base32 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+    static func encode(_ bytes: [UInt8]) -> String {
+        var characters: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits: UInt32 = 0
+        for byte in bytes {
+            buffer = (buffer << 8 | UInt32(byte)) & 0xFFFF
+            bits += 8
+            while bits >= 5 {
+                bits -= 5
+                characters.append(alphabet[Int(buffer >> bits & 31)])
+            }
+        }
+        if bits > 0 { characters.append(alphabet[Int(buffer << (5 - bits) & 31)]) }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The bytes of text of either case; nil for another character, an impossible length or non-zero spare bits.
+    static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits: UInt32 = 0
+        for character in text.uppercased().utf8 {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            buffer = (buffer << 5 | UInt32(value)) & 0xFFFF
+            bits += 5
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
+            }
+        }
+        guard bits < 5, buffer & (1 << bits - 1) == 0 else { return nil }
+        return bytes
+    }
+}
+
+// Random bytes for keys, nonces, identifiers and seeds, from OpenSSL's generator (seeded by the kernel). A machine that
+// can give none cannot run this software at all, so failing to get them ends the process rather than weakening a key.
+
+/// Unpredictable random bytes.
+package enum SecureRandom {
+    /// This many random bytes. May be called on any thread.
+    package static func bytes(_ count: Int) -> [UInt8] {
+        precondition(count >= 0, "a count of random bytes is not negative")
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            unsafe fill(UnsafeMutableRawBufferPointer(buffer))
+            initializedCount = count
+        }
+    }
+
+    static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let start = buffer.baseAddress, let count = Int32(exactly: buffer.count) else {
+            unsafe precondition(buffer.isEmpty, "more random bytes asked for than one call gives")
+            return
+        }
+        let filled = openSSL { unsafe RAND_bytes(start.assumingMemoryBound(to: UInt8.self), count) }
+        precondition(filled.value == 1, "the system gives no random bytes")
+    }
+}
