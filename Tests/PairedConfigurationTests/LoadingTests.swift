@@ -1,7 +1,9 @@
 // Start without a daemon: the files are verified again, the staged one is tried first, and whatever is wrong leaves the
 // last good one in force.
 
+import Foundation
 import PairedConfiguration
+import Synchronization
 import TandemCrypto
 import TandemFiles
 import TandemSignedConfiguration
@@ -118,5 +120,66 @@ import Testing
             #expect(load.applied == nil && app.volume == 75)
             #expect(load.failures.map(\.rejection.name) == ["threshold"])
         }
+    }
+
+    @Test("CFG-37: values and what is applied can be read while files are read and a signature is verified")
+    func readersDoNotWait() throws {
+        let fixture = try Fixture()
+        let app = AppConfiguration()
+        let gate = Gate()
+        let loaded = app.load(
+            application: fixture.application, role: .secondary, directory: nil, clock: { gate.time(Fixture.now) })
+        #expect(loaded.applied == nil)
+        let message = try fixture.message(try fixture.envelope())
+        for call in ["hook", "reload"] {
+            gate.close()
+            let finished = Gate()
+            finished.close()
+            Thread.detachNewThread {
+                if call == "hook" { _ = app.sessionDidReceiveMessage(message) } else { app.reload() }
+                finished.open()
+            }
+            // The judge has asked for the time and waits for it.
+            gate.waitForCaller()
+            let isFirst = call == "hook"
+            #expect(app.volume == (isFirst ? 75 : 90) && (app.applied == nil) == isFirst)
+            #expect(app.declarationProblems.isEmpty && !app.declarations.isEmpty)
+            gate.open()
+            finished.wait()
+            #expect(app.volume == 90 && app.applied?.version == 7)
+        }
+    }
+}
+
+/// A clock that stops whoever asks it for the time while it is closed.
+private final class Gate: Sendable {
+    private let condition = NSCondition()
+    private let state = Mutex((isClosed: false, callers: 0))
+
+    func close() { change { $0 = (true, 0) } }
+
+    func open() { change { $0.isClosed = false } }
+
+    func time(_ time: WallTime) -> WallTime {
+        change { $0.callers += 1 }
+        wait()
+        return time
+    }
+
+    func wait() { wait { !$0.isClosed } }
+
+    func waitForCaller() { wait { $0.callers > 0 } }
+
+    private func change(_ change: (inout (isClosed: Bool, callers: Int)) -> Void) {
+        condition.lock()
+        defer { condition.unlock() }
+        state.withLock { change(&$0) }
+        condition.broadcast()
+    }
+
+    private func wait(until isDone: ((isClosed: Bool, callers: Int)) -> Bool) {
+        condition.lock()
+        defer { condition.unlock() }
+        while !state.withLock({ isDone($0) }) { condition.wait() }
     }
 }

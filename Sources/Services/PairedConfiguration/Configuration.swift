@@ -1,10 +1,18 @@
-// The base class of an app's typed configuration. A subclass declares its properties with the wrappers and names its
+// Base class of an app's typed configuration. A subclass declares its properties with the wrappers and names its
 // compiled trust anchor; everything else is here. Values come from layers: what is signed hides what is set in code,
 // and that hides the defaults. It is a class because `reset()` and the anchor are overridden, as in the model it
 // follows.
 
+//
+// What a host app sees through this library comes with its import: identifiers, property-list values and the values of
+// settings.
+
 internal import Synchronization
-public import TandemSettings
+@_exported public import TandemBase
+@_exported public import TandemPropertyList
+import TandemReactor
+@_exported public import TandemSettings
+import TandemSignedConfiguration
 
 /// The base class of a typed configuration, Appfigurate's `APLConfiguration`; any thread.
 ///
@@ -13,23 +21,26 @@ public import TandemSettings
 open class Configuration: @unchecked Sendable {
     // @unchecked: every stored property is a constant whose state is behind a Mutex; those of a subclass are wrappers
     // around such constants, which the initialiser checks.
-    let store = SettingsStore()
-    let signed = Mutex(SignedState())
+    private let store: SettingsStore
+    private let signed: SignedSettings
+    private let problems = Mutex<[DeclarationProblem]>([])
 
     /// Mistakes in the declaration, found at start; empty for a sound one.
-    public var declarationProblems: [DeclarationProblem] { signed.withLock { $0.declarationProblems } }
+    public var declarationProblems: [DeclarationProblem] { problems.withLock { $0 } }
 
     /// Finds the properties, calls ``reset()``, and judges defaults, choices and patterns together.
     public init(problems policy: ProblemPolicy) {
+        store = SettingsStore()
+        signed = SignedSettings(store)
         let discovery = PropertyDiscovery(self)
         let schema = SettingsSchema(discovery.declarations)
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
         let ofDefaults = store.open(schema) { reset() }
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
-        let problems = discovery.problems + ofSchema + ofDefaults
-        signed.withLock { $0.declarationProblems = problems }
-        policy.judge(problems)
+        let found = discovery.problems + ofSchema + ofDefaults
+        problems.withLock { $0 = found }
+        policy.judge(found)
     }
 
     /// As ``init(problems:)`` with ``ProblemPolicy/stop``.
@@ -87,6 +98,72 @@ extension Configuration {
         _ observer: @escaping @Sendable (ConfigurationEvent) -> Void
     ) -> ConfigurationObservation {
         store.notices.observeEvents(observer)
+    }
+}
+
+// Signed configuration. An app starts without a daemon: what the daemon left in the app's directory is verified again and
+// applied (CFG-37). Nothing here stops an app from starting; what is wrong is reported, and the defaults stand. A daemon's
+// message is verified again from the compiled anchor, so that nobody in the daemon's place can change a value that the
+// signer did not sign.
+extension Configuration {
+    /// Says whose configuration this is and applies what its files hold. Call it once, before messages arrive: until
+    /// then the hook refuses every configuration as `wrong-app`.
+    /// - Parameters:
+    ///   - application: the identifier under which the app registers.
+    ///   - role: the side whose app this is.
+    ///   - directory: the app's own directory, as the daemon told it; nil keeps nothing.
+    @discardableResult
+    public func load(
+        application: ApplicationIdentifier, role: DeviceRole, directory: String?
+    ) -> ConfigurationLoad {
+        load(application: application, role: role, directory: directory, clock: { Linux.wallTime })
+    }
+
+    @discardableResult
+    package func load(
+        application: ApplicationIdentifier, role: DeviceRole, directory: String?,
+        clock: @escaping @Sendable () -> WallTime
+    ) -> ConfigurationLoad {
+        defer { store.notices.deliver() }
+        let home = SignedHome(application: application, role: role, directory: directory, clock: clock)
+        return signed.load(home, rules)
+    }
+
+    /// Reads the files again: they have changed, or time has passed.
+    @discardableResult
+    public func reload() -> ConfigurationLoad {
+        defer { store.notices.deliver() }
+        return signed.reload(rules)
+    }
+
+    /// The signed configuration that is applied now; nil for none.
+    public var applied: AppliedConfiguration? { signed.applied }
+
+    private var rules: SignedSettings.Rules {
+        SignedSettings.Rules(
+            anchor: ConfigurationAnchor(pem: publicKey), allowsInvalidSignatures: allowsInvalidSignatures)
+    }
+
+    /// Takes a session message if it is a configuration for this app (Protocol/SignedConfiguration.md CFG-41).
+    /// Appfigurate's `APLSessionDidReceiveMessage`.
+    /// - Returns: the reply to give at once, or nil if the message is not ours and the app handles it itself.
+    public func sessionDidReceiveMessage(_ message: PropertyListDictionary) -> PropertyListDictionary? {
+        guard ConfigurationOffer.isClaimed(by: message) else { return nil }
+        if ConfigurationOffer.isReload(message) {
+            reload()
+            return ["tandem.verdict": "applied"]
+        }
+        let envelope = message["tandem.configuration"]?.dataValue ?? []
+        let reply: OfferReply
+        do {
+            reply = OfferReply(applied: try signed.receive(try ConfigurationOffer(message), rules))
+        } catch {
+            let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
+            store.notices.add(.event(.rejected(rejection)))
+            reply = OfferReply(error, of: envelope)
+        }
+        store.notices.deliver()
+        return reply.message
     }
 }
 

@@ -85,3 +85,60 @@ protocol AnyProperty: Sendable {
 protocol SettingWrapper {
     var anyProperty: any AnyProperty { get }
 }
+
+/// The properties of a configuration class and their names, found once, in its initialiser: inherited ones first. A stored
+/// property that no wrapper declares is a mistake reported by name.
+struct PropertyDiscovery {
+    private(set) var declarations: [SettingDeclaration] = []
+    private(set) var properties: [any AnyProperty] = []
+    private(set) var problems: [DeclarationProblem] = []
+
+    init(_ configuration: Configuration) {
+        var levels: [Mirror] = []
+        var level: Mirror? = Mirror(reflecting: configuration)
+        while let mirror = level, mirror.subjectType != Configuration.self {
+            levels.append(mirror)
+            level = mirror.superclassMirror
+        }
+        for mirror in levels.reversed() {
+            for child in mirror.children { add(child) }
+        }
+    }
+
+    private mutating func add(_ child: Mirror.Child) {
+        let label = child.label ?? ""
+        guard let wrapper = child.value as? any SettingWrapper, label.hasPrefix("_") else {
+            problems.append(.notASetting(label: label))
+            return
+        }
+        let property = wrapper.anyProperty
+        declarations.append(property.name(String(label.dropFirst())))
+        properties.append(property)
+    }
+}
+
+/// What to do with mistakes in a configuration's declaration.
+public enum ProblemPolicy: Sendable {
+    /// A debug build stops and names all of them. A release build stops only for a property that could not be bound,
+    /// since it would never get a value; defaults that break their own rule keep their declared value.
+    case stop
+    /// They are only kept in ``Configuration/declarationProblems``: for an app's own tests.
+    case collect
+
+    func judge(_ problems: [DeclarationProblem]) {
+        guard self == .stop, !problems.isEmpty else { return }
+        let text = problems.map(\.description).joined(separator: "; ")
+        assertionFailure("mistakes in the configuration's declaration: \(text)")
+        precondition(!problems.contains(where: \.isStructural), "a configuration cannot be bound: \(text)")
+    }
+}
+
+extension DeclarationProblem {
+    /// Whether a property has no name or no place to live.
+    fileprivate var isStructural: Bool {
+        switch self {
+        case .noProperties, .notASetting, .duplicateName, .invalidName: true
+        case .invalidPattern, .noChoices, .duplicateLabel, .choice, .defaultValue: false
+        }
+    }
+}

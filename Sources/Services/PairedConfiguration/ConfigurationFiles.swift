@@ -72,3 +72,11 @@ public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     /// Why it was not applied; `damaged` for a file that cannot be read.
     public let rejection: ConfigurationRejection
 }
+
+/// What a load found.
+public struct ConfigurationLoad: Sendable {
+    /// The signed configuration that is applied now; nil for none.
+    public let applied: AppliedConfiguration?
+    /// What was there and was not applied.
+    public let failures: [ConfigurationFileFailure]
+}

@@ -1,8 +1,8 @@
-// The way from a lock to the observers: notices are queued in the order of what happened, and one thread at a time
-// delivers them without holding a lock. An observer that sets a value queues a notice that follows the present one.
+// Delivery of notices to observers: notices are queued in the order of what happened, and one thread at a time delivers
+// them without a lock. An observer that sets a value queues a notice that follows the present one.
 
 import Synchronization
-import TandemSettings
+public import TandemSettings
 
 enum Notice {
     case changes(SettingChanges)
@@ -75,4 +75,48 @@ final class NoticeQueue: Sendable {
             return state.nextToken
         }
     }
+}
+
+/// An observer's registration; observing ends with ``cancel()`` or when this is released, so that a configuration never keeps
+/// alive what a closure belongs to.
+public final class ConfigurationObservation: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    /// Ends the observation; a call that is under way may still finish.
+    public func cancel() { end() }
+
+    deinit { end() }
+}
+
+/// The batches of changes of a configuration from now on. The buffer is bounded: a slow consumer loses the oldest batches and
+/// not the newest, and a snapshot always has the whole present state.
+public struct ConfigurationUpdates: AsyncSequence, Sendable {
+    public typealias Element = SettingChanges
+    public typealias Failure = Never
+
+    /// Batches kept for a consumer that is busy.
+    public static let bufferLimit = 64
+
+    private let stream: AsyncStream<SettingChanges>
+
+    init(_ notices: NoticeQueue) {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: SettingChanges.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
+        let observation = notices.observe { continuation.yield($0) }
+        continuation.onTermination = { _ in observation.cancel() }
+        self.stream = stream
+    }
+
+    /// One reading of the sequence.
+    public struct Iterator: AsyncIteratorProtocol {
+        var base: AsyncStream<SettingChanges>.Iterator
+
+        public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> SettingChanges? {
+            await base.next(isolation: actor)
+        }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
 }
