@@ -175,11 +175,10 @@ package final class App: @unchecked Sendable {
     }
 
     package func ask(
-        _ command: String, channel: Channel = .userInfo, _ body: PropertyListDictionary = [:],
-        pairing: UniqueIdentifier? = nil
-    ) -> Later<Result<Envelope, SessionError>> {
-        let later = Later<Result<Envelope, SessionError>>()
-        run { core in core.ask(command, pairing: pairing, channel: channel, body) { later.add($0) } }
+        _ question: QueryFrame.Question, channel: Channel = .userInfo, pairing: UniqueIdentifier? = nil
+    ) -> Later<Result<AnswerFrame, SessionError>> {
+        let later = Later<Result<AnswerFrame, SessionError>>()
+        run { core in core.ask(question, pairing: pairing, channel: channel) { later.add($0) } }
         return later
     }
 

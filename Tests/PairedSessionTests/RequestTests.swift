@@ -183,4 +183,18 @@ struct RequestTests {
         fixture.scheduler.run()
         #expect(results.all.count == 1)
     }
+
+    @Test("SES-23: messages without reply that wait for a slow daemon fail when that daemon is lost")
+    func lostWhileWaiting() throws {
+        let fixture = try activated()
+        let given = Collector<SessionError?>()
+        fixture.core.run { core in
+            let content = OutgoingContent(data: Array(repeating: 0, count: 60_000))
+            for _ in 0..<64 { core.note(content, given: { given.add($0.error) }) }
+        }
+        fixture.daemon.cut()
+        fixture.scheduler.run()
+        #expect(given.all.count == 64 && given.all.first == .some(nil))
+        #expect(given.all.last??.name == "daemon-lost")
+    }
 }

@@ -219,7 +219,7 @@ struct TransferTests {
         let (id, pairing) = (UniqueIdentifier.random(), pairing)
         func ask() {
             fixture.core.run { core in
-                core.ask("cancel", pairing: pairing, channel: .userInfo, ["item": .data(id.bytes)]) {
+                core.ask(.cancel(id), pairing: pairing, channel: .userInfo) {
                     answers.add($0.map(\.name))
                 }
             }

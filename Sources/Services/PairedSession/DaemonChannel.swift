@@ -87,6 +87,11 @@ final class DaemonChannel {
         channel.send(frame)
     }
 
+    /// Sends a frame of a kind, as an envelope is sent.
+    func send(_ frame: some TypedFrame) {
+        if let envelope = try? frame.envelope { send(envelope) }
+    }
+
     /// Sends the frame, behind those that wait for the daemon to read.
     func enqueue(_ outgoing: Outgoing) {
         guard let channel, !channel.isCongested, queue.isEmpty else { return queue.append(outgoing) }

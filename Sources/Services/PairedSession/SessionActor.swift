@@ -5,7 +5,7 @@
 
 package import TandemBase
 import TandemFiles
-package import TandemPropertyList
+import TandemPropertyList
 package import TandemReactor
 package import TandemSession
 package import TandemWire
@@ -219,32 +219,30 @@ package actor SessionActor {
 
     private func received(_ envelope: Envelope) throws(WireError) {
         switch envelope.kind {
-        case .message, .messageData, .configuration: messageArrived(envelope)
-        case .reply, .failure: answerArrived(envelope)
+        case .message, .messageData, .configuration: messageArrived(try MessageFrame(envelope))
+        case .reply: replyArrived(try ReplyFrame(envelope))
+        case .failure: failureArrived(envelope)
         case .pong: if let id = envelope.id { broadcasts.pongArrived(id) }
-        case .delivery:
-            let known = items.delivered(envelope) { [weak self] verdict, item in
-                self?.run { $0.decided(verdict, item) }
-            }
-            if let (verdict, item) = known { daemon.send(items.envelope(verdict, of: item)) }
-            publishPending()
-        case .accepted: transfers.accepted(envelope)
-        case .progress: progressed(envelope)
-        case .finished: transfers.finished(envelope, peer: state?.pairing(envelope.pairing)?.peer)
+        case .delivery: delivered(try DeliveryFrame(envelope))
+        case .accepted: transfers.accepted(try AcceptedFrame(envelope))
+        case .progress: progressed(try ProgressFrame(envelope))
+        case .finished:
+            let frame = try FinishedFrame(envelope)
+            transfers.finished(frame, peer: state?.pairing(frame.item.queue.pairing)?.peer)
         case .context:
-            try contexts.arrived(envelope)
+            contexts.arrived(try ContextFrame(envelope), try envelope.dictionaryBody())
             publish()
-        default: queries.answered(envelope)
+        case .answer: queries.answered(try AnswerFrame(envelope))
+        default: preconditionFailure("the connection passes on the kinds for applications only")
         }
     }
 
-    private func messageArrived(_ envelope: Envelope) {
-        guard let pairing = envelope.pairing, let id = envelope.id else { return }
-        let number = daemon.number
-        let token = ReplyToken(wantsReply: envelope.wantsReply, topic: envelope.topic) { [weak self] answer in
+    private func messageArrived(_ frame: MessageFrame) {
+        let (id, pairing, number) = (frame.id, frame.pairing, daemon.number)
+        let token = ReplyToken(wantsReply: frame.wantsReply, topic: frame.topic) { [weak self] answer in
             self?.run { $0.send(answer, to: id, pairing: pairing, ifOn: number) }
         }
-        if let message = ReceivedMessage(envelope, id, pairing, peer: state?.pairing(pairing)?.peer, token) {
+        if let message = ReceivedMessage(frame, peer: state?.pairing(pairing)?.peer, token) {
             messages.arrived(message)
         }
     }
@@ -254,7 +252,7 @@ package actor SessionActor {
         guard number == daemon.number else { return }
         switch answer {
         case .reply(let body):
-            daemon.send(Envelope(.reply, app: settings.application, pairing: pairing, id: id, body: body))
+            daemon.send(ReplyFrame(app: settings.application, pairing: pairing, id: id, body: body[...]))
         case .failure(let error):
             if let envelope = try? error.failure(app: settings.application, pairing: pairing, id: id) {
                 daemon.send(envelope)
@@ -262,32 +260,40 @@ package actor SessionActor {
         }
     }
 
-    private func answerArrived(_ envelope: Envelope) {
+    private func replyArrived(_ frame: ReplyFrame) {
+        requests.answered(frame.id, from: frame.pairing, .success(Array(frame.body)))
+        leaveWithDaemon()
+    }
+
+    /// Not a `FailureFrame`: the body may be another app's, and one that does not read must not end the connection.
+    private func failureArrived(_ envelope: Envelope) {
         defer { leaveWithDaemon() }
         guard let pairing = envelope.pairing, let id = envelope.id else { return }
-        guard envelope.kind == .failure else {
-            return requests.answered(id, from: pairing, .success(Array(envelope.body ?? [])))
-        }
         let error = (try? SessionError(failure: envelope)) ?? .malformedMessage
         if envelope.channel != nil { return transfers.submissionFailed(id, error) }
         if let broadcast = broadcasts.broadcast(of: id) { return broadcasts.failed(broadcast, pairing, error) }
         requests.answered(id, from: pairing, .failure(error))
     }
 
-    private func progressed(_ envelope: Envelope) {
-        if envelope.name == "stored" { return transfers.stored(envelope) }
-        guard let id = envelope.id, let offset = envelope.offset.flatMap({ Int64(exactly: $0) }) else { return }
-        switch envelope.name {
-        case "taking": files.taken(id, offset)
-        case "transferred" where envelope.body == nil: transfers.transferred(id, offset)
-        case "transferred": items.fileProgressed(envelope, id, offset)
-        default: break
+    private func delivered(_ frame: DeliveryFrame) {
+        let known = items.delivered(frame) { [weak self] verdict, item in self?.run { $0.decided(verdict, item) } }
+        if let (verdict, item) = known { daemon.send(items.frame(verdict, of: item)) }
+        publishPending()
+    }
+
+    private func progressed(_ frame: ProgressFrame) {
+        switch frame.step {
+        case .stored: transfers.stored(frame.item)
+        case .taking(let offset): files.taken(frame.item.id, offset)
+        case .transferred(let offset, nil): transfers.transferred(frame.item.id, offset)
+        case .transferred(let offset, let file?): items.fileProgressed(frame.item, file, offset)
+        case .unknown: break
         }
     }
 
     private func decided(_ verdict: HandlingVerdict, _ item: ItemName) {
         items.ended(item, verdict)
-        if daemon.isRegistered { daemon.send(items.envelope(verdict, of: item)) }
+        if daemon.isRegistered { daemon.send(items.frame(verdict, of: item)) }
         publishPending()
     }
 
@@ -517,16 +523,16 @@ package actor SessionActor {
     /// Asks the daemon about this app's own items.
     /// - Parameter completion: called once.
     package func ask(
-        _ command: String, pairing: UniqueIdentifier?, channel: Channel? = nil, _ body: PropertyListDictionary = [:],
+        _ question: QueryFrame.Question, pairing: UniqueIdentifier?, channel: Channel,
         then completion: @escaping AnswerWaiter
-    ) { queries.ask(command, of: state?.pairing(pairing)?.pairing, on: channel, body, then: completion) }
+    ) { queries.ask(question, of: state?.pairing(pairing)?.pairing, on: channel, then: completion) }
 
     /// Takes an item back, and waits for what came of that.
     nonisolated func cancelTransfer(
         _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, _ kind: Transfer.Kind
     ) async throws(SessionError) -> TransferCancellation {
         let answer = try await result { core, completion in
-            core.ask("cancel", pairing: pairing, channel: kind.channel, ["item": .data(id.bytes)], then: completion)
+            core.ask(.cancel(id), pairing: pairing, channel: kind.channel, then: completion)
         }
         return TransferCancellation(answer)
     }
@@ -535,7 +541,7 @@ package actor SessionActor {
     /// - Parameter pairing: of an item that a former process submitted.
     package func cancelTransfer(_ id: UniqueIdentifier, on channel: Channel, in pairing: UniqueIdentifier? = nil) {
         let target = state?.pairing(transfers.pairing(of: id) ?? pairing)?.pairing
-        queries.cancel(id, of: target, on: channel)
+        queries.ask(.cancel(id), of: target, on: channel) { _ in }
     }
 
     /// The items of a kind that have not ended.

@@ -194,9 +194,7 @@ final class SessionConnection {
                 return refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) before registered"))
             }
             onEvent(.frame(envelope))
-        case .register, .control, .result, .application, .item, .gap, .stored, .outcome, .settled, .chunk, .want,
-            .submit, .verdict, .heard, .query, .join, .joined:
-            refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
+        default: refuse(Refusal(.unexpected, "\(envelope.kind.rawValue) is not sent to host apps"))
         }
     }
 

@@ -122,9 +122,9 @@ extension WCSession {
     }
 
     private func learnBudget(_ core: isolated SessionActor) {
-        core.ask("budget", pairing: nil, channel: .urgent) { [weak self] result in
-            guard let body = try? result.get().dictionaryBody() else { return }
-            self?.remainingUrgent = body["remaining"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
+        core.ask(.budget, pairing: nil, channel: .urgent) { [weak self] result in
+            guard let answer = try? result.get() else { return }
+            self?.remainingUrgent = BudgetAnswer(answer.body).remaining
         }
     }
 

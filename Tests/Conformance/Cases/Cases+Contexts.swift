@@ -65,11 +65,11 @@ extension Case {
         let first = try accept(primary.update(["n": 1]), stage)
         try stage.wait("it is there") { secondary.items.count == 1 }
         let same = try accept(primary.update(["n": 1]), stage)
-        try demand(same.name == "unchanged" && same.revision == first.revision, "unchanged: \(same)")
+        try demand(same.note == .unchanged && same.revision == first.revision, "unchanged: \(same)")
         stage.linger(.seconds(2))
         try demand(secondary.items.count == 1, "not given again")
         let again = try accept(primary.update(["n": 1], always: true), stage)
-        try demand(again.name == nil && (again.revision ?? 0) > (first.revision ?? 0), "a new revision: \(again)")
+        try demand(again.note == nil && (again.revision ?? 0) > (first.revision ?? 0), "a new revision: \(again)")
         try stage.wait("it is there again") { secondary.items.count == 2 }
         try checkRising(secondary)
     }
@@ -110,7 +110,7 @@ extension Case {
         stage.linger(.seconds(2))
         try demand(other.items.isEmpty, "what was handled is not given again")
         let same = try accept(next.update(["n": 1]), stage)
-        try demand(same.name == "unchanged", "the last one is known: \(same)")
+        try demand(same.note == .unchanged, "the last one is known: \(same)")
     }
 
     private static let contextsBothWays = Case("SES-52", "both sides set contexts at once", needs: [.durable]) {
@@ -155,18 +155,18 @@ extension Case {
     ) { stage in
         let (primary, secondary) = try stage.pair()
         secondary.handle()
-        let asked = primary.ask("budget", channel: .urgent)
+        let asked = primary.ask(.budget, channel: .urgent)
         try stage.wait("an answer") { asked.value != nil }
-        let body = try asked.value?.get().dictionaryBody() ?? [:]
-        let limit = Int(body["limit"]?.integerValue ?? 0)
-        try demand(limit > 0 && body["remaining"]?.integerValue == Int64(limit), "a whole budget: \(body)")
+        let budget = BudgetAnswer(try asked.value?.get().body ?? [:])
+        let limit = budget.limit
+        try demand(limit > 0 && budget.remaining == limit, "a whole budget: \(budget)")
         let items = (0..<limit + 5).map { primary.submit(Int64($0), on: .urgent) }
         try stage.wait("all are handled") { items.allSatisfy { $0.outcome == .handled } }
         let demoted = items.map { $0.transfer?.isDemoted == true }
         try demand(demoted == (0..<limit + 5).map { $0 >= limit }, "the last five are demoted: \(demoted)")
         try demand(secondary.items.filter { $0.channel == .userInfo }.count == 5, "they came as user infos")
-        let again = primary.ask("budget", channel: .urgent)
+        let again = primary.ask(.budget, channel: .urgent)
         try stage.wait("an answer") { again.value != nil }
-        try demand(try again.value?.get().dictionaryBody()["remaining"] == 0, "nothing is left")
+        try demand(try again.value.map { BudgetAnswer(try $0.get().body).remaining } == 0, "nothing is left")
     }
 }

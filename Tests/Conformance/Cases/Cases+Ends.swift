@@ -12,7 +12,7 @@ extension Case {
     ]
 
     private static func cancel(_ item: Item, by app: App, _ stage: Stage) throws -> String? {
-        let answer = app.ask("cancel", ["item": .data(item.id.bytes)])
+        let answer = app.ask(.cancel(item.id))
         try stage.wait("an answer") { answer.value != nil }
         return try answer.value?.get().name
     }

@@ -32,11 +32,11 @@ extension PairedSession {
         _ context: PropertyListDictionary, policy: ContextPolicy = .ifChanged
     ) async throws(SessionError) -> ContextUpdate {
         var submission = Submission(.context, to: pairing, OutgoingContent(context))
-        if policy == .always { submission.name = "always" }
+        if policy == .always { submission.name = SubmitFrame.Word.always.rawValue }
         let acceptance = try await core.result { [submission] core, accepted in
             core.submit(submission, accepted: accepted)
         }
-        return ContextUpdate(revision: acceptance.revision ?? 0, isNew: acceptance.name != "unchanged")
+        return ContextUpdate(revision: acceptance.revision ?? 0, isNew: acceptance.note != .unchanged)
     }
 
     /// The context that was sent last, by this or a former process; nil: never one.
@@ -73,14 +73,13 @@ struct ContextTable {
     private var lastSerial: UInt64 = 0
 
     /// A `context` arrived: one that was sent or received (SES-52).
-    mutating func arrived(_ envelope: Envelope) throws(WireError) {
-        guard let pairing = envelope.pairing, let revision = envelope.revision else { return }
+    mutating func arrived(_ frame: ContextFrame, _ context: PropertyListDictionary) {
         lastSerial += 1
-        let value = ContextValue(context: try envelope.dictionaryBody(), revision: revision, serial: lastSerial)
-        switch envelope.name {
-        case "sent": contexts[pairing, default: ContextPair()].sent = value
-        case "received": contexts[pairing, default: ContextPair()].received = value
-        default: return
+        let value = ContextValue(context: context, revision: frame.revision, serial: lastSerial)
+        switch frame.direction {
+        case .sent: contexts[frame.pairing, default: ContextPair()].sent = value
+        case .received: contexts[frame.pairing, default: ContextPair()].received = value
+        case nil: return
         }
     }
 

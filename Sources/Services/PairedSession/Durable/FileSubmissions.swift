@@ -125,10 +125,8 @@ final class FileSubmissions {
         case .failure(let error): _ = stop(id, SessionError(error, messageID: id))
         case .success(nil): _ = stop(id, .sourceChanged(feed.transfer.path, id))
         case .success(let bytes?):
-            daemon.send(
-                Envelope(
-                    .chunk, app: app, pairing: feed.pairing, id: id, channel: .file, offset: UInt64(clamping: offset),
-                    body: bytes))
+            let queue = QueueKey(pairing: feed.pairing, app: app, channel: .file)
+            daemon.send(ChunkFrame(of: ItemKey(queue, id), at: offset, bytes[...]))
         }
     }
 
@@ -141,7 +139,7 @@ final class FileSubmissions {
         }
         guard let feed = feeds.removeValue(forKey: id) else { return false }
         // The daemon drops what it has; an acceptance that crosses this is cancelled, too.
-        queries.cancel(id, of: feed.pairing, on: .file)
+        queries.ask(.cancel(id), of: feed.pairing, on: .file) { _ in }
         transfers.submissionFailed(id, error)
         return true
     }

@@ -40,16 +40,16 @@ final class ItemInbox {
     /// - Parameter give: called once with the verdict of the handlers.
     /// - Returns: the verdict that is known at once.
     func delivered(
-        _ envelope: Envelope, give: @escaping @Sendable (HandlingVerdict, ItemName) -> Void
+        _ frame: DeliveryFrame, give: @escaping @Sendable (HandlingVerdict, ItemName) -> Void
     ) -> (HandlingVerdict, ItemName)? {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return nil }
-        let name = ItemName(pairing: pairing, channel: channel, id: id)
+        let queue = frame.item.queue
+        let name = ItemName(pairing: queue.pairing, channel: queue.channel, id: frame.item.id)
         switch memory.arrived(name) {
         case .inHand: return nil
         case .done(let verdict): return (verdict, name)
         case .new: break
         }
-        guard let item = try? DeliveredItem(envelope), channel == .file || !item.content.hasReservedKey else {
+        guard let item = DeliveredItem(frame), item.channel == .file || !item.content.hasReservedKey else {
             memory.ended(name, .rejected(.malformedItem))
             return (.rejected(.malformedItem), name)
         }
@@ -63,18 +63,13 @@ final class ItemInbox {
     }
 
     /// The frame that carries a verdict.
-    func envelope(_ verdict: HandlingVerdict, of item: ItemName) -> Envelope {
-        var envelope = Envelope(.verdict, app: app, pairing: item.pairing, id: item.id, channel: item.channel)
-        let text: String
-        switch verdict {
-        case .handled:
-            envelope.name = "handled"
-            return envelope
-        case .failed(let reason): (envelope.name, text) = ("failed", reason)
-        case .rejected(let error):
-            (envelope.name, envelope.code, text) = ("rejected", error.code.rawValue, error.reason)
+    func frame(_ verdict: HandlingVerdict, of item: ItemName) -> VerdictFrame {
+        let key = ItemKey(QueueKey(pairing: item.pairing, app: app, channel: item.channel), item.id)
+        return switch verdict {
+        case .handled: VerdictFrame(key, .handled)
+        case .failed(let text): VerdictFrame(key, .failed(text: text))
+        case .rejected(let error): VerdictFrame(key, .rejected(code: error.code.rawValue, text: error.reason))
         }
-        return (try? envelope.with(body: ["text": .string(text)])) ?? envelope
     }
 
     /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.
@@ -111,11 +106,9 @@ final class ItemInbox {
     func observeFiles(_ observer: @escaping (IncomingFileProgress) -> Void) { fileObservers.append(observer) }
 
     /// This device has so many bytes of a file that comes for this app.
-    func fileProgressed(_ envelope: Envelope, _ id: UniqueIdentifier, _ offset: Int64) {
-        guard !fileObservers.isEmpty, let body = try? envelope.dictionaryBody(), let pairing = envelope.pairing,
-            let name = body["name"]?.stringValue, let size = body["size"]?.integerValue
-        else { return }
-        let progress = IncomingFileProgress(id: id, pairing: pairing, name: name, size: size, received: offset)
+    func fileProgressed(_ item: ItemKey, _ file: ProgressFrame.IncomingFile, _ offset: Int64) {
+        let progress = IncomingFileProgress(
+            id: item.id, pairing: item.queue.pairing, name: file.name, size: file.size, received: offset)
         for observer in fileObservers { observer(progress) }
     }
 

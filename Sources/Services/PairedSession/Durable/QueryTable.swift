@@ -7,7 +7,7 @@ import TandemSession
 package import TandemWire
 
 /// Completes one query.
-package typealias AnswerWaiter = (Result<Envelope, SessionError>) -> Void
+package typealias AnswerWaiter = (Result<AnswerFrame, SessionError>) -> Void
 
 /// The open queries of one session; confined to its scheduler.
 final class QueryTable {
@@ -29,7 +29,7 @@ final class QueryTable {
     ///   - pairing: nil: there is none.
     ///   - completion: called once.
     func ask(
-        _ command: String, of pairing: UniqueIdentifier?, on channel: Channel?, _ body: PropertyListDictionary = [:],
+        _ question: QueryFrame.Question, of pairing: UniqueIdentifier?, on channel: Channel,
         then completion: @escaping AnswerWaiter
     ) {
         let id = UniqueIdentifier.random()
@@ -37,47 +37,38 @@ final class QueryTable {
             let refusal: SendRefusal = daemon.isRegistered ? .notPaired : .notActivated
             return completion(.failure(SessionError(refusal, messageID: id)))
         }
-        let envelope = Envelope(
-            .query, app: app, pairing: pairing, id: id, channel: channel, command: command)
         let deadline = scheduler.now + Limits.standardDeadline
-        guard let whole = try? envelope.with(body: body),
-            open.open(id, to: pairing, deadline: deadline, token: completion)
-        else { return completion(.failure(.tooManyRequests(id))) }
+        guard open.open(id, to: pairing, deadline: deadline, token: completion) else {
+            return completion(.failure(.tooManyRequests(id)))
+        }
         watch(deadline)
-        daemon.send(whole)
+        daemon.send(QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel))
     }
-
-    /// Takes an item back.
-    func cancel(
-        _ item: UniqueIdentifier, of pairing: UniqueIdentifier?, on channel: Channel,
-        then completion: @escaping AnswerWaiter = { _ in }
-    ) { ask("cancel", of: pairing, on: channel, ["item": .data(item.bytes)], then: completion) }
 
     /// The items of a kind that have not ended, page by page.
     func outstanding(
-        _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, after: Int64 = 0, _ found: [OutstandingTransfer] = [],
+        _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, after: UInt64 = 0, _ found: [OutstandingTransfer] = [],
         then completion: @escaping (Result<[OutstandingTransfer], SessionError>) -> Void
     ) {
-        ask("outstanding", of: pairing, on: kind.channel, ["after": .integer(after)]) { [weak self] result in
+        ask(.outstanding(after: after), of: pairing, on: kind.channel) { [weak self] result in
             guard let self, let pairing, case .success(let answer) = result else {
                 return completion(result.map { _ in found })
             }
-            let body = (try? answer.dictionaryBody()) ?? [:]
-            let items = (body["items"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
-            let all = found + items.compactMap { OutstandingTransfer($0, pairing, kind) }
-            guard let more = body["more"]?.integerValue, more > after else { return completion(.success(all)) }
+            let page = OutstandingPage(answer.body)
+            let all = found + page.items.map { OutstandingTransfer($0, pairing, kind) }
+            guard let more = page.more, more > after else { return completion(.success(all)) }
             outstanding(kind, of: pairing, after: more, all, then: completion)
         }
     }
 
-    func answered(_ envelope: Envelope) {
-        guard let id = envelope.id, let waiter = open.abandoned(id) else { return }
-        guard let code = envelope.code, code != 0 else { return waiter(.success(envelope)) }
+    func answered(_ answer: AnswerFrame) {
+        guard let waiter = open.abandoned(answer.id) else { return }
+        guard answer.code != 0 else { return waiter(.success(answer)) }
         waiter(
             .failure(
                 SessionError(
-                    SessionError.Code(rawValue: code) ?? .genericError, name: envelope.name,
-                    reason: "the daemon does not answer '\(envelope.command ?? "")'", messageID: id)))
+                    SessionError.Code(rawValue: answer.code) ?? .genericError, name: answer.name,
+                    reason: "the daemon does not answer '\(answer.command)'", messageID: answer.id)))
     }
 
     /// Fails the queries about a pairing that is gone, or all.

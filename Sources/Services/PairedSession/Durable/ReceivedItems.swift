@@ -54,16 +54,15 @@ package struct DeliveredItem: Sendable {
 
     var name: ItemName { ItemName(pairing: facts.pairing, channel: channel, id: facts.id) }
 
-    /// - Throws: ``WireError`` for a frame that lacks what `delivery` must have.
-    init(_ envelope: Envelope) throws(WireError) {
-        guard let id = envelope.id else { throw .missingKey(.id, envelope.kind) }
-        guard let pairing = envelope.pairing else { throw .missingKey(.pairing, envelope.kind) }
-        guard let channel = envelope.channel else { throw .missingKey(.channel, envelope.kind) }
+    /// nil if the body does not read.
+    init?(_ frame: DeliveryFrame) {
+        guard let content = try? PropertyListReader.readDictionary(frame.body) else { return nil }
         facts = ItemFacts(
-            id: id, pairing: pairing, attempt: envelope.attempt ?? 1, topic: envelope.topic, age: envelope.age)
-        self.channel = channel
-        revision = envelope.revision
-        content = try envelope.dictionaryBody()
+            id: frame.item.id, pairing: frame.item.queue.pairing, attempt: frame.attempt, topic: frame.topic,
+            age: frame.age)
+        channel = frame.item.queue.channel
+        revision = frame.revision
+        self.content = content
     }
 }
 
@@ -84,15 +83,15 @@ public struct ReceivedFile: Sendable {
 
     init?(_ item: DeliveredItem) {
         let content = item.content
-        guard let path = content["path"]?.stringValue, let name = content["name"]?.stringValue,
-            let size = content["size"]?.integerValue, let digest = content["digest"]?.dataValue
+        guard let path = content[BodyKey.path]?.stringValue, let name = content[BodyKey.name]?.stringValue,
+            let size = content[BodyKey.size]?.integerValue, let digest = content[BodyKey.digest]?.dataValue
         else { return nil }
         facts = item.facts
         self.path = path
         self.name = name
         self.size = size
         self.digest = digest
-        metadata = content["metadata"]?.dictionaryValue
+        metadata = content[BodyKey.metadata]?.dictionaryValue
     }
 
     /// Moves the file to another place, on another file system too; nothing there is overwritten.

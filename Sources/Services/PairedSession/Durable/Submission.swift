@@ -30,8 +30,8 @@ public struct TransferOptions: Sendable {
 
 /// What the daemon said when it took an item.
 package struct Acceptance: Sendable {
-    /// `unchanged` or `demoted` (SES-48); nil otherwise.
-    package let name: String?
+    /// What the daemon says besides (SES-48).
+    package let note: AcceptedFrame.Note?
     /// A context's.
     package let revision: UInt64?
 }
@@ -65,10 +65,11 @@ package struct Submission: Sendable {
         return nil
     }
 
-    func envelope(_ app: ApplicationIdentifier, to pairing: UniqueIdentifier) -> Envelope {
-        Envelope(
-            .submit, app: app, pairing: pairing, id: id, channel: channel, remaining: options.timeToLive, name: name,
-            topic: options.topic, key: options.supersedeKey, after: options.after, body: content.body)
+    func frame(_ app: ApplicationIdentifier, to pairing: UniqueIdentifier) -> SubmitFrame {
+        SubmitFrame(
+            ItemKey(QueueKey(pairing: pairing, app: app, channel: channel), id), topic: options.topic,
+            key: options.supersedeKey, after: options.after, remaining: options.timeToLive, name: name,
+            body: content.body[...])
     }
 }
 
@@ -79,8 +80,8 @@ extension Submission {
         to pairing: UniqueIdentifier?
     ) {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
-        var description: PropertyListDictionary = ["name": .string(name), "size": .integer(size)]
-        description["metadata"] = metadata.map { .dictionary($0) }
+        var description: PropertyListDictionary = [BodyKey.name: .string(name), BodyKey.size: .integer(size)]
+        description[BodyKey.metadata] = metadata.map { .dictionary($0) }
         self.init(.file, to: pairing, OutgoingContent(description))
         id = file.id
         self.options = options

@@ -3,7 +3,6 @@
 // how far it is. The daemon forgets with a connection which items are waited for, so the next one names them (SES-56).
 
 import TandemBase
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemWire
@@ -28,7 +27,7 @@ final class TransferBook {
         /// Called once: when the daemon has the item, or when it never will.
         let accepted: (Result<Acceptance, SessionError>) -> Void
         /// Sent again after a loss.
-        let envelope: Envelope
+        let frame: SubmitFrame
         let peer: UniqueIdentifier?
     }
 
@@ -68,12 +67,12 @@ final class TransferBook {
         _ submission: Submission, to entry: PairingState,
         accepted: @escaping (Result<Acceptance, SessionError>) -> Void
     ) {
-        let envelope = submission.envelope(app, to: entry.pairing)
-        let token = Submitted(accepted: accepted, envelope: envelope, peer: entry.peer)
+        let frame = submission.frame(app, to: entry.pairing)
+        let token = Submitted(accepted: accepted, frame: frame, peer: entry.peer)
         guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
             return accepted(.failure(.tooManySubmissions(submission.id)))
         }
-        send(envelope, of: submission.id)
+        send(frame)
     }
 
     /// Submits an item and follows it from the moment of its acceptance.
@@ -87,7 +86,7 @@ final class TransferBook {
         submit(submission, to: entry) { [weak self] result in
             accepted(
                 result.map { acceptance in
-                    let isDemoted = acceptance.name == "demoted"
+                    let isDemoted = acceptance.note == .demoted
                     let kind = isDemoted ? .userInfo : Transfer.Kind(rawValue: submission.channel.rawValue)
                     let transfer = Transfer(
                         id: submission.id, pairing: entry.pairing, kind: kind ?? .userInfo, isDemoted: isDemoted,
@@ -98,9 +97,9 @@ final class TransferBook {
         }
     }
 
-    private func send(_ envelope: Envelope, of id: UniqueIdentifier) {
-        guard let frame = try? envelope.frame() else { return }
-        daemon.enqueue(Outgoing(id: id, frame: frame))
+    private func send(_ submit: SubmitFrame) {
+        guard let frame = try? submit.frame() else { return }
+        daemon.enqueue(Outgoing(id: submit.item.id, frame: frame))
     }
 
     /// The pairing of an item that this process has submitted.
@@ -108,16 +107,16 @@ final class TransferBook {
 
     /// On a new connection: submits again what was not accepted.
     func submitAgain() {
-        for (id, entry) in items.unaccepted { send(entry.token.envelope, of: id) }
+        for (_, entry) in items.unaccepted { send(entry.token.frame) }
     }
 
     // MARK: what the daemon reports
 
-    func accepted(_ envelope: Envelope) {
-        guard let id = envelope.id, let entry = items.reached(.accepted, id) else { return }
-        entry.token.accepted(.success(Acceptance(name: envelope.name, revision: envelope.revision)))
+    func accepted(_ frame: AcceptedFrame) {
+        guard let entry = items.reached(.accepted, frame.item.id) else { return }
+        entry.token.accepted(.success(Acceptance(note: frame.note, revision: frame.revision)))
         // A context has no end: the next one takes its place.
-        if entry.channel == .context { _ = items.ended(id) }
+        if entry.channel == .context { _ = items.ended(frame.item.id) }
     }
 
     /// The daemon did not take the item, or the app took it back before it could.
@@ -126,13 +125,13 @@ final class TransferBook {
         entry.token.accepted(.failure(error.about(message: nil, peer: entry.token.peer)))
     }
 
-    func stored(_ envelope: Envelope) {
-        guard let id = envelope.id, let pairing = envelope.pairing else { return }
+    func stored(_ item: ItemKey) {
+        let id = item.id
         impliedAcceptance(of: id)
         guard items.reached(.stored, id) != nil || items[id] == nil else { return }
         followed[id]?.transfer.stored()
         followed[id]?.ended(isStored: true)
-        report(TransferEvent(id: id, pairing: pairing, channel: envelope.channel ?? .userInfo, step: .stored))
+        report(TransferEvent(id: id, pairing: item.queue.pairing, channel: item.queue.channel, step: .stored))
     }
 
     /// The other device has so many bytes of a file.
@@ -141,10 +140,10 @@ final class TransferBook {
     }
 
     /// An item has ended. The daemon keeps its record until this side acknowledges the end.
-    func finished(_ envelope: Envelope, peer: UniqueIdentifier?) {
-        guard let id = envelope.id, let pairing = envelope.pairing, let channel = envelope.channel else { return }
+    func finished(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
+        let (id, pairing, channel) = (frame.item.id, frame.item.queue.pairing, frame.item.queue.channel)
         impliedAcceptance(of: id)
-        let outcome = TransferOutcome(finished: envelope, peer: peer)
+        let outcome = TransferOutcome(frame, peer: peer)
         let follower = followed.removeValue(forKey: id)
         let isOurs = items.ended(id) != nil
         follower?.transfer.finished(outcome)
@@ -168,11 +167,12 @@ final class TransferBook {
     /// A later report about an item implies its acceptance, whose own report was lost with a daemon.
     private func impliedAcceptance(of id: UniqueIdentifier) {
         guard let entry = items.reached(.accepted, id) else { return }
-        entry.token.accepted(.success(Acceptance(name: nil, revision: nil)))
+        entry.token.accepted(.success(Acceptance(note: nil, revision: nil)))
     }
 
     private func acknowledge(_ event: TransferEvent) {
-        daemon.send(Envelope(.heard, app: app, pairing: event.pairing, id: event.id, channel: event.channel))
+        let queue = QueueKey(pairing: event.pairing, app: app, channel: event.channel)
+        daemon.send(FinishedAckFrame(ItemKey(queue, event.id)))
     }
 
     // MARK: observers
@@ -211,11 +211,11 @@ final class TransferBook {
 
     private func follow(_ items: ArraySlice<UniqueIdentifier>, _ kind: Transfer.Kind, _ pairing: UniqueIdentifier) {
         guard !items.isEmpty else { return }
-        let names = items.prefix(Limits.pageItems).map { PropertyListValue.data($0.bytes) }
-        queries.ask("follow", of: pairing, on: kind.channel, ["items": .array(names)]) { [weak self] result in
+        let page = Array(items.prefix(Limits.pageItems))
+        queries.ask(.subscribe(page), of: pairing, on: kind.channel) { [weak self] result in
             guard let self else { return }
             guard case .success(let answer) = result else { return followLater(items, kind, pairing) }
-            forgotten((try? answer.dictionaryBody()) ?? [:])
+            forgotten(UnknownItems(answer.body).items)
             follow(items.dropFirst(Limits.pageItems), kind, pairing)
         }
     }
@@ -233,11 +233,9 @@ final class TransferBook {
 
     /// Items that the daemon no longer knows: another connection has acknowledged their end, or the daemon dropped it
     /// (LIM-24).
-    private func forgotten(_ body: PropertyListDictionary) {
-        for value in body["unknown"]?.arrayValue ?? [] {
-            guard let id = value.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }),
-                let follower = followed.removeValue(forKey: id)
-            else { continue }
+    private func forgotten(_ unknown: [UniqueIdentifier]) {
+        for id in unknown {
+            guard let follower = followed.removeValue(forKey: id) else { continue }
             _ = items.ended(id)
             follower.transfer.unfollowed(.endUnknown(id))
             follower.ended(isStored: false)

@@ -1,7 +1,6 @@
 // How far a durable item gets and how it ends: the outcomes of DEL-5, and how the daemon's frames name them (SES-50).
 
 import TandemBase
-import TandemPropertyList
 public import TandemWire
 
 /// What a sender waits for.
@@ -56,65 +55,57 @@ public enum TransferCancellation: Sendable, Equatable {
 }
 
 extension TransferOutcome {
-    /// Reads a `finished` frame. A word of a newer daemon is a failure that names it.
-    init(finished envelope: Envelope, peer: UniqueIdentifier?) {
-        switch envelope.name {
-        case "handled": self = .handled
-        case "cancelled": self = .cancelled
-        case "expired": self = .expired
-        case "superseded": self = .superseded
-        default:
-            var error = (try? SessionError(ended: envelope)) ?? SessionError(ending: envelope.name, envelope.code)
-            error.messageID = envelope.id
-            error.peer = peer
-            self = .failed(error)
+    /// Reads a `finished` frame. A newer daemon's word is a failure that names it.
+    init(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
+        var error = SessionError(ending: frame.name, frame.code)
+        if let refusal = frame.refusal {
+            error.name = refusal
+            error.reason += "; the other device said '\(refusal)' at last"
         }
-    }
-}
-
-extension SessionError {
-    /// With the facts that the frame carries.
-    fileprivate init(ended envelope: Envelope) throws(WireError) {
-        let plain = SessionError(ending: envelope.name, envelope.code)
-        guard envelope.body != nil else {
-            self = plain
-            return
-        }
-        let fields = BodyFields(try envelope.dictionaryBody())
-        self = plain
-        if let refusal = try fields.optionalString("refusal") {
-            name = refusal
-            reason = "\(plain.reason); the other device said '\(refusal)' at last"
-        }
-        reason = try fields.optionalString("text") ?? reason
-        actual = try fields.optionalInteger("actual").map { Int($0) }
-        limit = try fields.optionalInteger("limit").map { Int($0) }
+        error.reason = frame.text ?? error.reason
+        (error.actual, error.limit, error.messageID, error.peer) = (frame.actual, frame.limit, frame.item.id, peer)
+        self.init(frame.outcome, else: error)
     }
 
-    fileprivate init(ending name: String?, _ code: Int?) {
-        let code = code.flatMap { Code(rawValue: $0) } ?? .deliveryFailed
-        let reason =
-            switch name {
-            case "rejected": "the counterpart refused the item for good"
-            case "dead": "the item failed too often and is kept as a dead letter"
-            case "lost": "one of the two devices was restored from a backup; whether it was handled is not known"
-            default: "the item ended as '\(name ?? "-")'"
-            }
-        // Nor what ended for want of room: a file for which there may be room later waits (FIL-13).
-        self.init(code, name: name, reason: reason, isRetryable: false)
+    fileprivate init(_ outcome: Outcome?, else error: SessionError) {
+        switch outcome {
+        case .handled: self = .handled
+        case .withdrawn(.cancelled): self = .cancelled
+        case .withdrawn(.expired): self = .expired
+        case .withdrawn(.superseded): self = .superseded
+        case .withdrawn(.dead), .withdrawn(.lost), .rejected, nil: self = .failed(error)
+        }
     }
 }
 
 extension TransferCancellation {
     /// Reads the answer to `cancel`.
-    init(_ answer: Envelope) {
-        switch answer.name {
-        case "cancelled": self = .cancelled
-        case "too-late":
-            let outcome = (try? answer.dictionaryBody())?["outcome"]?.stringValue
-            let code = (try? answer.dictionaryBody())?["code"]?.integerValue.flatMap { Int(exactly: $0) }
-            self = .tooLate(TransferOutcome(finished: Envelope(.finished, code: code, name: outcome), peer: nil))
+    init(_ answer: AnswerFrame) {
+        switch answer.word {
+        case .cancelled: self = .cancelled
+        case .tooLate:
+            let late = LateOutcome(answer.body)
+            self = .tooLate(
+                TransferOutcome(
+                    late.flatMap { Outcome(name: $0.name, code: $0.code.map(Int64.init)) },
+                    else: SessionError(ending: late?.name, late?.code)))
         default: self = .unknown
         }
+    }
+}
+
+extension SessionError {
+    fileprivate init(ending name: String?, _ code: Int?) {
+        let code = code.flatMap { Code(rawValue: $0) } ?? .deliveryFailed
+        let reason =
+            switch name.flatMap({ Outcome(name: $0, code: nil) }) {
+            case .withdrawn(.dead): "the item failed too often and is kept as a dead letter"
+            case .withdrawn(.lost):
+                "one of the two devices was restored from a backup; whether it was handled is not known"
+            case _ where name == ErrorName.rejected.rawValue: "the counterpart refused the item for good"
+            default: "the item ended as '\(name ?? "-")'"
+            }
+        // Nor what ended for want of room: a file for which there may be room later waits (FIL-13).
+        self.init(code, name: name, reason: reason, isRetryable: false)
     }
 }

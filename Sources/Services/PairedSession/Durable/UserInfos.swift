@@ -87,13 +87,10 @@ extension PairedSession {
     /// - Throws: 7004, 7005, 7014 `daemon-lost`.
     public func urgentBudget() async throws(SessionError) -> UrgentBudgetStatus {
         let answer = try await core.result { [pairing] core, completion in
-            core.ask("budget", pairing: pairing, channel: .urgent, then: completion)
+            core.ask(.budget, pairing: pairing, channel: .urgent, then: completion)
         }
-        let body = (try? answer.dictionaryBody()) ?? [:]
-        func number(_ key: String) -> Int64 { body[key]?.integerValue ?? 0 }
-        return UrgentBudgetStatus(
-            remaining: Int(number("remaining")), limit: Int(number("limit")),
-            resetsIn: .milliseconds(number("resets")))
+        let budget = BudgetAnswer(answer.body)
+        return UrgentBudgetStatus(remaining: budget.remaining, limit: budget.limit, resetsIn: budget.resets)
     }
 }
 
@@ -139,17 +136,10 @@ public struct OutstandingTransfer: Sendable {
     /// The item's content; nil when the other device has it already.
     public let body: [UInt8]?
 
-    init?(_ fields: PropertyListDictionary, _ pairing: UniqueIdentifier, _ kind: Transfer.Kind) {
-        guard let id = fields["id"]?.dataValue.flatMap({ UniqueIdentifier(bytes: $0) }) else { return nil }
-        self.id = id
-        self.pairing = pairing
-        self.kind = kind
-        state = fields["state"]?.stringValue == "stored" ? .stored : .accepted
-        size = fields["size"]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
-        topic = fields["topic"]?.stringValue
-        isCurrent = fields["current"]?.booleanValue ?? false
-        refusal = fields["refusal"]?.stringValue
-        body = fields["body"]?.dataValue
+    init(_ item: OutstandingPage.Item, _ pairing: UniqueIdentifier, _ kind: Transfer.Kind) {
+        (id, self.pairing, self.kind) = (item.id, pairing, kind)
+        state = item.isStored ? .stored : .accepted
+        (size, topic, isCurrent, refusal, body) = (item.size, item.topic, item.isCurrent, item.refusal, item.body)
     }
 }
 

@@ -103,16 +103,12 @@ public struct ReceivedMessage: Sendable {
 
 extension ReceivedMessage {
     /// Reads a message of the wire; nil if it is answered with a failure instead.
-    init?(
-        _ envelope: Envelope, _ id: UniqueIdentifier, _ pairing: UniqueIdentifier, peer: UniqueIdentifier?,
-        _ token: ReplyToken
-    ) {
-        let body = envelope.body ?? []
-        isConfiguration = envelope.kind == .configuration
-        if envelope.kind == .messageData {
-            content = .data(Array(body))
+    init?(_ frame: MessageFrame, peer: UniqueIdentifier?, _ token: ReplyToken) {
+        isConfiguration = frame.content == .configuration
+        if frame.content == .data {
+            content = .data(Array(frame.body))
         } else {
-            guard let dictionary = try? PropertyListReader.readDictionary(body) else {
+            guard let dictionary = try? PropertyListReader.readDictionary(frame.body) else {
                 token.answer(.failure(.malformedMessage))
                 return nil
             }
@@ -122,8 +118,8 @@ extension ReceivedMessage {
             }
             content = .dictionary(dictionary)
         }
-        (self.id, self.pairing, self.peer, self.token) = (id, pairing, peer, token)
-        (topic, deadline, wantsReply) = (envelope.topic, envelope.deadline, envelope.wantsReply)
+        (id, pairing, self.peer, self.token) = (frame.id, frame.pairing, peer, token)
+        (topic, deadline, wantsReply) = (frame.topic, frame.deadline, frame.wantsReply)
     }
 }
 
