@@ -7,23 +7,27 @@ import TandemWire
 import Testing
 
 @Suite struct CountedAttemptsTests {
+    private struct Busy: ~Copyable {
+        var ledger: InboundLedger
+        let transitions: [InboundTransition]
+    }
+
     /// A ledger whose handler has the first of some items, with what the arrivals led to.
     private func ledger(
         items: UInt64, _ limits: DeliveryLimits = DeliveryLimits()
-    ) throws -> (ledger: InboundLedger, transitions: [InboundTransition]) {
+    ) throws -> Busy {
         var ledger = try inbound(limits)
         _ = ledger.consumerArrived(at: reading(0))
-        let transitions = (1...items).map { ledger.arrived(arrived($0), at: reading(0)) }
-        return (ledger, transitions)
+        var transitions: [InboundTransition] = []
+        for number in 1...items { transitions.append(ledger.arrived(arrived(number), at: reading(0))) }
+        return Busy(ledger: ledger, transitions: transitions)
     }
 
     private func counted(_ transitions: [InboundTransition]) -> [[UInt64]] {
         transitions.flatMap(\.effects).compactMap { if case .counted(let ordinals) = $0 { ordinals } else { nil } }
     }
 
-    private func deliveries(_ effects: [InboundEffect]) -> [InboundDelivery] {
-        effects.compactMap { if case .hand(let delivery) = $0 { delivery } else { nil } }
-    }
+    private func deliveries(_ effects: [InboundEffect]) -> [ReceivedItem] { effects.compactMap(\.delivered) }
 
     /// The rows of items as all these transitions leave them.
     private func records(_ transitions: [InboundTransition]) -> [InboundRecord] {
@@ -36,9 +40,9 @@ import Testing
 
     @Test("DEL-11: an item whose attempt is durably counted is given with the verdict of the one before")
     func atOnce() throws {
-        var (ledger, transitions) = try ledger(items: 3)
-        for ordinals in counted(transitions) { ledger.attemptsAreDurable(ordinals) }
-        let verdict = ledger.handled(1, at: reading(0))
+        var busy = try ledger(items: 3)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
+        let verdict = busy.ledger.handled(1, at: reading(0))
         #expect(deliveries(verdict.atOnce).map(\.ordinal) == [2] && verdict.handed.count == 1)
         #expect(deliveries(verdict.atOnce).map(\.attempt) == [1], "nobody has seen it before")
         #expect(deliveries(verdict.atOnce).first?.payload == [2, 2, 2], "no row is read for it")
@@ -47,23 +51,23 @@ import Testing
 
     @Test("DEL-11: an item whose count is not durable yet waits for the commits before")
     func afterTheCommit() throws {
-        var (ledger, transitions) = try ledger(items: 3)
-        let first = try #require(counted(transitions).first)
-        ledger.attemptsAreDurable(first)
-        #expect(deliveries(ledger.handled(1, at: reading(0)).atOnce).map(\.ordinal) == [2])
-        let verdict = ledger.handled(2, at: reading(0))
+        var busy = try ledger(items: 3)
+        let first = try #require(counted(busy.transitions).first)
+        busy.ledger.attemptsAreDurable(first)
+        #expect(deliveries(busy.ledger.handled(1, at: reading(0)).atOnce).map(\.ordinal) == [2])
+        let verdict = busy.ledger.handled(2, at: reading(0))
         #expect(verdict.atOnce.isEmpty && deliveries(verdict.effects).map(\.ordinal) == [3])
         #expect(verdict.handed.map(\.attempt) == [1])
     }
 
     @Test("DEL-11: after a crash what was counted is given again, in sequence and marked")
     func crash() throws {
-        var (lost, transitions) = try ledger(items: 3)
-        for ordinals in counted(transitions) { lost.attemptsAreDurable(ordinals) }
+        var busy = try ledger(items: 3)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
         // Verdicts whose commits are lost.
-        for ordinal in 1...2 as ClosedRange<UInt64> { _ = lost.handled(ordinal, at: reading(0)) }
+        for ordinal in 1...2 as ClosedRange<UInt64> { _ = busy.ledger.handled(ordinal, at: reading(0)) }
         var ledger = InboundLedger(
-            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records(transitions),
+            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records(busy.transitions),
             at: reading(0))
         var given = ledger.consumerArrived(at: reading(1)).handed
         for ordinal in 1...2 as ClosedRange<UInt64> { given += ledger.handled(ordinal, at: reading(1)).handed }
@@ -72,9 +76,9 @@ import Testing
 
     @Test("DEL-11: an item that was tried before is counted when it is its turn, not with another")
     func countedAlone() throws {
-        let (_, transitions) = try ledger(items: 3)
+        let busy = try ledger(items: 3)
         var ledger = InboundLedger(
-            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records(transitions),
+            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records(busy.transitions),
             at: reading(0))
         let again = ledger.consumerArrived(at: reading(1))
         #expect(records([again]).map(\.ordinal) == [1] && counted([again]).isEmpty)
@@ -83,39 +87,40 @@ import Testing
 
     @Test("DEL-7: an item that was counted and never given is withdrawn as one that was never tried")
     func withdrawn() throws {
-        var (ledger, _) = try ledger(items: 2)
-        let gap = ledger.gapArrived(2, .dead, at: reading(0))
+        var busy = try ledger(items: 2)
+        let gap = busy.ledger.gapArrived(2, .dead, at: reading(0))
         #expect(records([gap]).map(\.attempts) == [0] && gap.reported == [.withdrawn(.dead)])
-        #expect(ledger.deadLetters.isEmpty, "its body is the sender's to keep")
+        #expect(busy.ledger.deadLetters.isEmpty, "its body is the sender's to keep")
     }
 
     @Test("DEL-11, LIM-45: no more are counted ahead than is said, and the next ones when there is room")
     func bounded() throws {
         var limits = DeliveryLimits()
         limits.countedAhead = 2
-        var (ledger, transitions) = try ledger(items: 5, limits)
-        #expect(records(transitions).map(\.attempts) == [1, 1, 1, 0, 0])
-        #expect(records([ledger.handled(1, at: reading(0))]).filter { $0.attempts > 0 }.map(\.ordinal) == [1, 2, 4])
+        var busy = try ledger(items: 5, limits)
+        #expect(records(busy.transitions).map(\.attempts) == [1, 1, 1, 0, 0])
+        #expect(
+            records([busy.ledger.handled(1, at: reading(0))]).filter { $0.attempts > 0 }.map(\.ordinal) == [1, 2, 4])
     }
 
     @Test("DEL-11: a handler that leaves has tried one item; those that were counted keep their first attempt")
     func handlerLeaves() throws {
-        var (ledger, transitions) = try ledger(items: 2)
-        for ordinals in counted(transitions) { ledger.attemptsAreDurable(ordinals) }
-        _ = ledger.consumerLeft(at: reading(0))
-        _ = ledger.consumerArrived(at: reading(0))
-        let again = ledger.timeAdvanced(at: reading(2))
+        var busy = try ledger(items: 2)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
+        _ = busy.ledger.consumerLeft(at: reading(0))
+        _ = busy.ledger.consumerArrived(at: reading(0))
+        let again = busy.ledger.timeAdvanced(at: reading(2))
         #expect(again.handed.map(\.attempt) == [2])
-        #expect(deliveries(ledger.handled(1, at: reading(2)).atOnce).map(\.attempt) == [1])
+        #expect(deliveries(busy.ledger.handled(1, at: reading(2)).atOnce).map(\.attempt) == [1])
     }
 
     @Test("DEL-11: a ledger that is read back believes no count that it has not seen become durable")
     func readBack() throws {
-        let (lost, transitions) = try ledger(items: 2)
-        #expect(lost.received == 2)
+        let busy = try ledger(items: 2)
+        #expect(busy.ledger.received == 2)
         // The second item's commit is lost, and it comes again.
         var ledger = InboundLedger(
-            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records([transitions[0]]),
+            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records([busy.transitions[0]]),
             at: reading(0))
         _ = ledger.consumerArrived(at: reading(0))
         let again = ledger.arrived(arrived(2), at: reading(0))

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// DEL-7: when all has been told, neither disk holds anything but headers and dead letters.
-    private func checkNothingIsLeft(_ devices: TwoDevices) throws {
+    private func checkNothingIsLeft(_ devices: borrowing TwoDevices) throws {
         #expect(try devices.senderDisk.values(.outboundRecord).isEmpty)
         #expect(try devices.senderDisk.values(.outboundPayload).isEmpty)
         let letters = devices.receiver.deadLetters.count
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// DEL-2: items are first handed over in the order of acceptance, apart from those that go first.
-    private func checkOrder(_ devices: TwoDevices) {
+    private func checkOrder(_ devices: borrowing TwoDevices) {
         for precedence in Precedence.allCases {
             let handed = devices.handed.filter { devices.lane[$0] == precedence }
             let acceptance = devices.accepted.filter { handed.contains($0) }

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemTestSupport
 import TandemWire
 
 /// A reading so many seconds after the tests' beginning, with the wall clock in step unless told otherwise.
@@ -46,11 +47,28 @@ func inbound(
 func arrived(
     _ sequence: UInt64, size: Int = 3, remaining: Duration? = nil, age: Duration? = nil, topic: String? = nil,
     revision: UInt64? = nil
-) -> ArrivedItem {
+) -> (item: ReceivedItem, sequence: UInt64) {
     let number = UInt8(truncatingIfNeeded: sequence)
-    return ArrivedItem(
-        sequence: sequence, id: identifier(number), payload: Array(repeating: number, count: size),
-        remaining: remaining, age: age, topic: topic, revision: revision)
+    return (
+        received(
+            identifier(number), Array(repeating: number, count: size), remaining: remaining, age: age, topic: topic,
+            revision: revision), sequence
+    )
+}
+
+func received(
+    _ id: UniqueIdentifier, _ payload: [UInt8], remaining: Duration? = nil, age: Duration? = nil,
+    topic: String? = nil, revision: UInt64? = nil
+) -> ReceivedItem {
+    guard let queue = try? queueKey() else { preconditionFailure("the tests' application is an identifier") }
+    return ReceivedItem(
+        queue: queue, id: id, payload: payload, remaining: remaining, age: age, topic: topic, revision: revision)
+}
+
+extension InboundLedger {
+    mutating func arrived(_ arrival: (item: ReceivedItem, sequence: UInt64), at reading: Reading) -> InboundTransition {
+        arrived(arrival.item, as: arrival.sequence, at: reading)
+    }
 }
 
 extension OutboundTransition {
@@ -70,10 +88,23 @@ extension OutboundTransition {
 }
 
 extension InboundTransition {
-    var handed: [InboundDelivery] {
-        (effects + atOnce).compactMap { if case .hand(let delivery) = $0 { delivery } else { nil } }
-    }
+    var handed: [ReceivedItem] { (effects + atOnce).compactMap(\.delivered) }
     var reported: [Outcome] {
         effects.compactMap { if case .report(_, let outcome) = $0 { outcome } else { nil } }
     }
+}
+
+extension InboundEffect {
+    /// The item that it delivers, with its payload or without.
+    var delivered: ReceivedItem? {
+        switch self {
+        case .deliver(let item), .deliverStored(let item): item
+        default: nil
+        }
+    }
+}
+
+extension SeededGenerator {
+    /// True in so many of a hundred cases.
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }

@@ -20,14 +20,13 @@ import Testing
         var ledger = try inbound(channel: .userInfo)
         _ = ledger.consumerArrived(at: reading(0))
         for sequence in 1...count {
-            let item = ArrivedItem(sequence: sequence, id: wide(sequence), payload: [1])
-            #expect(ledger.arrived(item, at: reading(0)).handed.count == 1)
+            let item = received(wide(sequence), [1])
+            #expect(ledger.arrived(item, as: sequence, at: reading(0)).handed.count == 1)
             _ = ledger.handled(sequence, at: reading(0))
             _ = ledger.settled(sequence, at: reading(0))
         }
         for sequence in stride(from: 1, through: count, by: 997) {
-            let item = ArrivedItem(sequence: sequence, id: wide(sequence), payload: [1])
-            let again = ledger.arrived(item, at: reading(0))
+            let again = ledger.arrived(received(wide(sequence), [1]), as: sequence, at: reading(0))
             #expect(again.effects == [.acknowledge(through: count)] && again.changes.isEmpty)
         }
         #expect(ledger.count == 0 && ledger.bytes == 0)
@@ -114,7 +113,7 @@ import Testing
             _ = try queue.enqueue(item(number), at: reading(0))
             _ = queue.cancel(identifier(number), at: reading(0))
         }
-        #expect(queue.unheard.map(\.id) == (1...UInt8(count)).suffix(10).map { identifier($0) })
+        #expect(queue.unheard().map(\.id) == (1...UInt8(count)).suffix(10).map { identifier($0) })
         #expect((queue.record(of: identifier(1)) == nil) == (count > 10))
     }
 

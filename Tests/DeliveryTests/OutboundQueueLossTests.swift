@@ -58,7 +58,8 @@ import Testing
         _ = queue.refused(identifier(2), refusal, at: reading(600))
         let ended = queue.ended(1, .withdrawn(.dead), at: reading(601))
         #expect(ended.effects.contains(.finished(identifier(1), .withdrawn(.dead), refusal)))
-        let record = try #require(queue.record(of: identifier(1)))
+        let known = queue.record(of: identifier(1))
+        let record = try #require(known)
         let place = DeliveryRowKey(.outboundRecord, try queueKey(), record.ordinal)
         let stored = DeliveryValue.outboundRecord(record)
         #expect(try DeliveryValue(place, bytes: stored.bytes) == stored)
@@ -150,5 +151,19 @@ import Testing
         let again = restarted.linkOpened(received: 0, at: reading(1))
         #expect(again.effects.contains(.sendGap(sequence: 2, .lost)))
         #expect(again.sentItems == [1, 3, 2].map { identifier($0) } && again.sent == [1, 3, 4])
+    }
+
+    @Test("DEL-12: a dead letter that is tried again behind an older item has one place in the order")
+    func retriedBehindAnOlderItem() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var queue = try sentQueue(3, limits: limits)
+        _ = queue.stored(through: 1, at: reading(0))
+        _ = queue.refused(identifier(2), at: reading(0))
+        _ = queue.ended(2, .withdrawn(.dead), at: reading(0))
+        let letters = queue.deadLetters
+        let letter = try #require(letters.first)
+        _ = queue.retryDeadLetter(letter.ordinal, at: reading(0))
+        #expect(queue.outstanding().map(\.id) == [1, 2, 3].map { identifier($0) })
     }
 }

@@ -126,7 +126,7 @@ import Testing
         #expect(queue.record(of: identifier(1))?.phase == .stored(sequence: 1))
         #expect(queue.forget(identifier(1), at: reading(0)).changes.isEmpty, "it has not ended")
         _ = queue.ended(1, .rejected(code: 5), at: reading(0))
-        #expect(queue.unheard.map(\.id) == [identifier(1)])
+        #expect(queue.unheard().map(\.id) == [identifier(1)])
         _ = queue.forget(identifier(1), at: reading(0))
         #expect(queue.record(of: identifier(1)) == nil && queue.count == 0)
     }

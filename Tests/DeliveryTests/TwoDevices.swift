@@ -7,9 +7,9 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-struct TwoDevices {
+struct TwoDevices: ~Copyable {
     enum Frame {
-        case item(ArrivedItem)
+        case item(ReceivedItem, UInt64)
         case gap(UInt64, GapReason)
         case settled(UInt64)
         case stored(UInt64)
@@ -44,7 +44,7 @@ struct TwoDevices {
     var isLinked = false
     var toReceiver: [Frame] = []
     var toSender: [Frame] = []
-    var handler: InboundDelivery?
+    var handler: ReceivedItem?
 
     // The books.
     var accepted: [UniqueIdentifier] = []
@@ -77,11 +77,7 @@ struct TwoDevices {
     mutating func run(_ transition: InboundTransition) {
         receiverDisk.submit(transition.changes, transition.effects)
         for effect in transition.atOnce {
-            guard case .hand(let delivery) = effect else {
-                Issue.record("nothing else may pass a commit")
-                continue
-            }
-            take(delivery)
+            if !take(effect) { Issue.record("nothing else may pass a commit") }
         }
     }
 
@@ -106,10 +102,7 @@ struct TwoDevices {
             guard let body else { return }
             #expect(body == bodies[dispatch.id], "bodies never change")
             sendToReceiver(
-                .item(
-                    ArrivedItem(
-                        sequence: dispatch.sequence, id: dispatch.id, payload: body,
-                        remaining: .milliseconds(dispatch.remaining))))
+                .item(received(dispatch.id, body, remaining: .milliseconds(dispatch.remaining)), dispatch.sequence))
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendSettled(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)
@@ -128,14 +121,19 @@ struct TwoDevices {
         switch effect {
         case .acknowledge(let sequence): sendToSender(.stored(sequence))
         case .report(let sequence, let outcome): sendToSender(.outcome(sequence, outcome))
-        case .hand(let delivery): take(delivery)
+        case .deliver, .deliverStored: _ = take(effect)
         case .counted(let ordinals): receiver.attemptsAreDurable(ordinals)
         case .droppedAhead, .droppedFull, .deadLetter, .contextReceived, .staleContext, .released: break
         }
     }
 
-    private mutating func take(_ delivery: InboundDelivery) {
-        let body = delivery.payload ?? receiverDisk.payload(.inboundPayload, receiver.key, delivery.ordinal)
+    /// - Returns: false if the effect delivers nothing.
+    private mutating func take(_ effect: InboundEffect) -> Bool {
+        guard let delivery = effect.delivered else { return false }
+        var body: [UInt8]? = delivery.payload
+        if case .deliverStored = effect {
+            body = receiverDisk.payload(.inboundPayload, receiver.key, delivery.ordinal)
+        }
         #expect(body == bodies[delivery.id], "bodies never change")
         let row = try? receiverDisk.value(DeliveryRowKey(.inboundRecord, receiver.key, delivery.ordinal))
         if case .inboundRecord(let record)? = row {
@@ -146,6 +144,7 @@ struct TwoDevices {
         if handed.contains(delivery.id) { #expect(delivery.isRedelivery, "a second presentation is marked") }
         if !handed.contains(delivery.id) { handed.append(delivery.id) }
         handler = delivery
+        return true
     }
 
     private mutating func sendToReceiver(_ frame: Frame) {
@@ -158,5 +157,139 @@ struct TwoDevices {
         guard isLinked, !schedule.chance(faults.drop) else { return }
         toSender.append(frame)
         if schedule.chance(faults.duplicate) { toSender.append(frame) }
+    }
+
+    // MARK: steps
+
+    mutating func step() throws {
+        switch Int.random(in: 0..<100, using: &schedule) {
+        case 0..<14: submit()
+        case 14..<17: cancelSomething()
+        case 17..<19: seconds += Int64.random(in: 1..<8, using: &schedule)
+        case 19..<21: linkDown()
+        case 21..<26: try linkUp()
+        case 26..<28: if hasCrashes { try restartSender() }
+        case 28..<30: if hasCrashes { try restartReceiver() }
+        case 30..<45: try commitAtSender()
+        case 45..<60: try commitAtReceiver()
+        case 60..<74: deliverToReceiver()
+        case 74..<88: deliverToSender()
+        case 88..<95: handlerReturns()
+        default: tick()
+        }
+    }
+
+    mutating func submit() {
+        let id = UniqueIdentifier.random(using: &schedule)
+        let body = (0..<Int.random(in: 0..<9, using: &schedule)).map { UInt8($0) } + id.bytes
+        let precedence: Precedence = schedule.chance(15) ? .first : .ordinary
+        let supersedes =
+            precedence == .ordinary && schedule.chance(30) ? [UInt8.random(in: 0..<3, using: &schedule)] : nil
+        let lifetime = schedule.chance(10) ? Duration.seconds(Int64.random(in: 1..<60, using: &schedule)) : nil
+        lane[id] = precedence
+        bodies[id] = body
+        let new = OutboundItem(
+            id: id, payload: body, precedence: precedence, supersedeKey: supersedes, lifetime: lifetime)
+        if let transition = try? sender.enqueue(new, at: now) { run(transition, accepting: id) }
+    }
+
+    mutating func cancelSomething() {
+        guard let id = accepted.randomElement(using: &schedule) else { return }
+        run(sender.cancel(id, at: now).1)
+    }
+
+    mutating func linkDown() {
+        isLinked = false
+        toReceiver = []
+        toSender = []
+        sender.linkClosed()
+    }
+
+    /// A link is ready only once everything before it is committed: hello tells durable facts.
+    mutating func linkUp() throws {
+        guard !isLinked else { return }
+        while !receiverDisk.isIdle { try commitAtReceiver() }
+        while !senderDisk.isIdle { try commitAtSender() }
+        isLinked = true
+        run(sender.linkOpened(received: receiver.received, at: now))
+        run(receiver.linkOpened())
+    }
+
+    mutating func restartSender() throws {
+        linkDown()
+        senderDisk.lose()
+        sender = try senderDisk.outboundQueue(at: now, limits: limits)
+        for record in sender.unheard() {
+            guard case .finished(let outcome) = record.phase else { continue }
+            senderDisk.submit([], [.queue(.finished(record.id, outcome, nil))])
+        }
+    }
+
+    mutating func restartReceiver() throws {
+        linkDown()
+        receiverDisk.lose()
+        handler = nil
+        receiver = try receiverDisk.inboundLedger(at: now, limits: limits)
+        run(receiver.consumerArrived(at: now))
+    }
+
+    mutating func deliverToReceiver() {
+        guard !toReceiver.isEmpty else { return }
+        switch toReceiver.removeFirst() {
+        case .item(let item, let sequence): run(receiver.arrived(item, as: sequence, at: now))
+        case .gap(let sequence, let reason): run(receiver.gapArrived(sequence, reason, at: now))
+        case .settled(let sequence): run(receiver.settled(sequence, at: now))
+        case .stored, .outcome: Issue.record("not for a receiver")
+        }
+    }
+
+    mutating func deliverToSender() {
+        guard !toSender.isEmpty else { return }
+        switch toSender.removeFirst() {
+        case .stored(let sequence): run(sender.stored(through: sequence, at: now))
+        case .outcome(let sequence, let outcome): run(sender.ended(sequence, outcome, at: now))
+        case .item, .gap, .settled: Issue.record("not for a sender")
+        }
+    }
+
+    mutating func handlerReturns() {
+        guard let delivery = handler else { return }
+        handler = nil
+        if schedule.chance(faults.handlerFails) { return run(receiver.failed(delivery.ordinal, at: now)) }
+        if schedule.chance(faults.handlerRejects) { return run(receiver.rejected(delivery.ordinal, code: 7, at: now)) }
+        handlersReturned[delivery.id, default: 0] += 1
+        run(receiver.handled(delivery.ordinal, at: now))
+    }
+
+    mutating func tick() {
+        seconds += 1
+        run(sender.timeAdvanced(at: now))
+        run(receiver.timeAdvanced(at: now))
+    }
+
+    /// Everything works from now on: runs until nothing is left to do.
+    mutating func heal() throws {
+        faults = .none
+        linkDown()
+        try linkUp()
+        for _ in 0..<400 where try !isSettled {
+            for _ in 0..<40 {
+                try commitAtSender()
+                try commitAtReceiver()
+                deliverToReceiver()
+                deliverToSender()
+                handlerReturns()
+            }
+            tick()
+        }
+    }
+
+    /// Whether nothing moves and nothing is owed.
+    private var isSettled: Bool {
+        get throws {
+            guard senderDisk.isIdle, receiverDisk.isIdle, toReceiver.isEmpty, toSender.isEmpty else { return false }
+            return try senderDisk.values(.outboundRecord).isEmpty
+                && receiverDisk.values(.inboundRecord).count == receiver.deadLetters.count
+        }
     }
 }

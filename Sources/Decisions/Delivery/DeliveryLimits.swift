@@ -78,7 +78,7 @@ package struct KeptAmount: Sendable, Equatable {
 }
 
 /// What the owner of a queue or ledger reads after each event. Their events have nothing in common but time.
-package protocol DeliveryMachine {
+package protocol DeliveryMachine: ~Copyable {
     var kept: KeptAmount { get }
     /// The next time at which the machine has something to do; nil if nothing depends on time.
     var nextDeadline: MonotonicTime? { get }

@@ -2,13 +2,13 @@
 // returned, and the outcomes that the sender has not acknowledged. Items are stored in sequence only: an item that comes too early
 // is dropped and comes again, so that there is never more than one gap in the numbers. One item at a time is with the handler, in
 // order; a failing one blocks for a few attempts and then becomes a dead letter. Like the outbound queue, a ledger is changed at
-// once by each event.
+// once by each event, and cannot be copied.
 
 package import TandemBase
 package import TandemWire
 
 /// A receiver's ledger for one (pairing, application, channel).
-package struct InboundLedger: Sendable {
+package struct InboundLedger: ~Copyable, Sendable {
     package let key: QueueKey
     private let limits: DeliveryLimits
     private var journal: HeaderJournal<InboundHeader>
@@ -57,9 +57,8 @@ package struct InboundLedger: Sendable {
     /// An `item` frame has come.
     /// - Parameter isFull: a wider budget has no room for any new item.
     package mutating func arrived(
-        _ item: ArrivedItem, at reading: Reading, isFull: Bool = false
+        _ item: ReceivedItem, as sequence: UInt64, at reading: Reading, isFull: Bool = false
     ) -> InboundTransition {
-        let sequence = item.sequence
         guard sequence > received else { return repeated(sequence) }
         guard sequence == received + 1 else { return InboundTransition(effects: [.droppedAhead]) }
         guard wouldStore(sequence, size: item.payload.count, isFull: isFull) else {
@@ -96,7 +95,7 @@ package struct InboundLedger: Sendable {
     }
 
     private mutating func store(
-        _ item: ArrivedItem, _ sequence: UInt64, at reading: Reading, _ transition: inout InboundTransition
+        _ item: ReceivedItem, _ sequence: UInt64, at reading: Reading, _ transition: inout InboundTransition
     ) -> UInt64 {
         let record = InboundRecord(journal.takeOrdinal(for: sequence), item, sequence: sequence, at: now(reading))
         records.add(record)
@@ -136,7 +135,7 @@ package struct InboundLedger: Sendable {
 
     /// Takes a context if it is newer than the one before (DEL-20): older ones that wait are superseded.
     /// - Returns: false for one that is not, and changes nothing.
-    private mutating func takeContext(_ item: ArrivedItem, _ transition: inout InboundTransition) -> Bool {
+    private mutating func takeContext(_ item: ReceivedItem, _ transition: inout InboundTransition) -> Bool {
         let next = ReceivedContext(epoch: journal.epoch, revision: item.revision ?? 0)
         guard next.isNewer(than: context) else {
             transition.effects.append(.staleContext(revision: next.revision))
@@ -260,7 +259,8 @@ package struct InboundLedger: Sendable {
             record.phase = .handing
             turn.begin(record.ordinal)
             let payload = body ?? (itemID == id ? payload : nil)
-            let delivery = InboundEffect.hand(record.delivery(itemID, at: now(reading), payload: payload))
+            let item = record.item(itemID, in: key, at: now(reading), payload: payload ?? [])
+            let delivery: InboundEffect = payload == nil ? .deliverStored(item) : .deliver(item)
             if isDurable {
                 // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in hand.
                 records.set(record)

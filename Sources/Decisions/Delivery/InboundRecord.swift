@@ -4,46 +4,38 @@
 package import TandemBase
 package import TandemWire
 
-/// An item as it came from the link.
-package struct ArrivedItem: Sendable, Equatable {
-    package let sequence: UInt64
+/// An item from the peer, from its frame through the ledger to its handler. The handler answers with `handled`, `rejected` or
+/// `failed` and the ordinal.
+package struct ReceivedItem: Sendable, Equatable {
+    package let queue: QueueKey
     package let id: UniqueIdentifier
-    package let payload: [UInt8]
-    /// Time until it expires; nil if the sender told none.
-    package var remaining: Duration?
-    /// Time since its sender accepted it; nil if it did not tell.
-    package var age: Duration?
-    package var topic: String?
-    /// The revision of a context.
-    package var revision: UInt64?
-
-    package init(
-        sequence: UInt64, id: UniqueIdentifier, payload: [UInt8], remaining: Duration? = nil, age: Duration? = nil,
-        topic: String? = nil, revision: UInt64? = nil
-    ) {
-        self.sequence = sequence
-        self.id = id
-        self.payload = payload
-        self.remaining = remaining
-        self.age = age
-        self.topic = topic
-        self.revision = revision
-    }
-}
-
-/// An item for the handler. Answer with `handled`, `rejected` or `failed` and its ordinal.
-package struct InboundDelivery: Sendable, Equatable {
+    /// Names the item in its ledger; 0 before it is stored.
     package let ordinal: UInt64
-    package let id: UniqueIdentifier
-    /// 1 for the first attempt; above it the handler may have seen the item before.
+    /// 1 for the first delivery; above it the handler may have seen the item before. 0 before it is stored.
     package let attempt: Int
+    /// Which handler is meant; nil for the usual one.
     package let topic: String?
+    /// The revision of a context.
     package let revision: UInt64?
-    /// Time since its sender accepted it, and until it expires; nil if the sender did not tell.
+    /// Time since its sender accepted it, and until it expires; nil if the sender named none.
     package let age: Duration?
     package let remaining: Duration?
-    /// The body, if it is at hand; otherwise it is in the row (`inboundPayload`, `ordinal`).
-    package let payload: [UInt8]?
+    package var payload: [UInt8]
+
+    package init(
+        queue: QueueKey, id: UniqueIdentifier, ordinal: UInt64 = 0, attempt: Int = 0, payload: [UInt8],
+        remaining: Duration? = nil, age: Duration? = nil, topic: String? = nil, revision: UInt64? = nil
+    ) {
+        self.queue = queue
+        self.id = id
+        self.ordinal = ordinal
+        self.attempt = attempt
+        self.topic = topic
+        self.revision = revision
+        self.age = age
+        self.remaining = remaining
+        self.payload = payload
+    }
 
     package var isRedelivery: Bool { attempt > 1 }
 }
@@ -81,7 +73,7 @@ package struct InboundRecord: Sendable, Equatable {
     package internal(set) var phase = InboundPhase.waiting
 
     /// An item that arrived now, in the ledger's time.
-    init(_ ordinal: UInt64, _ item: ArrivedItem, sequence: UInt64, at now: Int64) {
+    init(_ ordinal: UInt64, _ item: ReceivedItem, sequence: UInt64, at now: Int64) {
         self.ordinal = ordinal
         id = item.id
         self.sequence = sequence
@@ -105,11 +97,11 @@ package struct InboundRecord: Sendable, Equatable {
     }
 
     /// The item for its handler.
-    func delivery(_ id: UniqueIdentifier, at now: Int64, payload: [UInt8]?) -> InboundDelivery {
-        InboundDelivery(
-            ordinal: ordinal, id: id, attempt: attempts, topic: topic, revision: revision,
-            age: acceptedAt.map { .milliseconds(max(0, now - $0)) },
-            remaining: expiresAt.map { .milliseconds(max(0, $0 - now)) }, payload: payload)
+    func item(_ id: UniqueIdentifier, in queue: QueueKey, at now: Int64, payload: [UInt8]) -> ReceivedItem {
+        ReceivedItem(
+            queue: queue, id: id, ordinal: ordinal, attempt: attempts, payload: payload,
+            remaining: expiresAt.map { .milliseconds(max(0, $0 - now)) },
+            age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic, revision: revision)
     }
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }

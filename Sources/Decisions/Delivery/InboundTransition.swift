@@ -13,7 +13,9 @@ package enum InboundEffect: Sendable, Equatable {
     /// An `outcome` frame.
     case report(sequence: UInt64, Outcome)
     /// Deliver the item to its handler.
-    case hand(InboundDelivery)
+    case deliver(ReceivedItem)
+    /// The same for an item without its payload, which is in its row (`inboundPayload`, `ordinal`).
+    case deliverStored(ReceivedItem)
     /// The item came before its predecessors and was dropped; it will come again.
     case droppedAhead
     /// The ledger is full and the item was dropped without an answer; it will come again.

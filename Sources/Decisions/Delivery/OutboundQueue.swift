@@ -2,13 +2,13 @@
 // when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded without the peer ever seeing
 // it. The queue keeps every record and no body; it reads no clock and sends nothing. An event changes it at once and returns the
 // rows to commit and the effects to run after that commit. Memory is never rolled back: after a failed commit the owner restores a
-// queue from its rows. So no event ever works on a copy.
+// queue from its rows. So no event works on a copy, and the queue cannot be copied.
 
 package import TandemBase
 package import TandemWire
 
 /// A sender's queue for one (pairing, application, channel).
-package struct OutboundQueue: Sendable {
+package struct OutboundQueue: ~Copyable, Sendable {
     package let key: QueueKey
     private let limits: DeliveryLimits
     private var journal: HeaderJournal<OutboundHeader>
@@ -45,13 +45,16 @@ package struct OutboundQueue: Sendable {
     /// The highest sequence ever sent in this epoch; 0 if none.
     package var lastSent: UInt64 { journal.lastSent }
 
+    /// Unfinished items.
     package var count: Int { records.count }
 
+    /// Bytes of the unfinished items' bodies.
     package var bytes: Int { records.bytes }
 
     /// The item's record; nil if it is unknown or forgotten.
     package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
 
+    /// Whether the item is known and has not ended.
     package func isUnfinished(_ id: UniqueIdentifier) -> Bool { records[id]?.isUnfinished ?? false }
 
     /// The unfinished items in order of acceptance, from behind `ordinal`.
@@ -60,17 +63,17 @@ package struct OutboundQueue: Sendable {
     }
 
     /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
-    package func unheard(limit: Int) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
-
-    package var unheard: [OutboundRecord] { unheard(limit: .max) }
+    package func unheard(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
 
     package var hasUnheard: Bool { records.unacknowledged > 0 }
 
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.deadLetters }
 
+    /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
 
+    /// Whether something here waits for the end of this item.
     package func isAwaiting(_ id: UniqueIdentifier) -> Bool { records.isAwaiting(id) }
 
     /// Why the peer does not take the item that is its turn, as far as it has said.
@@ -82,6 +85,7 @@ package struct OutboundQueue: Sendable {
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
     package func oldestAge(at reading: Reading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
 
+    /// The urgent items left of the day.
     package func urgentBudget(at reading: Reading) -> UrgentBudgetReading {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
@@ -108,10 +112,7 @@ package struct OutboundQueue: Sendable {
     }
 
     private func checkRoom(for item: OutboundItem, unless refusal: DeliveryError?) throws(DeliveryError) {
-        let replaced = records.newest(supersededBy: item.supersedeKey)
-        let freed = replaced?.phase == .waiting ? replaced : nil
-        let items = count - (freed == nil ? 0 : 1)
-        let bytes = bytes - (freed?.size ?? 0)
+        let (items, bytes) = records.remaining(supersededBy: item.supersedeKey)
         guard items < limits.items, item.payload.count <= limits.bytes - bytes else {
             throw .queueFull(items: items, bytes: bytes, itemLimit: limits.items, byteLimit: limits.bytes)
         }
@@ -342,7 +343,7 @@ package struct OutboundQueue: Sendable {
                 transition.effects.append(.sendGap(sequence: sequence, .lost))
                 continue
             }
-            transition.effects.append(sending(record, sequence, at: reading))
+            transition.effects.append(record.sending(sequence, at: now(reading)))
         }
     }
 
@@ -357,21 +358,9 @@ package struct OutboundQueue: Sendable {
             record.phase = .sent(sequence: sequence)
             put(record, &transition)
             let atHand = record.id == id ? payload : nil
-            transition.effects.append(sending(record, sequence, at: reading, payload: atHand))
+            transition.effects.append(record.sending(sequence, at: now(reading), payload: atHand))
             link.sent(at: reading.monotonic)
         }
-    }
-
-    private func sending(
-        _ record: OutboundRecord, _ sequence: UInt64, at reading: Reading, payload: [UInt8]? = nil
-    ) -> OutboundEffect {
-        if let reason = record.withdrawal { return .sendGap(sequence: sequence, reason) }
-        let now = now(reading)
-        return .send(
-            OutboundDispatch(
-                ordinal: record.ordinal, sequence: sequence, id: record.id, age: max(0, now - record.acceptedAt),
-                remaining: max(0, record.expiresAt - now), attempt: record.attempts + 1, topic: record.topic,
-                revision: record.revision, payload: payload))
     }
 
     // MARK: refusals

@@ -118,6 +118,17 @@ package struct OutboundRecord: Sendable, Equatable {
         self.expiresAt = expiresAt
     }
 
+    /// Sends the item, or the gap in its place.
+    /// - Parameter payload: the body if it is at hand.
+    func sending(_ sequence: UInt64, at now: Int64, payload: [UInt8]? = nil) -> OutboundEffect {
+        if let reason = withdrawal { return .sendGap(sequence: sequence, reason) }
+        return .send(
+            OutboundDispatch(
+                ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
+                remaining: max(0, expiresAt - now), attempt: attempts + 1, topic: topic, revision: revision,
+                payload: payload))
+    }
+
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
     /// Whether it has ended and its submitter has not acknowledged that.

@@ -164,6 +164,12 @@ struct OutboundRecords: Sendable {
         key.flatMap { newestBySupersedeKey[$0] }.flatMap { records[$0] }
     }
 
+    /// Unfinished items and their bytes without the one that a new item with this key replaces at once.
+    func remaining(supersededBy key: [UInt8]?) -> (items: Int, bytes: Int) {
+        guard let replaced = newest(supersededBy: key), replaced.phase == .waiting else { return (count, bytes) }
+        return (count - 1, bytes - replaced.size)
+    }
+
     /// The current item of a kind, which is the current one no longer.
     mutating func removeCurrent(_ kind: String) -> OutboundRecord? {
         currentByKind.removeValue(forKey: kind).flatMap { records[$0] }

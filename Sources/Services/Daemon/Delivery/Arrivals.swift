@@ -85,11 +85,13 @@ package final class Arrivals {
     // MARK: frames
 
     /// An item has come over the link.
-    func arrived(_ item: ArrivedItem, in key: QueueKey) {
+    func arrived(_ item: ReceivedItem, as sequence: UInt64) {
         let reading = reading
-        guard let ledger = ledger(key) else { return }
+        guard let ledger = ledger(item.queue) else { return }
         let arrive = { [unowned ledger] (machine: inout InboundLedger) in
-            machine.arrived(item, at: reading, isFull: ledger.refusal(of: item.payload.count) != nil).answer
+            machine.arrived(
+                item, as: sequence, at: reading, isFull: ledger.refusal(of: item.payload.count) != nil
+            ).answer
         }
         ledger.perform(arrive, size: item.payload.count)
     }
@@ -148,7 +150,8 @@ package final class Arrivals {
             full.remove(key)
         case .report(let sequence, let outcome):
             environment.send(OutcomeFrame(key, sequence: sequence, outcome).envelope, over: key.pairing)
-        case .hand(let delivery): return hand(delivery, of: key, done)
+        case .deliver(let item): environment.report(.received(item))
+        case .deliverStored(let item): return deliverStored(item, done)
         case .counted(let ordinals):
             ledgers[key]?.perform { ledger in
                 ledger.attemptsAreDurable(ordinals)
@@ -179,24 +182,17 @@ package final class Arrivals {
             LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
     }
 
-    private func hand(_ delivery: InboundDelivery, of key: QueueKey, _ done: @escaping () -> Void) {
-        if let body = delivery.payload {
-            hand(delivery, body, of: key)
-            return done()
-        }
-        environment.store.payload(delivery.ordinal, of: key, in: .inboundPayload) { [weak self] body in
-            if let body { self?.hand(delivery, body, of: key) } else { self?.failed(delivery.ordinal, in: key) }
+    private func deliverStored(_ item: ReceivedItem, _ done: @escaping () -> Void) {
+        environment.store.payload(item.ordinal, of: item.queue, in: .inboundPayload) { [weak self] payload in
+            if let payload {
+                var item = item
+                item.payload = payload
+                self?.environment.report(.received(item))
+            } else {
+                self?.failed(item.ordinal, in: item.queue)
+            }
             done()
         }
-    }
-
-    private func hand(_ delivery: InboundDelivery, _ body: [UInt8], of key: QueueKey) {
-        environment.report(
-            .received(
-                ReceivedItem(
-                    queue: key, id: delivery.id, ordinal: delivery.ordinal, attempt: delivery.attempt,
-                    topic: delivery.topic, revision: delivery.revision, age: delivery.age,
-                    remaining: delivery.remaining, payload: body)))
     }
 
     // MARK: ledgers
@@ -237,7 +233,7 @@ package final class Arrivals {
     }
 
     /// Reads a ledger back after a commit that failed.
-    private func reload(_ key: QueueKey, _ done: @escaping (Result<InboundLedger, StoreError>) -> Void) {
+    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<InboundLedger, StoreError>) -> Void) {
         let reading = reading
         let tables: [DeliveryTable] = [.inboundHeader, .inboundRecord, .receivedContext]
         environment.store.rows(of: key, in: tables[...]) { [weak self] result in

@@ -28,24 +28,6 @@ package enum DeliveryEvent {
     case violation(UniqueIdentifier)
 }
 
-/// A durable item that arrived and waits for its handler.
-package struct ReceivedItem: Sendable, Equatable {
-    package let queue: QueueKey
-    package let id: UniqueIdentifier
-    /// Names the item in ``Arrivals/handled(_:in:)``.
-    package let ordinal: UInt64
-    /// 1 for the first time; above it the handler may have seen the item before.
-    package let attempt: Int
-    /// Selects the handler; nil for the usual one.
-    package let topic: String?
-    /// The revision of a context.
-    package let revision: UInt64?
-    /// Time since its sender accepted it, and until it expires; nil if the sender sent none.
-    package let age: Duration?
-    package let remaining: Duration?
-    package let payload: [UInt8]
-}
-
 /// The latest context of one direction.
 package struct LatestContext: Sendable, Equatable {
     package let pairing: UniqueIdentifier

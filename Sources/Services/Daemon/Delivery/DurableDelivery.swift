@@ -171,7 +171,7 @@ package final class DurableDelivery {
             case .item:
                 let frame = try ItemFrame(envelope)
                 guard takes(frame.item.queue) else { return false }
-                arrivals.arrived(ArrivedItem(frame), in: frame.item.queue)
+                arrivals.arrived(ReceivedItem(frame), as: frame.sequence)
                 return true
             case .gap:
                 let frame = try GapFrame(envelope)
@@ -295,10 +295,10 @@ extension DurableDelivery: FileItems {
     }
 }
 
-extension ArrivedItem {
+extension ReceivedItem {
     fileprivate init(_ frame: ItemFrame) {
         self.init(
-            sequence: frame.sequence, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
+            queue: frame.item.queue, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
             age: frame.age, topic: frame.topic, revision: frame.revision)
     }
 }

@@ -27,7 +27,7 @@ enum QueueFailure: Error {
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
-final class JournaledQueue<Machine: DeliveryMachine, Effect> {
+final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
     typealias Answer = QueueAnswer<Effect>
     typealias Completion = (Result<Void, QueueFailure>) -> Void
     typealias Event = (inout Machine) -> Answer
@@ -37,7 +37,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
         /// Runs one effect, then calls back; later effects wait for that.
         let run: (Effect, @escaping () -> Void) -> Void
         /// Reads the machine back from its rows.
-        let reload: (@escaping (Result<Machine, StoreError>) -> Void) -> Void
+        let reload: (@escaping (consuming Result<Machine, StoreError>) -> Void) -> Void
         /// The first event of a machine that was read back: its rows may belong to a former epoch.
         let renewed: (inout Machine) -> Answer
         let timeAdvanced: (inout Machine) -> Answer
@@ -76,7 +76,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
     private var delayedBytes = 0
     private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
-    init(_ machine: Machine, store: LoopStore, scheduler: any Scheduler, _ surroundings: Surroundings) {
+    init(_ machine: consuming Machine, store: LoopStore, scheduler: any Scheduler, _ surroundings: Surroundings) {
         self.machine = machine
         self.store = store
         self.scheduler = scheduler
@@ -109,11 +109,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
     /// Why the budgets have no room for a new item of this size; nil if they have.
     func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
 
-    private func weigh() { surroundings.usage.set(Self.kept(&machine)) }
-
-    // Lent, because reading a property of the machine here would copy the machine.
-    private static func kept(_ machine: inout Machine) -> KeptAmount { machine.kept }
-    private static func deadline(_ machine: inout Machine) -> MonotonicTime? { machine.nextDeadline }
+    private func weigh() { surroundings.usage.set(machine.kept) }
 
     /// Calls back after the effects of everything that is durable.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
@@ -247,7 +243,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
         if failures > 1 { _ = scheduler.schedule(after: .seconds(1), reload) } else { reload() }
     }
 
-    private func reloaded(_ result: Result<Machine, StoreError>, after error: StoreError) {
+    private func reloaded(_ result: consuming Result<Machine, StoreError>, after error: StoreError) {
         guard !isEnded else { return }
         guard case .success(let machine) = result else { return reload(after: error) }
         self.machine = machine
@@ -263,7 +259,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
 
     /// A timer that fires too early only looks again: most events move the deadline on, and need not touch the timer.
     private func setTimer() {
-        guard let deadline = Self.deadline(&machine) else { return }
+        guard let deadline = machine.nextDeadline else { return }
         if let timer {
             if timer.deadline <= deadline { return }
             scheduler.cancel(timer.token)
@@ -274,7 +270,7 @@ final class JournaledQueue<Machine: DeliveryMachine, Effect> {
 
     private func timeAdvanced() {
         timer = nil
-        guard let deadline = Self.deadline(&machine), deadline <= scheduler.now else { return setTimer() }
+        guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
         let event = surroundings.timeAdvanced
         perform { event(&$0) }
     }

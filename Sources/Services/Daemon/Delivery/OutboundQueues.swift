@@ -58,7 +58,7 @@ final class OutboundQueues {
     }
 
     /// Reads a queue back after a commit that failed.
-    private func reload(_ key: QueueKey, _ done: @escaping (Result<OutboundQueue, StoreError>) -> Void) {
+    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<OutboundQueue, StoreError>) -> Void) {
         let reading = reading
         let tables: [DeliveryTable] = [.outboundHeader, .outboundRecord, .urgentBudget, .sentContext]
         environment.store.rows(of: key, in: tables[...]) { [weak self] result in
