@@ -52,7 +52,7 @@ struct Disk<Effect> {
 }
 
 extension Disk {
-    func outboundQueue(at reading: Reading, limits: DeliveryLimits) throws -> OutboundQueue {
+    func outboundQueue(at reading: ClockReading, limits: DeliveryLimits) throws -> OutboundQueue {
         let records = try values(.outboundRecord).compactMap {
             if case .outboundRecord(let record) = $0 { record } else { nil }
         }
@@ -61,7 +61,7 @@ extension Disk {
         return OutboundQueue(try queueKey(), header: header, records: records, at: reading, limits: limits)
     }
 
-    func inboundLedger(at reading: Reading, limits: DeliveryLimits) throws -> InboundLedger {
+    func inboundLedger(at reading: ClockReading, limits: DeliveryLimits) throws -> InboundLedger {
         let records = try values(.inboundRecord).compactMap {
             if case .inboundRecord(let record) = $0 { record } else { nil }
         }

@@ -6,8 +6,8 @@ import TandemTestSupport
 import TandemWire
 
 /// A reading so many seconds after the tests' beginning, with the wall clock in step unless told otherwise.
-func reading(_ seconds: Int64, wall: Int64? = nil) -> Reading {
-    Reading(
+func reading(_ seconds: Int64, wall: Int64? = nil) -> ClockReading {
+    ClockReading(
         monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000 + UInt64(seconds) * 1_000_000_000),
         wall: WallTime(milliseconds: 1_800_000_000_000 + (wall ?? seconds) * 1000))
 }
@@ -66,7 +66,9 @@ func received(
 }
 
 extension InboundLedger {
-    mutating func arrived(_ arrival: (item: ReceivedItem, sequence: UInt64), at reading: Reading) -> InboundTransition {
+    mutating func arrived(_ arrival: (item: ReceivedItem, sequence: UInt64), at reading: ClockReading)
+        -> InboundTransition
+    {
         arrived(arrival.item, as: arrival.sequence, at: reading)
     }
 }

@@ -31,7 +31,7 @@ import Testing
         _ = ledger.handled(1, at: reading(0))
         let later = ledger.arrived(arrived(1), at: reading(0))
         #expect(later.effects == [.acknowledge(through: 1), .report(sequence: 1, .handled)])
-        _ = ledger.settled(1, at: reading(0))
+        _ = ledger.outcomeAcknowledged(1, at: reading(0))
         #expect(ledger.arrived(arrived(1), at: reading(0)).effects == [.acknowledge(through: 1)])
     }
 
@@ -109,14 +109,14 @@ import Testing
         _ = ledger.arrived(arrived(1), at: reading(0))
         _ = ledger.failed(1, at: reading(0))
         #expect(ledger.retryDeadLetter(1, at: reading(0)).handed.isEmpty, "its sender has not heard")
-        _ = ledger.settled(1, at: reading(0))
+        _ = ledger.outcomeAcknowledged(1, at: reading(0))
         #expect(ledger.deadLetters.count == 1)
         #expect(ledger.retryDeadLetter(1, at: reading(0)).handed.map(\.ordinal) == [1])
         #expect(ledger.handled(1, at: reading(0)).reported.isEmpty, "for its sender it has ended")
         #expect(ledger.deadLetters.isEmpty && ledger.count == 0)
         _ = ledger.arrived(arrived(2), at: reading(0))
         _ = ledger.failed(2, at: reading(0))
-        _ = ledger.settled(2, at: reading(0))
+        _ = ledger.outcomeAcknowledged(2, at: reading(0))
         #expect(!ledger.dropDeadLetter(2, at: reading(0)).changes.isEmpty)
         #expect(ledger.deadLetters.isEmpty)
     }
@@ -163,7 +163,7 @@ import Testing
             _ = ledger.arrived(arrived(UInt64(sequence)), at: reading(0))
             _ = ledger.handled(UInt64(sequence), at: reading(0))
         }
-        _ = ledger.settled(2, at: reading(0))
+        _ = ledger.outcomeAcknowledged(2, at: reading(0))
         let expected: [InboundEffect] = [
             .acknowledge(through: 3), .report(sequence: 1, .handled), .report(sequence: 3, .handled),
         ]
@@ -185,7 +185,7 @@ import Testing
     @Test("DEL-3, LIM-24: a sender that settles nothing finds no room any more")
     func unsettled() throws {
         var limits = DeliveryLimits()
-        (limits.items, limits.unheard) = (2, 3)
+        (limits.items, limits.unacknowledged) = (2, 3)
         var ledger = try inbound(limits)
         for sequence in UInt64(1)...5 {
             #expect(!ledger.gapArrived(sequence, .cancelled, at: reading(0)).changes.isEmpty)
@@ -193,7 +193,7 @@ import Testing
         #expect(ledger.gapArrived(6, .cancelled, at: reading(0)).effects == [.droppedFull])
         #expect(ledger.arrived(arrived(6), at: reading(0)).effects == [.droppedFull])
         #expect(!ledger.wouldStore(6, size: 1) && ledger.received == 5)
-        _ = ledger.settled(1, at: reading(0))
+        _ = ledger.outcomeAcknowledged(1, at: reading(0))
         #expect(ledger.wouldStore(6, size: 1))
         #expect(!ledger.arrived(arrived(6), at: reading(0)).changes.isEmpty)
     }

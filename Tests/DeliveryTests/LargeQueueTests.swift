@@ -23,7 +23,7 @@ import Testing
             let item = received(wide(sequence), [1])
             #expect(ledger.arrived(item, as: sequence, at: reading(0)).handed.count == 1)
             _ = ledger.handled(sequence, at: reading(0))
-            _ = ledger.settled(sequence, at: reading(0))
+            _ = ledger.outcomeAcknowledged(sequence, at: reading(0))
         }
         for sequence in stride(from: 1, through: count, by: 997) {
             let again = ledger.arrived(received(wide(sequence), [1]), as: sequence, at: reading(0))
@@ -92,7 +92,7 @@ import Testing
         var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))
         #expect(queue.noteClock(at: reading(60)).changes.isEmpty)
-        let set = Reading(monotonic: reading(120).monotonic, wall: WallTime(milliseconds: 1))
+        let set = ClockReading(monotonic: reading(120).monotonic, wall: WallTime(milliseconds: 1))
         let noted = queue.noteClock(at: set)
         #expect(noted.changes.count == 1 && noted.effects.isEmpty)
         guard case .put(let place, .outboundHeader(let header))? = noted.changes.first else {
@@ -105,15 +105,15 @@ import Testing
     }
 
     @Test("LIM-24: ends that nobody hears of are kept up to the limit, the oldest goes first", arguments: [9, 10, 11])
-    func unheard(count: Int) throws {
+    func unacknowledged(count: Int) throws {
         var limits = DeliveryLimits()
-        limits.unheard = 10
+        limits.unacknowledged = 10
         var queue = try outbound(limits, channel: .userInfo)
         for number in 1...UInt8(count) {
             _ = try queue.enqueue(item(number), at: reading(0))
             _ = queue.cancel(identifier(number), at: reading(0))
         }
-        #expect(queue.unheard().map(\.id) == (1...UInt8(count)).suffix(10).map { identifier($0) })
+        #expect(queue.unacknowledged().map(\.id) == (1...UInt8(count)).suffix(10).map { identifier($0) })
         #expect((queue.record(of: identifier(1)) == nil) == (count > 10))
     }
 

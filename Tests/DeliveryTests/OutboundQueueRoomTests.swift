@@ -22,7 +22,7 @@ import Testing
         var queue = try sentQueue()
         var time: Int64 = 0
         for pause in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60] as [Int64] {
-            #expect(queue.foundNoRoom(identifier(1), noRoom, at: reading(time)).sent.isEmpty)
+            #expect(queue.blockedOnSpace(identifier(1), noRoom, at: reading(time)).sent.isEmpty)
             #expect(queue.nextDeadline == reading(time + pause).monotonic)
             #expect(queue.timeAdvanced(at: reading(time + pause - 1)).sent.isEmpty)
             time += pause
@@ -31,21 +31,21 @@ import Testing
         #expect(queue.record(of: identifier(1))?.attempts == 0 && queue.headRefusal == noRoom)
         #expect(queue.stored(through: 1, at: reading(time)).gaps.isEmpty)
         #expect(queue.headRefusal == nil, "that of the next one is not told yet")
-        _ = queue.foundNoRoom(identifier(2), noRoom, at: reading(time))
+        _ = queue.blockedOnSpace(identifier(2), noRoom, at: reading(time))
         #expect(queue.nextDeadline == reading(time + 1).monotonic, "another item begins with a short pause")
     }
 
     @Test("DEL-12: what was said before is not written again, and a new link asks at once")
     func writesOnce() throws {
         var queue = try sentQueue()
-        let first = queue.foundNoRoom(identifier(1), noRoom, at: reading(0))
+        let first = queue.blockedOnSpace(identifier(1), noRoom, at: reading(0))
         #expect(!first.changes.isEmpty)
         _ = queue.timeAdvanced(at: reading(1))
-        let second = queue.foundNoRoom(identifier(1), noRoom, at: reading(1))
+        let second = queue.blockedOnSpace(identifier(1), noRoom, at: reading(1))
         #expect(second.changes.isEmpty && second.effects.isEmpty)
         queue.linkClosed()
         #expect(queue.linkOpened(received: 0, at: reading(2)).sent == [1, 2])
-        #expect(queue.foundNoRoom(identifier(7), noRoom, at: reading(2)).changes.isEmpty, "no such item")
+        #expect(queue.blockedOnSpace(identifier(7), noRoom, at: reading(2)).changes.isEmpty, "no such item")
     }
 
     @Test(
@@ -54,7 +54,7 @@ import Testing
         var queue = try sentQueue(lifetime: .seconds(100))
         for time in [0, 1, 3, 7, 15, 31, 63] as [Int64] {
             _ = queue.timeAdvanced(at: reading(time))
-            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(time))
+            _ = queue.blockedOnSpace(identifier(1), noRoom, at: reading(time))
         }
         #expect(queue.nextDeadline == reading(100).monotonic)
         #expect(queue.timeAdvanced(at: reading(100)).gaps == [1])
@@ -67,7 +67,7 @@ import Testing
     func otherRefusals() throws {
         var queue = try sentQueue()
         for minute in Int64(0)..<10 {
-            _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(minute * 60))
+            _ = queue.blockedOnSpace(identifier(1), noRoom, at: reading(minute * 60))
             #expect(queue.timeAdvanced(at: reading((minute + 1) * 60)).sent == [1, 2])
         }
         let damaged = ItemRefusal(code: 7014, name: "digest-mismatch")
@@ -81,16 +81,16 @@ import Testing
     @Test("DEL-12: an answer counts once for each sending, whatever the peer says again within the pause")
     func saidAgain() throws {
         var queue = try sentQueue()
-        _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(0))
+        _ = queue.blockedOnSpace(identifier(1), noRoom, at: reading(0))
         for number in 0..<20 {
             let other = ItemRefusal(code: 7015, name: "other-\(number)")
-            #expect(queue.foundNoRoom(identifier(1), other, at: reading(0)) == OutboundTransition())
+            #expect(queue.blockedOnSpace(identifier(1), other, at: reading(0)) == OutboundTransition())
             #expect(queue.refused(identifier(1), other, at: reading(0)) == OutboundTransition())
         }
         #expect(queue.record(of: identifier(1))?.attempts == 0 && queue.headRefusal == noRoom)
         #expect(queue.nextDeadline == reading(1).monotonic)
         #expect(queue.timeAdvanced(at: reading(1)).sent == [1, 2])
-        _ = queue.foundNoRoom(identifier(1), noRoom, at: reading(1))
+        _ = queue.blockedOnSpace(identifier(1), noRoom, at: reading(1))
         #expect(queue.nextDeadline == reading(3).monotonic, "the second pause, not the last one")
     }
 }

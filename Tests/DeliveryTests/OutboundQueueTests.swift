@@ -88,7 +88,7 @@ import Testing
         #expect(newer.sent == [2] && newer.finished.isEmpty)
         let ended = queue.ended(1, .handled, at: reading(2))
         #expect(ended.finished == [.handled], "the peer was faster")
-        #expect(ended.effects.last == .sendSettled(sequence: 1))
+        #expect(ended.effects.last == .sendOutcomeAck(sequence: 1))
     }
 
     @Test func cancellingIsDefinite() throws {
@@ -126,7 +126,7 @@ import Testing
         #expect(queue.record(of: identifier(1))?.phase == .stored(sequence: 1))
         #expect(queue.forget(identifier(1), at: reading(0)).changes.isEmpty, "it has not ended")
         _ = queue.ended(1, .rejected(code: 5), at: reading(0))
-        #expect(queue.unheard().map(\.id) == [identifier(1)])
+        #expect(queue.unacknowledged().map(\.id) == [identifier(1)])
         _ = queue.forget(identifier(1), at: reading(0))
         #expect(queue.record(of: identifier(1)) == nil && queue.count == 0)
     }
@@ -147,6 +147,6 @@ import Testing
         _ = queue.linkOpened(received: 0, at: reading(0))
         _ = queue.ended(1, .handled, at: reading(0))
         _ = queue.forget(identifier(1), at: reading(0))
-        #expect(queue.ended(1, .handled, at: reading(0)).effects == [.sendSettled(sequence: 1)])
+        #expect(queue.ended(1, .handled, at: reading(0)).effects == [.sendOutcomeAck(sequence: 1)])
     }
 }

@@ -65,7 +65,7 @@ struct TwoDevices: ~Copyable {
         run(receiver.consumerArrived(at: now))
     }
 
-    var now: Reading { reading(seconds) }
+    var now: ClockReading { reading(seconds) }
 
     // MARK: effects, after their commit
 
@@ -104,7 +104,7 @@ struct TwoDevices: ~Copyable {
             sendToReceiver(
                 .item(received(dispatch.id, body, remaining: .milliseconds(dispatch.remaining)), dispatch.sequence))
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
-        case .sendSettled(let sequence): sendToReceiver(.settled(sequence))
+        case .sendOutcomeAck(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)
         case .stored, .released: break
         case .startEpoch, .violation, .setContextAgain: Issue.record("neither happens between two good devices")
@@ -219,7 +219,7 @@ struct TwoDevices: ~Copyable {
         linkDown()
         senderDisk.lose()
         sender = try senderDisk.outboundQueue(at: now, limits: limits)
-        for record in sender.unheard() {
+        for record in sender.unacknowledged() {
             guard case .finished(let outcome) = record.phase else { continue }
             senderDisk.submit([], [.queue(.finished(record.id, outcome, nil))])
         }
@@ -238,7 +238,7 @@ struct TwoDevices: ~Copyable {
         switch toReceiver.removeFirst() {
         case .item(let item, let sequence): run(receiver.arrived(item, as: sequence, at: now))
         case .gap(let sequence, let reason): run(receiver.gapArrived(sequence, reason, at: now))
-        case .settled(let sequence): run(receiver.settled(sequence, at: now))
+        case .settled(let sequence): run(receiver.outcomeAcknowledged(sequence, at: now))
         case .stored, .outcome: Issue.record("not for a receiver")
         }
     }

@@ -24,7 +24,7 @@ package struct DeliveryLimits: Sendable, Equatable {
     /// The time to live of an item that names none: 30 days.
     package var lifetime = Duration.seconds(30 * 24 * 3600)
     /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the store.
-    package var unheard = Limits.unheardEnds
+    package var unacknowledged = Limits.unheardEnds
     /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
     package var deadLetters = 1000
     /// Urgent items of one day (LIM-26): WCSession's budget for complications.

@@ -20,7 +20,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// The ledger as its rows restore it; there is no link and no handler yet.
     package init(
         _ key: QueueKey, header: InboundHeader, records stored: [InboundRecord] = [],
-        context: ReceivedContext? = nil, at reading: Reading, limits: DeliveryLimits = DeliveryLimits()
+        context: ReceivedContext? = nil, at reading: ClockReading, limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
         self.limits = limits
@@ -57,7 +57,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// An `item` frame has come.
     /// - Parameter isFull: a wider budget has no room for any new item.
     package mutating func arrived(
-        _ item: ReceivedItem, as sequence: UInt64, at reading: Reading, isFull: Bool = false
+        _ item: ReceivedItem, as sequence: UInt64, at reading: ClockReading, isFull: Bool = false
     ) -> InboundTransition {
         guard sequence > received else { return repeated(sequence) }
         guard sequence == received + 1 else { return InboundTransition(effects: [.droppedAhead]) }
@@ -83,7 +83,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     }
 
     /// Outcomes stay until the sender acknowledges them; a sender that never does must not fill the store.
-    private var hasRoomForRecord: Bool { records.kept.records < limits.items + limits.unheard }
+    private var hasRoomForRecord: Bool { records.kept.records < limits.items + limits.unacknowledged }
 
     /// The sender repeats a known sequence, so it has missed the answer.
     private func repeated(_ sequence: UInt64) -> InboundTransition {
@@ -95,7 +95,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     }
 
     private mutating func store(
-        _ item: ReceivedItem, _ sequence: UInt64, at reading: Reading, _ transition: inout InboundTransition
+        _ item: ReceivedItem, _ sequence: UInt64, at reading: ClockReading, _ transition: inout InboundTransition
     ) -> UInt64 {
         let record = InboundRecord(journal.takeOrdinal(for: sequence), item, sequence: sequence, at: now(reading))
         records.add(record)
@@ -107,7 +107,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// A `gap` frame has come: the item will not come, or is taken back if no handler has it yet.
     /// - Parameter isFull: a wider budget has no room for a further record.
     package mutating func gapArrived(
-        _ sequence: UInt64, _ reason: GapReason, at reading: Reading, isFull: Bool = false
+        _ sequence: UInt64, _ reason: GapReason, at reading: ClockReading, isFull: Bool = false
     ) -> InboundTransition {
         if sequence == received + 1 {
             guard !isFull, hasRoomForRecord else { return InboundTransition(effects: [.droppedFull]) }
@@ -154,7 +154,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     // MARK: the sender
 
     /// A `settled` frame has come: the sender will not ask about this item again.
-    package mutating func settled(_ sequence: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func outcomeAcknowledged(_ sequence: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             guard record.isDeadLetter else { return ledger.remove(record, &transition) }
@@ -175,7 +175,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// A new epoch of the pairing begins: sequences start from nothing. Stored items still go to their handler, but their outcomes
     /// can no longer be reported.
-    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> InboundTransition {
         guard epoch != journal.epoch else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             for var record in ledger.records.sequenced {
@@ -193,29 +193,29 @@ package struct InboundLedger: ~Copyable, Sendable {
     // MARK: the handler
 
     /// A handler is there and takes one item at a time.
-    package mutating func consumerArrived(at reading: Reading) -> InboundTransition {
+    package mutating func consumerArrived(at reading: ClockReading) -> InboundTransition {
         turn.handlerArrived()
         return transition(at: reading) { ledger, transition in ledger.deliverNext(at: reading, &transition) }
     }
 
     /// The handler is gone. The item that it had counts as a failed attempt, because it may be the reason.
-    package mutating func consumerLeft(at reading: Reading) -> InboundTransition {
+    package mutating func consumerLeft(at reading: ClockReading) -> InboundTransition {
         turn.handlerLeft()
         guard let ordinal = turn.current else { return InboundTransition() }
         return failed(ordinal, at: reading)
     }
 
     /// The handler took the item.
-    package mutating func handled(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func handled(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         ended(ordinal, .handled, at: reading)
     }
 
     /// The handler refused the item for good.
-    package mutating func rejected(_ ordinal: UInt64, code: Int64, at reading: Reading) -> InboundTransition {
+    package mutating func rejected(_ ordinal: UInt64, code: Int64, at reading: ClockReading) -> InboundTransition {
         ended(ordinal, .rejected(code: code), at: reading)
     }
 
-    private mutating func ended(_ ordinal: UInt64, _ outcome: Outcome, at reading: Reading) -> InboundTransition {
+    private mutating func ended(_ ordinal: UInt64, _ outcome: Outcome, at reading: ClockReading) -> InboundTransition {
         guard turn.current == ordinal, let record = records[ordinal] else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             ledger.finish(record, outcome, &transition)
@@ -224,7 +224,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     }
 
     /// The handler failed: the item is delivered again after a pause, or becomes a dead letter.
-    package mutating func failed(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func failed(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
         turn.end(ordinal)
         return transition(at: reading) { ledger, transition in
@@ -244,7 +244,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// again. The end of its predecessor need not be durable by then: if that is lost, both are delivered again, in order and marked.
     /// - Parameter payload: the body of the item `id`.
     private mutating func deliverNext(
-        at reading: Reading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
+        at reading: ClockReading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
         _ transition: inout InboundTransition
     ) {
         while turn.isFree, var record = records.nextWaiting(), let itemID = record.id {
@@ -293,10 +293,10 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     // MARK: time
 
-    private func now(_ reading: Reading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
+    private func now(_ reading: ClockReading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
 
     /// Time has passed; call it at ``nextDeadline`` or at any other time.
-    package mutating func timeAdvanced(at reading: Reading) -> InboundTransition {
+    package mutating func timeAdvanced(at reading: ClockReading) -> InboundTransition {
         let now = now(reading)
         turn.timeAdvanced(to: reading.monotonic)
         return transition(at: reading) { ledger, transition in
@@ -315,7 +315,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     }
 
     /// The clock may have been set: expiry goes on from the ledger's time and not from the wall clock's.
-    package mutating func noteClock(at reading: Reading) -> InboundTransition {
+    package mutating func noteClock(at reading: ClockReading) -> InboundTransition {
         count > 0 ? InboundTransition(changes: journal.noteClock(of: key, at: reading)) : InboundTransition()
     }
 
@@ -356,14 +356,14 @@ package struct InboundLedger: ~Copyable, Sendable {
     }
 
     /// Drops a dead letter and its body; nothing for another number.
-    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard let letter = records[ordinal], letter.isDeadLetter else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in ledger.drop(letter, &transition) }
     }
 
     /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is not reported to
     /// the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not delivered yet.
-    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: Reading) -> InboundTransition {
+    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records[ordinal], record.isDeadLetter, record.sequence == nil else {
             return InboundTransition()
         }
@@ -381,7 +381,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// Runs an event, and adds the header's row if the other rows would not restore it.
     private mutating func transition(
-        at reading: Reading, _ event: (inout Self, inout InboundTransition) -> Void
+        at reading: ClockReading, _ event: (inout Self, inout InboundTransition) -> Void
     ) -> InboundTransition {
         var transition = InboundTransition()
         event(&self, &transition)

@@ -22,7 +22,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// The queue as its rows restore it; the link is closed.
     package init(
         _ key: QueueKey, header: OutboundHeader, records stored: [OutboundRecord] = [],
-        budget: UrgentBudget = UrgentBudget(), context: SentContext? = nil, at reading: Reading,
+        budget: UrgentBudget = UrgentBudget(), context: SentContext? = nil, at reading: ClockReading,
         limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
@@ -63,9 +63,9 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
-    package func unheard(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
+    package func unacknowledged(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
 
-    package var hasUnheard: Bool { records.unacknowledged > 0 }
+    package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
 
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.deadLetters }
@@ -83,10 +83,10 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
-    package func oldestAge(at reading: Reading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
+    package func oldestAge(at reading: ClockReading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
 
     /// The urgent items left of the day.
-    package func urgentBudget(at reading: Reading) -> UrgentBudgetReading {
+    package func urgentBudget(at reading: ClockReading) -> UrgentAllowance {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
 
@@ -96,7 +96,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         return epoch != journal.epoch
     }
 
-    private func now(_ reading: Reading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
+    private func now(_ reading: ClockReading) -> Int64 { journal.clock.milliseconds(at: reading.monotonic) }
 
     // MARK: submission
 
@@ -104,7 +104,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// - Parameter refusal: what a wider budget has against any new item.
     /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
     package mutating func enqueue(
-        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
+        _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition {
         if records[item.id] != nil { return OutboundTransition() }
         try checkRoom(for: item, unless: refusal)
@@ -120,7 +120,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// Accepts an item that there is room for.
-    private mutating func add(_ item: OutboundItem, at reading: Reading, _ transition: inout OutboundTransition) {
+    private mutating func add(_ item: OutboundItem, at reading: ClockReading, _ transition: inout OutboundTransition) {
         if let older = records.newest(supersededBy: item.supersedeKey) {
             withdraw(older.ordinal, .superseded, &transition)
         }
@@ -140,12 +140,13 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// When an item expires that is accepted now; nil is the usual time to live.
-    private func expiry(of lifetime: Duration?, at reading: Reading) -> Int64 {
+    private func expiry(of lifetime: Duration?, at reading: ClockReading) -> Int64 {
         QueueClock.sum(now(reading), max(.zero, lifetime ?? limits.lifetime).saturatingMilliseconds)
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.
-    package mutating func cancel(_ id: UniqueIdentifier, at reading: Reading) -> (Cancellation, OutboundTransition) {
+    package mutating func cancel(_ id: UniqueIdentifier, at reading: ClockReading) -> (Cancellation, OutboundTransition)
+    {
         guard let record = records[id] else { return (.unknown, OutboundTransition()) }
         if case .finished(let outcome) = record.phase { return (.tooLate(outcome), OutboundTransition()) }
         let transition = transition(at: reading) { queue, transition in
@@ -172,7 +173,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     // MARK: items that wait for another one
 
     /// The item has ended, or is not known: the items that waited for it go on.
-    package mutating func released(_ id: UniqueIdentifier, at reading: Reading) -> OutboundTransition {
+    package mutating func released(_ id: UniqueIdentifier, at reading: ClockReading) -> OutboundTransition {
         guard records.isAwaiting(id) else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
             for var record in queue.records.removeBarrier(id) {
@@ -191,7 +192,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     ///   - refusal: what a wider budget has against any new item.
     /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
     package mutating func setContext(
-        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: Reading,
+        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: ClockReading,
         unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
         if let known = records[item.id] { return (.set(revision: known.revision ?? 0), OutboundTransition()) }
@@ -205,19 +206,19 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Enqueues the last context again, with the revision that it has; nothing if that is no longer needed.
     package mutating func setContextAgain(
-        _ id: UniqueIdentifier, body: [UInt8], at reading: Reading
+        _ id: UniqueIdentifier, body: [UInt8], at reading: ClockReading
     ) throws(DeliveryError) -> OutboundTransition {
         guard needsContextAgain, let context else { return OutboundTransition() }
         var transition = try set(OutboundItem(id: id, payload: body), context, at: reading, unless: nil)
         // No application submitted it, so none acknowledges its end.
         guard var record = records[id] else { return transition }
-        record.isHeard = true
+        record.isAcknowledged = true
         put(record, &transition)
         return transition
     }
 
     private mutating func set(
-        _ item: OutboundItem, _ next: SentContext, at reading: Reading, unless refusal: DeliveryError?
+        _ item: OutboundItem, _ next: SentContext, at reading: ClockReading, unless refusal: DeliveryError?
     ) throws(DeliveryError) -> OutboundTransition {
         var item = item
         item.supersedeKey = []
@@ -238,7 +239,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// - Parameter refusal: what a wider budget has against any new item.
     /// - Returns: nil if none is left, and nothing has changed.
     package mutating func enqueueUrgent(
-        _ item: OutboundItem, at reading: Reading, unless refusal: DeliveryError? = nil
+        _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition? {
         if records[item.id] != nil { return OutboundTransition() }
         var next = budget
@@ -252,7 +253,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// A newer item of this kind went to another queue: none here is the current one any more.
-    package mutating func untag(_ kind: String, at reading: Reading) -> OutboundTransition {
+    package mutating func untag(_ kind: String, at reading: ClockReading) -> OutboundTransition {
         transition(at: reading) { queue, transition in queue.untag(kind, &transition) }
     }
 
@@ -268,7 +269,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     private static var largestDistance: UInt64 { 65_536 }
 
     /// The link is ready; `received` is the highest sequence that the peer has stored in order in this epoch.
-    package mutating func linkOpened(received: UInt64, at reading: Reading) -> OutboundTransition {
+    package mutating func linkOpened(received: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard received >= lastStored, received <= lastSent, lastSent - received < Self.largestDistance else {
             link.closed()
             return OutboundTransition(effects: [.startEpoch])
@@ -285,7 +286,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package mutating func linkClosed() { link.closed() }
 
     /// The peer has stored everything up to this sequence.
-    package mutating func stored(through sequence: UInt64, at reading: Reading) -> OutboundTransition {
+    package mutating func stored(through sequence: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard sequence <= lastSent else { return OutboundTransition(effects: [.violation]) }
         guard sequence > lastStored else { return OutboundTransition() }
         link.progressed(at: reading.monotonic)
@@ -296,7 +297,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// The peer reports how an item ended. The outcome is final, and is acknowledged even if it came before.
-    package mutating func ended(_ sequence: UInt64, _ outcome: Outcome, at reading: Reading) -> OutboundTransition {
+    package mutating func ended(_ sequence: UInt64, _ outcome: Outcome, at reading: ClockReading) -> OutboundTransition
+    {
         guard sequence <= lastSent, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
         return transition(at: reading) { queue, transition in
             if let record = queue.records.record(sequence: sequence) {
@@ -306,7 +308,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
                 }
                 queue.finish(record, outcome, &transition)
             }
-            transition.effects.append(.sendSettled(sequence: sequence))
+            transition.effects.append(.sendOutcomeAck(sequence: sequence))
             queue.sendWaiting(at: reading, &transition)
         }
     }
@@ -330,7 +332,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Sends everything again that the peer has not confirmed: items, gaps, and gaps for numbers without an item.
     private mutating func sendAgain(
-        at reading: Reading, after first: UInt64 = 0, _ transition: inout OutboundTransition
+        at reading: ClockReading, after first: UInt64 = 0, _ transition: inout OutboundTransition
     ) {
         guard link.isOpen else { return }
         for sequence in records.sequences where sequence > first && sequence <= lastStored {
@@ -349,7 +351,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Assigns sequences to waiting items and sends them, as far as the window reaches.
     private mutating func sendWaiting(
-        at reading: Reading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
+        at reading: ClockReading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
         _ transition: inout OutboundTransition
     ) {
         guard link.maySend else { return }
@@ -367,7 +369,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
     package mutating func refused(
-        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: Reading
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: ClockReading
     ) -> OutboundTransition {
         guard var record = refusable(id), case .sent(let sequence) = record.phase else { return OutboundTransition() }
         record.attempts += 1
@@ -384,8 +386,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// The peer has no room for this item now, and may have later. Nothing is wrong with the item: that is no attempt, it waits in
     /// its place, and only its time to live ends it.
-    package mutating func foundNoRoom(
-        _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: Reading
+    package mutating func blockedOnSpace(
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: ClockReading
     ) -> OutboundTransition {
         guard var record = refusable(id) else { return OutboundTransition() }
         link.pause(withoutSpaceFor: record.ordinal, at: reading.monotonic, limits: limits)
@@ -407,7 +409,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     // MARK: time
 
     /// Time has passed; call it at ``nextDeadline`` or at any other time.
-    package mutating func timeAdvanced(at reading: Reading) -> OutboundTransition {
+    package mutating func timeAdvanced(at reading: ClockReading) -> OutboundTransition {
         let now = now(reading)
         return transition(at: reading) { queue, transition in
             while let ordinal = queue.records.takeExpired(at: now) { queue.withdraw(ordinal, .expired, &transition) }
@@ -431,7 +433,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// The clock may have been set: expiry goes on from the queue's time and not from the wall clock's.
-    package mutating func noteClock(at reading: Reading) -> OutboundTransition {
+    package mutating func noteClock(at reading: ClockReading) -> OutboundTransition {
         guard count > 0 || budget.start != nil else { return OutboundTransition() }
         return OutboundTransition(changes: journal.noteClock(of: key, at: reading))
     }
@@ -440,7 +442,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// A new epoch of the pairing begins. Items that the peer has not stored are sent again, perhaps a second time. Items that only
     /// the peer has are lost to this queue, because their sequences mean nothing any more.
-    package mutating func startEpoch(_ epoch: UInt64, at reading: Reading) -> OutboundTransition {
+    package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard epoch != journal.epoch else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
             for sequence in queue.records.sequences {
@@ -478,7 +480,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         if !ended.isDeadLetter { removePayload(of: record, &transition) }
         put(ended, &transition)
         if ended.isDeadLetter { dropExcessLetters(&transition) }
-        guard !record.isHeard else {
+        guard !record.isAcknowledged else {
             if !ended.isDeadLetter { remove(ended, &transition) }
             return
         }
@@ -493,7 +495,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     /// The submitter acknowledges how the item ended; nothing for one that has not ended. A dead letter stays for the operator.
-    package mutating func forget(_ id: UniqueIdentifier, at reading: Reading) -> OutboundTransition {
+    package mutating func forget(_ id: UniqueIdentifier, at reading: ClockReading) -> OutboundTransition {
         guard let record = records[id], record.isUnacknowledged else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in queue.forget(record, &transition) }
     }
@@ -501,25 +503,25 @@ package struct OutboundQueue: ~Copyable, Sendable {
     private mutating func forget(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
         guard ended.isDeadLetter else { return remove(ended, &transition) }
         var letter = ended
-        letter.isHeard = true
+        letter.isAcknowledged = true
         put(letter, &transition)
     }
 
     /// Forgets the oldest ends that no submitter acknowledges: an app that never returns must not fill the store (LIM-24).
     private mutating func forgetExcess(_ transition: inout OutboundTransition) {
-        while let oldest = records.excessUnacknowledged(over: limits.unheard) { forget(oldest, &transition) }
+        while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
     }
 
     // MARK: dead letters
 
     /// Drops a dead letter and its body; nothing for another number.
-    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: Reading) -> OutboundTransition {
+    package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard let letter = records[ordinal], letter.isDeadLetter else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in queue.drop(letter, &transition) }
     }
 
     private mutating func drop(_ letter: OutboundRecord, _ transition: inout OutboundTransition) {
-        guard !letter.isHeard else { return remove(letter, &transition) }
+        guard !letter.isAcknowledged else { return remove(letter, &transition) }
         // Its submitter still has to acknowledge its end.
         var ended = letter
         ended.withdrawal = nil
@@ -533,7 +535,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter that has
     /// acknowledged its end is not notified again.
-    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: Reading) -> OutboundTransition {
+    package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard var record = records[ordinal], record.isDeadLetter else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
             record.phase = .waiting
@@ -550,7 +552,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Runs an event, and adds the header's row if the other rows would not restore it.
     private mutating func transition(
-        at reading: Reading, _ event: (inout Self, inout OutboundTransition) -> Void
+        at reading: ClockReading, _ event: (inout Self, inout OutboundTransition) -> Void
     ) -> OutboundTransition {
         var transition = OutboundTransition()
         event(&self, &transition)

@@ -93,7 +93,7 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
     /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once more.
-    package internal(set) var isHeard = false
+    package internal(set) var isAcknowledged = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
@@ -132,7 +132,7 @@ package struct OutboundRecord: Sendable, Equatable {
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
     /// Whether it has ended and its submitter has not acknowledged that.
-    var isUnacknowledged: Bool { !isUnfinished && !isHeard }
+    var isUnacknowledged: Bool { !isUnfinished && !isAcknowledged }
 
     /// Whether its time to live still counts: it has not ended and is not being taken back.
     var canExpire: Bool { isUnfinished && withdrawal == nil }
@@ -177,7 +177,7 @@ extension OutboundRecord {
         record.add(.current, if: isCurrent)
         record.add(.after, after)
         record.add(.failure, refusal?.code)
-        record.add(.heard, if: isHeard)
+        record.add(.acknowledged, if: isAcknowledged)
         record.add(.withdrawal, withdrawal?.rawValue)
         switch phase {
         case .waiting: break
@@ -208,7 +208,7 @@ extension OutboundRecord {
         isCurrent = fields.flag(.current)
         after = try fields.identifier(.after)
         let failure = try fields.integer(.failure)
-        isHeard = fields.flag(.heard)
+        isAcknowledged = fields.flag(.acknowledged)
         withdrawal = try fields.word(.withdrawal) { GapReason(rawValue: $0) }
         phase = try Self.phase(in: &fields)
         let name = try fields.text(.refusal)

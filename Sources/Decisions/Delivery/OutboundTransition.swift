@@ -29,7 +29,7 @@ package enum OutboundEffect: Sendable, Equatable {
     /// A `gap` frame: the item of this sequence will not come, or should not be handled any more.
     case sendGap(sequence: UInt64, GapReason)
     /// A `settled` frame: the outcome is durable here, the peer may forget it.
-    case sendSettled(sequence: UInt64)
+    case sendOutcomeAck(sequence: UInt64)
     /// The item is durable at the peer.
     case stored(UniqueIdentifier)
     /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged that.

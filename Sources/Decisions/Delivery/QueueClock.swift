@@ -5,7 +5,7 @@
 package import TandemBase
 
 /// One reading of both clocks.
-package struct Reading: Sendable, Equatable {
+package struct ClockReading: Sendable, Equatable {
     package let monotonic: MonotonicTime
     package let wall: WallTime
 
@@ -27,7 +27,7 @@ struct QueueClock: Sendable, Equatable {
     private let origin: MonotonicTime
 
     /// Goes on from the stored mark; the time switched off counts, by the wall clock.
-    init(resuming mark: Mark, at reading: Reading) {
+    init(resuming mark: Mark, at reading: ClockReading) {
         let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
         let elapsed = overflow ? 0 : max(0, difference)
         start = Self.sum(mark.milliseconds, elapsed)
@@ -40,12 +40,12 @@ struct QueueClock: Sendable, Equatable {
         return Self.sum(start, Int64(clamping: time.nanoseconds - origin.nanoseconds) / 1_000_000)
     }
 
-    func mark(at reading: Reading) -> Mark {
+    func mark(at reading: ClockReading) -> Mark {
         Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
     }
 
     /// Whether a clock that resumed from this mark would differ from this one: the wall clock was set meanwhile.
-    func strays(from mark: Mark, at reading: Reading) -> Bool {
+    func strays(from mark: Mark, at reading: ClockReading) -> Bool {
         let (elapsed, isFar) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
         let (shown, isFarther) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
         let (difference, isFarthest) = shown.subtractingReportingOverflow(elapsed)

@@ -17,7 +17,7 @@ package struct OutboundHeader: Sendable, Equatable {
     var clock: QueueClock.Mark
 
     /// The header of a new queue.
-    package init(epoch: UInt64, at reading: Reading) {
+    package init(epoch: UInt64, at reading: ClockReading) {
         self.epoch = epoch
         clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
     }
@@ -32,7 +32,7 @@ package struct InboundHeader: Sendable, Equatable {
     var clock: QueueClock.Mark
 
     /// The header of a new ledger.
-    package init(epoch: UInt64, at reading: Reading) {
+    package init(epoch: UInt64, at reading: ClockReading) {
         self.epoch = epoch
         clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
     }
@@ -73,7 +73,7 @@ struct HeaderJournal<Header: QueueHeader>: Sendable {
     private var isOwed: Bool
     let clock: QueueClock
 
-    init(_ header: Header, at reading: Reading) {
+    init(_ header: Header, at reading: ClockReading) {
         self.header = header
         written = header
         // A queue that has accepted nothing may have no row yet.
@@ -165,7 +165,7 @@ extension HeaderJournal<InboundHeader> {
 
 extension HeaderJournal {
     /// Adds the header's row to a transition that changes rows, if those would not restore the header.
-    mutating func complete(_ changes: inout [DeliveryChange], of queue: QueueKey, at reading: Reading) {
+    mutating func complete(_ changes: inout [DeliveryChange], of queue: QueueKey, at reading: ClockReading) {
         guard !changes.isEmpty || isOwed && header != written else { return }
         guard isOwed || header.isUnrecorded(since: written) || clock.strays(from: header.clock, at: reading) else {
             return
@@ -174,11 +174,11 @@ extension HeaderJournal {
     }
 
     /// The header's row if the wall clock was set since it was written.
-    mutating func noteClock(of queue: QueueKey, at reading: Reading) -> [DeliveryChange] {
+    mutating func noteClock(of queue: QueueKey, at reading: ClockReading) -> [DeliveryChange] {
         clock.strays(from: header.clock, at: reading) ? [write(of: queue, at: reading)] : []
     }
 
-    private mutating func write(of queue: QueueKey, at reading: Reading) -> DeliveryChange {
+    private mutating func write(of queue: QueueKey, at reading: ClockReading) -> DeliveryChange {
         header.clock = clock.mark(at: reading)
         written = header
         isOwed = false

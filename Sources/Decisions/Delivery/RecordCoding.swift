@@ -11,7 +11,7 @@ enum RecordField: UInt8, CaseIterable {
     case nextOrdinal, nextSequence, watermark, storedThrough, contextEpoch, clock, wall
     case id = 16
     case precedence, sequence, size, accepted, expires, attempts, supersedes, topic, revision, kind, current, after
-    case failure, heard, withdrawal, handing, sent, stored, outcome, code, refusal
+    case failure, acknowledged, withdrawal, handing, sent, stored, outcome, code, refusal
     case used = 48
     case start
     case digest = 64
@@ -33,7 +33,7 @@ enum RecordField: UInt8, CaseIterable {
 
     var width: Width {
         switch self {
-        case .current, .heard, .handing: .none
+        case .current, .acknowledged, .handing: .none
         case .id, .after: .identifier
         case .supersedes, .topic, .kind, .withdrawal, .outcome, .refusal, .digest, .body: .counted
         case .epoch, .nextOrdinal, .nextSequence, .watermark, .storedThrough, .contextEpoch, .clock, .wall, .precedence,

@@ -24,10 +24,10 @@ package struct UrgentBudget: Sendable, Equatable {
     }
 
     /// The items left of the day.
-    func reading(at now: Int64, limit: Int) -> UrgentBudgetReading {
+    func reading(at now: Int64, limit: Int) -> UrgentAllowance {
         let day = current(at: now)
         let reset = day.start.map { max(0, QueueClock.sum($0, Self.day) - now) } ?? 0
-        return UrgentBudgetReading(
+        return UrgentAllowance(
             remaining: max(0, limit - day.used), limit: limit, reset: .milliseconds(reset))
     }
 
@@ -54,7 +54,7 @@ package struct UrgentBudget: Sendable, Equatable {
 }
 
 /// The urgent items that an application has left of the day.
-package struct UrgentBudgetReading: Sendable, Equatable {
+package struct UrgentAllowance: Sendable, Equatable {
     package let remaining: Int
     package let limit: Int
     /// Time until the day is over; zero if none has begun.

@@ -61,7 +61,10 @@ import Testing
         receiver.verdict = { _ in .handled }
         for _ in 0..<3 {
             try sender.restart()
-            #expect(sender.exchange.submissions.unheard(in: sender.key(.userInfo), limit: .max).map(\.id) == [item.id])
+            #expect(
+                sender.exchange.submissions.unacknowledged(in: sender.key(.userInfo), limit: .max).map(\.id) == [
+                    item.id
+                ])
         }
         sender.exchange.submissions.forget(item.id, in: sender.key(.userInfo))
         pair.scheduler.run()

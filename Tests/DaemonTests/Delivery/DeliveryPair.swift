@@ -76,7 +76,7 @@ final class MemoryDevice {
         try exchange.restore { memory.read(RowRange(space: $0)) }
         exchange.resume()
         for key in exchange.submissions.queuesWithEnds(of: app) {
-            for record in exchange.submissions.unheard(in: key, limit: .max) {
+            for record in exchange.submissions.unacknowledged(in: key, limit: .max) {
                 guard case .finished(let outcome) = record.phase else { continue }
                 take(.ended(record.id, key, outcome, record.endingRefusal))
             }

@@ -14,7 +14,7 @@ import Testing
     private static let items = Repetition.times(1_000, long: 10_000)
 
     /// The rows of one full queue, and of others that hold the same.
-    private func fill(_ memory: MemoryStore, _ keys: [QueueKey], at reading: Reading) throws {
+    private func fill(_ memory: MemoryStore, _ keys: [QueueKey], at reading: ClockReading) throws {
         guard let first = keys.first else { return }
         var queue = OutboundQueue(first, header: OutboundHeader(epoch: 1, at: reading), at: reading)
         for number in 0..<Self.items {
@@ -39,7 +39,7 @@ import Testing
         let keys = try (0..<Self.queues).map { number in
             QueueKey(pairing: pairing, app: try ApplicationIdentifier("app\(number)"), channel: .userInfo)
         }
-        try fill(memory, keys, at: Reading(monotonic: scheduler.now, wall: scheduler.wallNow))
+        try fill(memory, keys, at: ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow))
         let before = memory.commits
         let exchange = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
         exchange.setPairing(pairing, epoch: 1)

@@ -35,7 +35,7 @@ struct FileFlow {
     /// The link is there, and the sender tells of the item.
     mutating func open() {
         guard !isVerified else { return }
-        if receiver != nil { return take(receiver?.toldAgain(at: now) ?? .nothing) }
+        if receiver != nil { return take(receiver?.announcedAgain(at: now) ?? .nothing) }
         let begun = FileReceiver(size: size, written: file, at: now)
         receiver = begun
         take(begun.first)
@@ -58,7 +58,7 @@ struct FileFlow {
     private mutating func take(_ step: FileReceiver.Step) {
         switch step {
         case .nothing, .write: break
-        case .want(let offset, let isRestart): send(.want(offset, isRestart: isRestart))
+        case .fetch(let offset, let isRestart): send(.want(offset, isRestart: isRestart))
         case .verify: isVerified = true
         }
     }
@@ -99,7 +99,7 @@ struct FileFlow {
     private mutating func arrive(_ frame: Frame) {
         switch frame {
         case .want(let offset, let isRestart):
-            let isTaken = sender.wanted(key, size: size, from: offset, isRestart: isRestart)
+            let isTaken = sender.requested(key, size: size, from: offset, isRestart: isRestart)
             #expect(isTaken)
             pull()
         case .chunk(let offset, let count):

@@ -76,7 +76,7 @@ import Testing
     private func wants(
         _ number: UInt8, from offset: Int64, size: Int64 = 1 << 30, isRestart: Bool = true
     ) throws -> Bool {
-        sender.wanted(try key(number), size: size, from: offset, isRestart: isRestart)
+        sender.requested(try key(number), size: size, from: offset, isRestart: isRestart)
     }
 
     private func allParts() -> [FileSender.Part] {
@@ -128,11 +128,11 @@ import Testing
     func progress() {
         var pace = ProgressPace(size: 1_000)
         let told = (0...1_000).filter { offset in
-            pace.tells(Int64(offset), at: MonotonicTime(nanoseconds: UInt64(offset) * 1_000_000))
+            pace.isDue(Int64(offset), at: MonotonicTime(nanoseconds: UInt64(offset) * 1_000_000))
         }
         #expect(told.count == 11)
         #expect(told.last == 1_000)
-        let again = pace.tells(1_000, at: MonotonicTime(nanoseconds: 10_000_000_000))
+        let again = pace.isDue(1_000, at: MonotonicTime(nanoseconds: 10_000_000_000))
         #expect(!again)
     }
 }

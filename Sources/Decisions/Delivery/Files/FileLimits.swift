@@ -21,7 +21,7 @@ package struct FileLimits: Sendable, Equatable {
     /// Space that a file leaves free (LIM-31): the store must be able to write how it ended.
     package var reserve: Int64 = 64 << 20
     /// Files that apps of one device hand over at once (LIM-31): bounded memory.
-    package var takings = 16
+    package var uploads = 16
     /// A receiver to which nothing came for this long requests again (LIM-31): twice a dead link's time.
     package var silence = Duration.seconds(30)
     /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).

@@ -13,7 +13,7 @@ package struct FileReceiver: Sendable, Equatable {
         /// Write the bytes of this chunk, then call ``FileReceiver/wrote(_:at:)``.
         case write
         /// Request more: everything before the offset is written. A restart also says that nothing past it came.
-        case want(offset: Int64, isRestart: Bool)
+        case fetch(offset: Int64, isRestart: Bool)
         /// All bytes are written: compare the digest.
         case verify
     }
@@ -24,7 +24,7 @@ package struct FileReceiver: Sendable, Equatable {
     private var expected: Int64
     /// What is written.
     package private(set) var written: Int64
-    private var lastWanted: Int64
+    private var lastRequested: Int64
     private var lastChunk: MonotonicTime
     private var isOpen = true
     /// A restart was requested at `expected` and nothing has come since.
@@ -36,17 +36,17 @@ package struct FileReceiver: Sendable, Equatable {
         self.limits = limits
         expected = written
         self.written = written
-        lastWanted = written
+        lastRequested = written
         lastChunk = now
     }
 
     /// What to do first.
     package var first: Step {
-        written == size ? .verify : .want(offset: written, isRestart: true)
+        written == size ? .verify : .fetch(offset: written, isRestart: true)
     }
 
     /// The sender announced the item again: it may have lost its state.
-    package mutating func toldAgain(at now: MonotonicTime) -> Step {
+    package mutating func announcedAgain(at now: MonotonicTime) -> Step {
         guard !isOpen else { return .nothing }
         isOpen = true
         return restart(at: now)
@@ -64,7 +64,7 @@ package struct FileReceiver: Sendable, Equatable {
             return restart(at: now)
         }
         // More than was requested is dropped unread: this side bounds its memory, whatever the sender does.
-        guard expected - lastWanted + Int64(count) <= Int64(limits.window),
+        guard expected - lastRequested + Int64(count) <= Int64(limits.window),
             // After a missing chunk it requests from where the last one ended, whether that is written or not.
             expected - written + Int64(count) <= 2 * Int64(limits.window)
         else { return .nothing }
@@ -79,9 +79,9 @@ package struct FileReceiver: Sendable, Equatable {
         written = min(expected, written + Int64(count))
         if written == size { return .verify }
         guard isOpen, !hasRequested else { return .nothing }
-        guard written == expected || written - lastWanted >= Int64(limits.window / 2) else { return .nothing }
-        lastWanted = written
-        return .want(offset: written, isRestart: false)
+        guard written == expected || written - lastRequested >= Int64(limits.window / 2) else { return .nothing }
+        lastRequested = written
+        return .fetch(offset: written, isRestart: false)
     }
 
     /// The digest differs: everything has to come again.
@@ -104,8 +104,8 @@ package struct FileReceiver: Sendable, Equatable {
         hasRequested = true
         lastChunk = now
         // Chunks that are being written need not come again.
-        lastWanted = expected
-        return .want(offset: expected, isRestart: true)
+        lastRequested = expected
+        return .fetch(offset: expected, isRestart: true)
     }
 }
 
@@ -142,7 +142,7 @@ package struct FileSender: Sendable {
     /// The receiver requests the file from this offset on: everything before it is written there. A restart forgets the parts sent past
     /// it.
     /// - Returns: false for an offset that the file does not have.
-    package mutating func wanted(_ file: FileKey, size: Int64, from offset: Int64, isRestart: Bool) -> Bool {
+    package mutating func requested(_ file: FileKey, size: Int64, from offset: Int64, isRestart: Bool) -> Bool {
         guard (0...size).contains(offset) else { return false }
         if var transfer = transfers[file] {
             if isRestart { transfer.next = offset }
@@ -246,7 +246,7 @@ package struct ProgressPace: Sendable, Equatable {
     }
 
     /// Whether to report this offset now.
-    package mutating func tells(_ offset: Int64, at now: MonotonicTime) -> Bool {
+    package mutating func isDue(_ offset: Int64, at now: MonotonicTime) -> Bool {
         if let last {
             guard offset != last.offset, offset == size || now.since(last.time) >= interval else { return false }
         }

@@ -97,7 +97,7 @@ final class AppOutcomes {
         case .stored: sendStored(id, place, to: connection)
         case .finished(let outcome):
             // Else it was sent since the question came, or confirmed.
-            guard submitters[Submitted(id, in: queue)] == connection.number, !record.isHeard else { break }
+            guard submitters[Submitted(id, in: queue)] == connection.number, !record.isAcknowledged else { break }
             submitters[Submitted(id, in: queue)] = nil
             report(id, place, outcome, record.endingRefusal, to: connection)
         }
@@ -176,7 +176,7 @@ final class AppOutcomes {
         }
         while missed.unconfirmed.count < Limits.endsAhead, let queue = missed.queues.last {
             let limit = Limits.endsAhead - missed.unconfirmed.count
-            let page = submissions.unheard(in: queue, limit: limit)
+            let page = submissions.unacknowledged(in: queue, limit: limit)
             if page.count < limit || queue.channel == .context { missed.queues.removeLast() }
             for record in page {
                 guard queue.channel != .context else {

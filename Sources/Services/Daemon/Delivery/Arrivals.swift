@@ -27,7 +27,7 @@ package final class Arrivals {
         staleContexts = counters.counter("contexts.stale")
     }
 
-    private var reading: Reading { environment.reading }
+    private var reading: ClockReading { environment.reading }
 
     // MARK: consumers
 
@@ -108,7 +108,7 @@ package final class Arrivals {
     /// The sender has made an outcome durable.
     func settled(_ sequence: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform({ $0.settled(sequence, at: reading).answer }, repeats: true)
+        ledgers[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading).answer }, repeats: true)
     }
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
@@ -294,7 +294,7 @@ package final class Arrivals {
         full = full.filter { $0.pairing != pairing }
     }
 
-    func noteClock(at reading: Reading) {
+    func noteClock(at reading: ClockReading) {
         for ledger in ledgers.values { ledger.perform { $0.noteClock(at: reading).answer } }
     }
 

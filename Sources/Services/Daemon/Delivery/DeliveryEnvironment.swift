@@ -19,7 +19,7 @@ final class DeliveryEnvironment {
     private var open: [UniqueIdentifier: Set<Channel>] = [:]
     /// How far the wall clock was ahead of the monotonic one when the queues last noted it; nil before the first queue.
     private var clockOffset: Int64?
-    private var clockWasSet: (Reading) -> Void = { _ in }
+    private var clockWasSet: (ClockReading) -> Void = { _ in }
     private var sendFrame: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
     private var onEvent: (DeliveryEvent) -> Void = { _ in }
 
@@ -34,7 +34,7 @@ final class DeliveryEnvironment {
         self.log = log
     }
 
-    var reading: Reading { Reading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 
     // MARK: outlets
 
@@ -73,7 +73,7 @@ final class DeliveryEnvironment {
     // MARK: the clock
 
     /// - Parameter clockWasSet: called when the wall clock was set while there are queues.
-    func whenClockSet(_ clockWasSet: @escaping (Reading) -> Void) { self.clockWasSet = clockWasSet }
+    func whenClockSet(_ clockWasSet: @escaping (ClockReading) -> Void) { self.clockWasSet = clockWasSet }
 
     /// Watches the clock from the first queue on, once a minute.
     func watchClock() {
@@ -94,7 +94,7 @@ final class DeliveryEnvironment {
         scheduleClock()
     }
 
-    private static func offset(_ reading: Reading) -> Int64 {
+    private static func offset(_ reading: ClockReading) -> Int64 {
         // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
         max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
     }

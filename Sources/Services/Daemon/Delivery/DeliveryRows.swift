@@ -84,7 +84,7 @@ struct DeliveryRows {
 
     /// The queue of these rows.
     func queue(
-        _ key: QueueKey, _ header: OutboundHeader, at reading: Reading, limits: DeliveryLimits
+        _ key: QueueKey, _ header: OutboundHeader, at reading: ClockReading, limits: DeliveryLimits
     ) -> OutboundQueue {
         OutboundQueue(
             key, header: header, records: outboundRecords[key] ?? [], budget: budgets[key] ?? UrgentBudget(),
@@ -93,7 +93,7 @@ struct DeliveryRows {
 
     /// The ledger of these rows.
     func ledger(
-        _ key: QueueKey, _ header: InboundHeader, at reading: Reading, limits: DeliveryLimits
+        _ key: QueueKey, _ header: InboundHeader, at reading: ClockReading, limits: DeliveryLimits
     ) -> InboundLedger {
         InboundLedger(
             key, header: header, records: inboundRecords[key] ?? [], context: receivedContexts[key], at: reading,

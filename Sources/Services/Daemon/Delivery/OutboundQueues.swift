@@ -21,7 +21,7 @@ final class OutboundQueues {
         self.userOf = userOf
     }
 
-    private var reading: Reading { environment.reading }
+    private var reading: ClockReading { environment.reading }
 
     /// The queue of this key, if it was ever used.
     subscript(key: QueueKey) -> Queue? { queues[key] }
@@ -100,7 +100,7 @@ final class OutboundQueues {
     }
 
     private func reportUnheard(in key: QueueKey) {
-        for record in queues[key]?.machine.unheard(limit: .max) ?? [] {
+        for record in queues[key]?.machine.unacknowledged(limit: .max) ?? [] {
             guard case .finished(let outcome) = record.phase else { continue }
             finished(record.id, outcome, record.endingRefusal, in: key)
         }
@@ -124,7 +124,7 @@ final class OutboundQueues {
         for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
     }
 
-    func noteClock(at reading: Reading) {
+    func noteClock(at reading: ClockReading) {
         for queue in queues.values { queue.perform { $0.noteClock(at: reading).answer } }
     }
 
@@ -180,7 +180,7 @@ final class OutboundQueues {
         let reading = reading
         queues[key]?.perform { queue in
             isBlockedOnSpace
-                ? queue.foundNoRoom(id, refusal, at: reading).answer : queue.refused(id, refusal, at: reading).answer
+                ? queue.blockedOnSpace(id, refusal, at: reading).answer : queue.refused(id, refusal, at: reading).answer
         }
     }
 
@@ -197,7 +197,7 @@ final class OutboundQueues {
         case .send(let dispatch): return send(dispatch, of: key, done)
         case .sendGap(let sequence, let reason):
             environment.send(GapFrame(key, sequence: sequence, reason).envelope, over: key.pairing)
-        case .sendSettled(let sequence):
+        case .sendOutcomeAck(let sequence):
             environment.send(OutcomeAckFrame(key, sequence: sequence).envelope, over: key.pairing)
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
@@ -322,7 +322,8 @@ final class OutboundQueues {
 
     /// The queues of an application with ended items that it has not confirmed.
     func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
-        queues.filter { $0.key.app == app && $0.key.channel != .configuration && $0.value.machine.hasUnheard }.keys
+        queues.filter { $0.key.app == app && $0.key.channel != .configuration && $0.value.machine.hasUnacknowledged }
+            .keys
             .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
     }
 

@@ -20,7 +20,7 @@ package final class Submissions {
         self.environment = environment
     }
 
-    private var reading: Reading { environment.reading }
+    private var reading: ClockReading { environment.reading }
 
     private func later(_ action: @escaping () -> Void) { environment.scheduler.schedule(after: .zero, action) }
 
@@ -227,11 +227,11 @@ package final class Submissions {
     }
 
     /// What is left of the day's urgent items.
-    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentBudgetReading {
+    package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentAllowance {
         let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
         let limit = environment.limits(.urgent).urgentPerDay
         return queues[key]?.machine.urgentBudget(at: reading)
-            ?? UrgentBudgetReading(remaining: limit, limit: limit, reset: .zero)
+            ?? UrgentAllowance(remaining: limit, limit: limit, reset: .zero)
     }
 
     /// The queues of an application with ended items that it has not confirmed.
@@ -240,8 +240,8 @@ package final class Submissions {
     }
 
     /// The first ones of a queue's items that have ended and that the application has not confirmed.
-    package func unheard(in key: QueueKey, limit: Int) -> [OutboundRecord] {
-        queues[key]?.machine.unheard(limit: limit) ?? []
+    package func unacknowledged(in key: QueueKey, limit: Int) -> [OutboundRecord] {
+        queues[key]?.machine.unacknowledged(limit: limit) ?? []
     }
 }
 

@@ -106,7 +106,7 @@ import Testing
     @Test("LIM-31: a thousand files that wait for their turn go with their app, and others have their turn")
     func manyWait() throws {
         var limits = FileLimits()
-        limits.takings = 1
+        limits.uploads = 1
         let devices = try FileDevices(senderLimits: limits)
         var ended = 0
         for number in UInt64(1)...1000 {
@@ -217,7 +217,7 @@ import Testing
     @Test("LIM-31: an app that begins many files and goes on with none holds up no other, and waits within bounds")
     func turns() throws {
         var limits = FileLimits()
-        (limits.takings, limits.waiting) = (2, 3)
+        (limits.uploads, limits.waiting) = (2, 3)
         let devices = try FileDevices(senderLimits: limits)
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {

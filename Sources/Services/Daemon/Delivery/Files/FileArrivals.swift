@@ -49,7 +49,7 @@ final class FileArrivals {
         if let arrival = arrivals[queue] {
             if arrival.key == key, arrival.sequence == frame.sequence {
                 arrival.isCut = false
-                if let step = arrival.receiver?.toldAgain(at: now) { take(step, arrival) }
+                if let step = arrival.receiver?.announcedAgain(at: now) { take(step, arrival) }
                 return true
             }
             arrivals.removeValue(forKey: queue)?.end()
@@ -166,7 +166,7 @@ final class FileArrivals {
     private func take(_ step: FileReceiver.Step, _ arrival: FileArrival) {
         switch step {
         case .nothing, .write: break
-        case .want(let offset, let isRestart):
+        case .fetch(let offset, let isRestart):
             let fetch = FetchFrame(of: arrival.key, from: offset, isRestart: isRestart)
             environment.send(fetch.envelope, arrival.key.queue.pairing)
         case .verify: verify(arrival)
@@ -218,7 +218,7 @@ final class FileArrivals {
     }
 
     private func reportProgress(of arrival: FileArrival) {
-        guard let written = arrival.receiver?.written, arrival.pace.tells(written, at: now) else { return }
+        guard let written = arrival.receiver?.written, arrival.pace.isDue(written, at: now) else { return }
         let file = ProgressFrame.IncomingFile(name: arrival.manifest.file.name, size: arrival.manifest.file.size)
         environment.notify(.transferred(offset: written, file), of: arrival.key, nil, arrival.key.queue.app)
     }

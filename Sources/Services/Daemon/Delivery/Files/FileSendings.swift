@@ -74,7 +74,7 @@ final class FileSendings {
     private func take(_ want: Want, _ sending: Sending, _ parts: FileParts) -> Bool {
         let pairing = sending.key.queue.pairing
         let isTaken = senders[pairing, default: FileSender(limits: environment.limits)]
-            .wanted(sending.key, size: parts.size, from: want.offset, isRestart: want.isRestart)
+            .requested(sending.key, size: parts.size, from: want.offset, isRestart: want.isRestart)
         guard isTaken else { return false }
         reportProgress(of: sending)
         pump(pairing)
@@ -113,7 +113,7 @@ final class FileSendings {
     private func reportProgress(of sending: Sending) {
         let key = sending.key
         guard let offset = senders[key.queue.pairing]?.acknowledged(key),
-            sending.pace?.tells(offset, at: environment.scheduler.now) == true
+            sending.pace?.isDue(offset, at: environment.scheduler.now) == true
         else { return }
         environment.notify(.transferred(offset: offset, nil), of: key, submissions.source(of: key), key.queue.app)
     }

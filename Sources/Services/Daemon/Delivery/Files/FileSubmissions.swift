@@ -16,7 +16,7 @@ package final class FileSubmissions {
     private let environment: FileEnvironment
     /// The user of this device who owns an app; nil if unknown.
     private let userOf: (ApplicationIdentifier) -> UInt32?
-    private var takings: [FileKey: FileSubmission] = [:]
+    private var uploads: [FileKey: FileSubmission] = [:]
     private var waiting = WaitingFiles()
     private var spooled = FileBudget<SpoolOwner>()
     /// The connection that submitted a file, which gets its progress.
@@ -87,7 +87,7 @@ package final class FileSubmissions {
     }
 
     private func begin(_ submission: FileSubmission) {
-        takings[submission.key] = submission
+        uploads[submission.key] = submission
         let (spool, place) = (environment.spool, submission.key.place)
         let (size, reserve) = (submission.description.size, limits.reserve)
         environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
@@ -113,7 +113,7 @@ package final class FileSubmissions {
     /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
     /// - Returns: false for a part out of place, which ends the connection (FIL-3).
     package func take(_ chunk: ChunkFrame, from source: ConnectionNumber) -> Bool {
-        guard let submission = takings[chunk.item], submission.source == source, let file = submission.file else {
+        guard let submission = uploads[chunk.item], submission.source == source, let file = submission.file else {
             return waiting[chunk.item]?.source != source
         }
         let body = chunk.body
@@ -171,16 +171,16 @@ package final class FileSubmissions {
     private func end(_ submission: FileSubmission) {
         submission.isOver = true
         submission.file = nil
-        if takings[submission.key] === submission { takings[submission.key] = nil }
+        if uploads[submission.key] === submission { uploads[submission.key] = nil }
         waiting.remove(submission)
-        let apps = Set(takings.keys.map(\.queue.app))
-        let isFree = takings.count < limits.takings
+        let apps = Set(uploads.keys.map(\.queue.app))
+        let isFree = uploads.count < limits.uploads
         if let next = waiting.takeFirst(where: { isFree || !apps.contains($0) }) { begin(next) }
     }
 
     /// One file of each app at any time: an app that begins many and continues none holds up only itself.
     private func mayBegin(_ submission: FileSubmission) -> Bool {
-        takings.count < limits.takings || !takings.keys.contains { $0.queue.app == submission.key.queue.app }
+        uploads.count < limits.uploads || !uploads.keys.contains { $0.queue.app == submission.key.queue.app }
     }
 
     // MARK: ending
@@ -189,7 +189,7 @@ package final class FileSubmissions {
     /// - Returns: whether there was one.
     @discardableResult
     package func drop(_ key: FileKey, for source: ConnectionNumber? = nil, _ reason: FileRefusal? = nil) -> Bool {
-        guard let submission = takings[key] ?? waiting[key] else { return false }
+        guard let submission = uploads[key] ?? waiting[key] else { return false }
         end(submission)
         discard(key)
         if let reason, submission.source != source { submission.completion(.failure(reason)) }
@@ -201,7 +201,7 @@ package final class FileSubmissions {
 
     private func dropAll(where isGone: (FileSubmission) -> Bool) {
         // First those that wait: the end of one lets the next one begin.
-        for submission in (waiting.all + takings.values).filter(isGone) { drop(submission.key) }
+        for submission in (waiting.all + uploads.values).filter(isGone) { drop(submission.key) }
     }
 
     /// Removes a spooled file.
@@ -233,7 +233,7 @@ package final class FileSubmissions {
     // MARK: state
 
     /// Whether the bytes of the file are coming from its app.
-    func isTaking(_ key: FileKey) -> Bool { takings[key] != nil }
+    func isTaking(_ key: FileKey) -> Bool { uploads[key] != nil }
 
     /// The connection that submitted a spooled file; it may be gone.
     func source(of key: FileKey) -> ConnectionNumber? { sources[key] }
