@@ -41,7 +41,7 @@ extension TransferTests {
             Envelope(
                 .finished, app: fixture.daemon.app, pairing: pairing, id: other, channel: .context, name: "handled"))
         fixture.scheduler.run()
-        #expect(fixture.daemon.received.filter { $0.kind == .heard }.map(\.id) == [id, other])
+        #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.map(\.id) == [id, other])
     }
 
     @Test(
@@ -56,16 +56,16 @@ extension TransferTests {
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
-        let question = try #require(fixture.daemon.received.last { $0.command == "follow" })
+        let question = try #require(fixture.daemon.received.last { $0.command == "subscribe" })
         let named = try #require(try question.dictionaryBody()["items"]?.arrayValue).compactMap(\.dataValue)
         #expect(Set(named) == Set(transfers.map(\.id.bytes)) && question.channel == .userInfo)
-        let answer = Envelope(.answer, app: fixture.daemon.app, id: question.id, code: 0, command: "follow")
+        let answer = Envelope(.answer, app: fixture.daemon.app, id: question.id, code: 0, command: "subscribe")
         fixture.daemon.send(try answer.with(body: ["unknown": [.data(transfers[0].id.bytes)]]))
         fixture.scheduler.run()
         await #expect(throws: SessionError.self) { try await transfers[0].outcome() }
         say(.finished, transfers[1].id, "handled")
         #expect(try await transfers[1].outcome() == .handled)
-        #expect(fixture.daemon.received.filter { $0.command == "follow" }.count == 1)
+        #expect(fixture.daemon.received.filter { $0.command == "subscribe" }.count == 1)
     }
 
     @Test("SES-56: a daemon that cannot tell now is asked again after a second, for what is waited for then")
@@ -79,11 +79,11 @@ extension TransferTests {
         fixture.daemon.cut()
         fixture.scheduler.advance(by: .seconds(1))
         fixture.scheduler.run()
-        var questions: [Envelope] { fixture.daemon.received.filter { $0.command == "follow" } }
+        var questions: [Envelope] { fixture.daemon.received.filter { $0.command == "subscribe" } }
         func refuse(_ question: Envelope) {
             fixture.daemon.send(
                 Envelope(
-                    .answer, app: fixture.daemon.app, id: question.id, code: 7001, name: "store", command: "follow"))
+                    .answer, app: fixture.daemon.app, id: question.id, code: 7001, name: "store", command: "subscribe"))
             fixture.scheduler.run()
         }
         refuse(try #require(questions.last))
@@ -99,7 +99,7 @@ extension TransferTests {
         // The new connection has asked anew; the word that was to be repeated on the former one is not said beside it.
         let last = try #require(questions.last)
         fixture.daemon.send(
-            try Envelope(.answer, app: fixture.daemon.app, id: last.id, code: 0, command: "follow")
+            try Envelope(.answer, app: fixture.daemon.app, id: last.id, code: 0, command: "subscribe")
                 .with(body: ["unknown": []]))
         fixture.scheduler.advance(by: .seconds(5))
         #expect(questions.count == 3)

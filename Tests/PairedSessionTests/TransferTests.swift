@@ -86,7 +86,7 @@ struct TransferTests {
         fixture.scheduler.run()
         say(.finished, id, "handled")
         #expect(told.all == [id])
-        #expect(fixture.daemon.received.filter { $0.kind == .heard }.map(\.id) == [id, id])
+        #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.map(\.id) == [id, id])
     }
 
     @Test(
@@ -100,7 +100,7 @@ struct TransferTests {
         if isStoredFirst { say(.progress, id, "stored") }
         say(.finished, id, "handled")
         #expect(try results.all.first?.get().state == .finished(.handled))
-        #expect(results.all.count == 1 && fixture.daemon.received.last?.kind == .heard)
+        #expect(results.all.count == 1 && fixture.daemon.received.last?.kind == .finishedAck)
     }
 
     @Test("SES-50: stored and the end are told once each, and confirmed")
@@ -114,7 +114,7 @@ struct TransferTests {
         say(.finished, id, "handled")
         #expect(transfer.state == .finished(.handled))
         let heard = try #require(fixture.daemon.received.last)
-        #expect(heard.kind == .heard && heard.id == id && heard.channel == .userInfo)
+        #expect(heard.kind == .finishedAck && heard.id == id && heard.channel == .userInfo)
     }
 
     @Test(
@@ -152,12 +152,12 @@ struct TransferTests {
         let id = UniqueIdentifier.random()
         // Each connection tells it, until it is confirmed.
         for _ in 0..<2 { say(.finished, id, "handled") }
-        #expect(!fixture.daemon.received.contains { $0.kind == .heard })
+        #expect(!fixture.daemon.received.contains { $0.kind == .finishedAck })
         let updates = Collector<UniqueIdentifier>()
         fixture.session.observeTransfers { updates.add($0.id) }
         fixture.scheduler.run()
         #expect(updates.all == [id])
-        #expect(fixture.daemon.received.last?.kind == .heard)
+        #expect(fixture.daemon.received.last?.kind == .finishedAck)
     }
 
     @Test("SES-49: a refusal is the caller's error, with the facts, the device and the item")

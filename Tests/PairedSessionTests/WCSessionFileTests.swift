@@ -203,7 +203,7 @@ struct WCSessionFileTests {
         #expect(calls == ["finished file 0"])
         try say(.finished, of: about(.random()), "expired")
         #expect(calls == ["finished file 0", "finished file 7017"])
-        #expect(fixture.daemon.received.filter { $0.kind == .heard }.count == 2)
+        #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.count == 2)
     }
 
     @Test(

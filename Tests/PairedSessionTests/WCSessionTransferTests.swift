@@ -208,7 +208,7 @@ struct WCSessionTransferTests {
             channel: .userInfo)
         say(.finished, of: lost, "expired")
         #expect(calls.last == "finished -1 7017" && calls.count == 3)
-        #expect(fixture.daemon.received.filter { $0.kind == .heard }.count == 3)
+        #expect(fixture.daemon.received.filter { $0.kind == .finishedAck }.count == 3)
     }
 
     @Test("WCError.notReachable is a code in a pattern, as on Apple's platforms")

@@ -23,7 +23,7 @@ import Testing
 
     private static func envelopes() throws -> [Envelope] {
         let app = try ApplicationIdentifier("com.example.app")
-        let place = Envelope(.heard, app: app, pairing: .random(), id: .random(), channel: .userInfo)
+        let place = Envelope(.finishedAck, app: app, pairing: .random(), id: .random(), channel: .userInfo)
         func with(_ kind: FrameKind, _ change: (inout Envelope) -> Void) -> Envelope {
             var envelope = place
             envelope.kind = kind

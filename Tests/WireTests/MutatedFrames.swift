@@ -40,14 +40,14 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
                 "age", "app", "attempt", "body", "channel", "id", "kind", "nonce", "pairing", "remaining", "sealing",
                 "sequence",
             ]
-        case .stored, .settled: ["app", "channel", "kind", "pairing", "sequence"]
+        case .stored, .outcomeAck: ["app", "channel", "kind", "pairing", "sequence"]
         case .gap, .outcome: ["app", "channel", "code", "kind", "name", "pairing", "sequence"]
         case .control, .result: ["body", "code", "command", "id", "kind", "name"]
         case .hello: ["body", "kind", "pairing"]
         case .ping, .pong: ["id", "kind"]
         case .submit:
             ["after", "app", "body", "channel", "id", "key", "kind", "name", "pairing", "remaining", "topic"]
-        case .chunk, .want: ["app", "body", "channel", "id", "kind", "offset", "pairing"]
+        case .chunk, .fetch: ["app", "body", "channel", "id", "kind", "offset", "pairing"]
         case .delivery: ["app", "attempt", "body", "channel", "id", "kind", "pairing", "revision", "topic"]
         default: ["app", "body", "kind"]
         }

@@ -153,7 +153,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     // MARK: the sender
 
-    /// A `settled` frame has come: the sender will not ask about this item again.
+    /// An `outcomeAck` frame has come: the sender will not ask about this item again.
     package mutating func outcomeAcknowledged(_ sequence: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in

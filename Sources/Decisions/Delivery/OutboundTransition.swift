@@ -28,7 +28,7 @@ package enum OutboundEffect: Sendable, Equatable {
     case send(OutboundDispatch)
     /// A `gap` frame: the item of this sequence will not come, or should not be handled any more.
     case sendGap(sequence: UInt64, GapReason)
-    /// A `settled` frame: the outcome is durable here, the peer may forget it.
+    /// An `outcomeAck` frame: the outcome is durable here, the peer may forget it.
     case sendOutcomeAck(sequence: UInt64)
     /// The item is durable at the peer.
     case stored(UniqueIdentifier)

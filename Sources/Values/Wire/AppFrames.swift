@@ -322,7 +322,7 @@ package struct FinishedAckFrame: TypedFrame {
 
     package init(_ envelope: Envelope) throws(WireError) { item = try envelope.item() }
 
-    package var envelope: Envelope { Envelope(.heard, item) }
+    package var envelope: Envelope { Envelope(.finishedAck, item) }
 }
 
 /// A `context`: the context that an app last sent or received (SES-52).

@@ -5,8 +5,9 @@
 /// The kind of a frame; its raw value is the word on the wire.
 package enum FrameKind: String, Sendable, Hashable, CaseIterable {
     case hello, refusal, ping, pong, bye, register, registered, state, message, messageData, reply, failure
-    case configuration, control, result, application, item, gap, stored, outcome, settled, chunk, want, submit, accepted
-    case progress, delivery, verdict, finished, heard, context, query, answer, join, joined
+    case configuration, control, result, application, item, gap, stored, outcome, outcomeAck, chunk, fetch, submit,
+        accepted
+    case progress, delivery, verdict, finished, finishedAck, context, query, answer, join, joined
 
     /// The row of the kind in the table.
     private var definition: Row {
@@ -31,10 +32,10 @@ package enum FrameKind: String, Sendable, Hashable, CaseIterable {
                 [.app, .pairing, .id, .channel, .sequence, .body],
                 [.nonce, .age, .remaining, .attempt, .topic, .revision], from: .link)
         case .gap: Row([.app, .pairing, .channel, .sequence, .name], from: .link)
-        case .stored, .settled: Row([.app, .pairing, .channel, .sequence], from: .link)
+        case .stored, .outcomeAck: Row([.app, .pairing, .channel, .sequence], from: .link)
         case .outcome: Row([.app, .pairing, .channel, .sequence, .name], [.code], from: .link)
         case .chunk: Row([.app, .pairing, .id, .channel, .offset, .body], from: [.app, .link])
-        case .want: Row([.app, .pairing, .id, .channel, .offset], [.name], from: .link)
+        case .fetch: Row([.app, .pairing, .id, .channel, .offset], [.name], from: .link)
         case .submit:
             Row([.app, .pairing, .id, .channel, .body], [.topic, .key, .after, .remaining, .name], from: .app)
         case .accepted: Row([.app, .pairing, .id, .channel], [.name, .revision], from: .daemon)
@@ -44,7 +45,7 @@ package enum FrameKind: String, Sendable, Hashable, CaseIterable {
                 [.app, .pairing, .id, .channel, .attempt, .body], [.topic, .age, .remaining, .revision], from: .daemon)
         case .verdict: Row([.app, .pairing, .id, .channel, .name], [.code, .body], from: .app)
         case .finished: Row([.app, .pairing, .id, .channel, .name], [.code, .body], from: .daemon)
-        case .heard: Row([.app, .pairing, .id, .channel], from: .app)
+        case .finishedAck: Row([.app, .pairing, .id, .channel], from: .app)
         case .context: Row([.app, .pairing, .name, .revision, .body], from: .daemon)
         case .query: Row([.app, .id, .command], [.pairing, .channel, .body], from: .app)
         case .answer: Row([.app, .id, .command], [.code, .name, .body], from: .daemon)

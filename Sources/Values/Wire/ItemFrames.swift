@@ -147,7 +147,7 @@ package struct OutcomeAckFrame: TypedFrame {
     }
 
     package var envelope: Envelope {
-        var envelope = Envelope(.settled, queue)
+        var envelope = Envelope(.outcomeAck, queue)
         envelope[.sequence] = sequence
         return envelope
     }
@@ -205,7 +205,7 @@ package struct FetchFrame: TypedFrame {
     }
 
     package var envelope: Envelope {
-        var envelope = Envelope(.want, item)
+        var envelope = Envelope(.fetch, item)
         envelope[.offset] = offset
         envelope[.name] = isRestart ? Word.restart : nil
         return envelope

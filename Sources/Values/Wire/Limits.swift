@@ -86,7 +86,7 @@ package enum Limits {
     package static let pageItems = 512
     /// Ends of one queue that a daemon keeps until the app has heard (LIM-24).
     package static let unheardEnds = 10_000
-    /// Ends that are told ahead of `heard` (LIM-41).
+    /// Ends that are told ahead of `finishedAck` (LIM-41).
     package static let endsAhead = 256
     /// Time from the beginning of a link in which the other device tells its apps (LIM-44).
     package static let introduction = Duration.seconds(1)

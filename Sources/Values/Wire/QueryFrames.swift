@@ -17,9 +17,7 @@ package struct QueryFrame: TypedFrame {
 
     /// The `command` of a question.
     package enum Command: String, EnvelopeWord {
-        case outstanding, cancel
-        case subscribe = "follow"
-        case budget
+        case outstanding, cancel, subscribe, budget
     }
 
     package let app: ApplicationIdentifier

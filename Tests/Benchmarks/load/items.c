@@ -44,7 +44,7 @@ static void writeItem(struct connection *it, enum kind kind, const uint8_t *id) 
     if (kind == SUBMISSION) submit(it, (const uint8_t *)it->name, id);
 }
 
-// `heard` or `verdict`: the item by its pairing and identifier, and a word.
+// `finishedAck` or `verdict`: the item by its pairing and identifier, and a word.
 static void say(struct connection *it, const char *kind, const uint8_t *pairing, const uint8_t *id, const char *word) {
     struct plist envelope;
     char app[NAME];
@@ -76,7 +76,7 @@ static enum kind readItem(struct connection *it, uint8_t *frame, size_t count, u
         return DELIVERY;
     }
     if (plistIs(kind, "finished") && plistIs(plistFind(envelope, "name"), "handled")) {
-        say(it, "heard", place, *id, NULL);
+        say(it, "finishedAck", place, *id, NULL);
         return HANDLED;
     }
     return readOther(it, frame, count);

@@ -68,7 +68,7 @@ extension Case {
 
     // MARK: frames below TLS
 
-    private static let kinds: [FrameKind] = [.item, .stored, .outcome, .settled]
+    private static let kinds: [FrameKind] = [.item, .stored, .outcome, .outcomeAck]
 
     private static let frames: [Case] =
         kinds.map { kind in

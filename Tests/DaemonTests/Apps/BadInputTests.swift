@@ -91,7 +91,7 @@ import Testing
     @Test(arguments: FrameKind.allCases)
     func `FRM-10: a registered app may send only what its socket takes`(kind: FrameKind) throws {
         let allowed: [FrameKind] = [
-            .message, .messageData, .reply, .failure, .ping, .pong, .bye, .submit, .verdict, .heard, .query,
+            .message, .messageData, .reply, .failure, .ping, .pong, .bye, .submit, .verdict, .finishedAck, .query,
         ]
         let app = try simulation.app(.primary)
         let name = try ApplicationIdentifier("com.example.app")

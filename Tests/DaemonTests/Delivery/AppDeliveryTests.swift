@@ -60,7 +60,8 @@ struct AppDeliveryTests {
         let finished = try #require(primary.received(.finished).first)
         #expect(finished.id == envelope.id && finished.name == "handled" && finished.code == nil)
         try submit(
-            Envelope(.heard, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo), from: primary)
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo),
+            from: primary)
         #expect(primary.refusal == nil && secondary.refusal == nil)
     }
 
@@ -139,7 +140,8 @@ struct AppDeliveryTests {
         let third = try simulation.app(.primary)
         #expect(third.received(.finished).map(\.id) == [envelope.id])
         try submit(
-            Envelope(.heard, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo), from: third)
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: envelope.id, channel: .userInfo),
+            from: third)
         third.disconnect()
         simulation.scheduler.run()
         #expect(try simulation.app(.primary).received(.finished).isEmpty)

@@ -120,7 +120,7 @@ import Testing
         #expect(try send("d", .gap) == 0)
         #expect(try send("e", .item, .context) == 0)
         let settled = Envelope(
-            .settled, app: try key("b").app, pairing: pairing, channel: .userInfo, sequence: 1)
+            .outcomeAck, app: try key("b").app, pairing: pairing, channel: .userInfo, sequence: 1)
         #expect(exchange.receive(settled))
         scheduler.run()
         #expect(try send("c", .item) == 1, "there is room again")

@@ -105,7 +105,7 @@ import Testing
 
     @Test(
         "DEL-7, DEL-9: each frame that acknowledges may be lost, and every item still ends once and is handled once",
-        arguments: [FrameKind.stored, .outcome, .settled, .item], 0..<6)
+        arguments: [FrameKind.stored, .outcome, .outcomeAck, .item], 0..<6)
     func lostAcknowledgements(kind: FrameKind, place: Int) throws {
         let pair = try DeliveryPair()
         var seen = 0

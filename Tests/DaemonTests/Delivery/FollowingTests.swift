@@ -28,7 +28,7 @@ struct FollowingTests {
 
     private func follow(_ ids: [UniqueIdentifier], from client: Client) throws -> PropertyListDictionary {
         let question = Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "follow")
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
         try send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]), from: client)
         return try #require(client.received(.answer).last).dictionaryBody()
     }
@@ -68,7 +68,8 @@ struct FollowingTests {
         let other = UniqueIdentifier.random()
         #expect(try follow([id, other], from: second) == ["unknown": [.data(other.bytes)]])
         #expect(second.received(.finished).map(\.id) == [id])
-        try send(Envelope(.heard, app: app, pairing: simulation.pairing, id: id, channel: .userInfo), from: second)
+        try send(
+            Envelope(.finishedAck, app: app, pairing: simulation.pairing, id: id, channel: .userInfo), from: second)
         #expect(try follow([id], from: second) == ["unknown": [.data(id.bytes)]])
     }
 
@@ -105,7 +106,7 @@ struct FollowingTests {
         simulation.scheduler.run()
         let second = try simulation.app(.primary)
         for pairing in simulation.simulator.pairings {
-            try second.send(Envelope(.heard, app: app, pairing: pairing, id: id, channel: .userInfo))
+            try second.send(Envelope(.finishedAck, app: app, pairing: pairing, id: id, channel: .userInfo))
             simulation.scheduler.run()
         }
         #expect(second.received(.finished).count == 2)
@@ -116,7 +117,7 @@ struct FollowingTests {
         try simulation.app(.secondary).disconnect()
         let client = try simulation.app(.primary)
         let question = Envelope(
-            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "follow")
+            .query, app: app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
         let many = (0...512).map { _ in PropertyListValue.data(UniqueIdentifier.random().bytes) }
         let bodies: [PropertyListDictionary] = [[:], ["items": 1], ["items": [.data([1])]], ["items": .array(many)]]
         for body in bodies { try send(question.with(body: body), from: client) }

@@ -16,13 +16,13 @@ struct MissedOutcomesTests {
     init() throws { device = try OneDevice() }
 
     private func heard(_ end: Envelope) -> Envelope {
-        Envelope(.heard, app: end.app, pairing: end.pairing, id: end.id, channel: end.channel)
+        Envelope(.finishedAck, app: end.app, pairing: end.pairing, id: end.id, channel: end.channel)
     }
 
     private func follow(_ ids: [UniqueIdentifier], from app: Client) throws {
         let question = Envelope(
             .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
-            command: "follow")
+            command: "subscribe")
         try app.send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]))
         device.run()
     }

@@ -32,7 +32,7 @@ struct SubmitterTests {
                     .verdict, app: delivery.app, pairing: pairing, id: id, channel: .userInfo, name: "handled"))
             simulation.scheduler.run()
             try sender.send(
-                Envelope(.heard, app: delivery.app, pairing: pairing, id: id, channel: .userInfo))
+                Envelope(.finishedAck, app: delivery.app, pairing: pairing, id: id, channel: .userInfo))
             simulation.scheduler.run()
         }
         #expect(sender.received(.finished).map(\.pairing) == simulation.simulator.pairings)
@@ -80,7 +80,8 @@ struct SubmitterTests {
         for finished in second.received(.finished) {
             #expect(second.received(.finished).count == 256)
             try second.send(
-                Envelope(.heard, app: finished.app, pairing: finished.pairing, id: finished.id, channel: .userInfo))
+                Envelope(
+                    .finishedAck, app: finished.app, pairing: finished.pairing, id: finished.id, channel: .userInfo))
             simulation.scheduler.run()
         }
         #expect(second.received(.finished).map(\.id) == ids.map(\.self))

@@ -24,9 +24,9 @@ package enum ReferenceEnvelope {
         "gap": (["app", "pairing", "channel", "sequence", "name"], []),
         "stored": (["app", "pairing", "channel", "sequence"], []),
         "outcome": (["app", "pairing", "channel", "sequence", "name"], ["code"]),
-        "settled": (["app", "pairing", "channel", "sequence"], []),
+        "outcomeAck": (["app", "pairing", "channel", "sequence"], []),
         "chunk": (["app", "pairing", "id", "channel", "offset", "body"], []),
-        "want": (["app", "pairing", "id", "channel", "offset"], ["name"]),
+        "fetch": (["app", "pairing", "id", "channel", "offset"], ["name"]),
         "submit": (
             ["app", "pairing", "id", "channel", "body"], ["topic", "key", "after", "remaining", "name"]
         ),
@@ -37,7 +37,7 @@ package enum ReferenceEnvelope {
         ),
         "verdict": (["app", "pairing", "id", "channel", "name"], ["code", "body"]),
         "finished": (["app", "pairing", "id", "channel", "name"], ["code", "body"]),
-        "heard": (["app", "pairing", "id", "channel"], []),
+        "finishedAck": (["app", "pairing", "id", "channel"], []),
         "context": (["app", "pairing", "name", "revision", "body"], []),
         "query": (["app", "id", "command"], ["pairing", "channel", "body"]),
         "answer": (["app", "id", "command"], ["code", "name", "body"]),

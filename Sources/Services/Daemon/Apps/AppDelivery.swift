@@ -38,7 +38,7 @@ package final class AppDelivery {
     /// The channels that an app's connection can have.
     static let channels: [Channel] = [.context, .userInfo, .urgent, .file]
 
-    /// Takes `submit`, `chunk`, `verdict`, `heard` or `query` from a registered connection.
+    /// Takes `submit`, `chunk`, `verdict`, `finishedAck` or `query` from a registered connection.
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
         guard let app = envelope.app, app == connection.port?.app else {
@@ -50,7 +50,7 @@ package final class AppDelivery {
             case .query: queries.answer(try QueryFrame(envelope), connection)
             case .verdict: judged(try VerdictFrame(envelope), connection)
             case .chunk: return chunk(try ChunkFrame(envelope), connection)
-            case .heard: outcomes.heard(try FinishedAckFrame(envelope).item)
+            case .finishedAck: outcomes.heard(try FinishedAckFrame(envelope).item)
             default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
             }
             return nil

@@ -178,7 +178,7 @@ package final class DurableDelivery {
                 guard takes(frame.queue) else { return false }
                 arrivals.gapArrived(frame.sequence, frame.reason, in: frame.queue)
                 return true
-            case .settled:
+            case .outcomeAck:
                 let frame = try OutcomeAckFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 arrivals.settled(frame.sequence, in: frame.queue)

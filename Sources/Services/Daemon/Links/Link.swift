@@ -158,17 +158,15 @@ package final class Link {
         case .pong: break
         case .bye, .refusal:
             farewell(SecuredChannel.farewell(envelope))
-        case .message, .messageData, .reply, .failure, .item, .gap, .stored, .outcome, .settled, .chunk,
-            .want:
+        case .application: context.host?.link(self, didReceive: envelope, in: frame)
+        default:
+            guard envelope.kind.mayBeSent(by: .link) else {
+                return refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
+            }
             guard envelope.pairing == pairing else {
                 return refuse(.notYours, "a frame names another pairing than the link's")
             }
             context.host?.link(self, didReceive: envelope, in: frame)
-        case .application: context.host?.link(self, didReceive: envelope, in: frame)
-        case .hello, .join, .joined, .register, .registered, .state, .configuration, .control, .result, .submit,
-            .accepted,
-            .progress, .delivery, .verdict, .finished, .heard, .context, .query, .answer:
-            refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
         }
     }
 }

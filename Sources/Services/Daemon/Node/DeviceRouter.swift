@@ -88,7 +88,7 @@ final class DeviceRouter {
     /// - Returns: nil if all is well.
     func receive(_ envelope: Envelope, in frame: Frame? = nil, from pairing: UniqueIdentifier) -> Breach? {
         switch envelope.kind {
-        case .item, .gap, .stored, .outcome, .settled, .chunk, .want:
+        case .item, .gap, .stored, .outcome, .outcomeAck, .chunk, .fetch:
             outlets?.frameMoved(envelope, false)
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
             return exchange.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")

@@ -44,7 +44,7 @@ final class TraceService {
     func note(_ envelope: Envelope, isSent: Bool) {
         guard let step = TraceEvent.Step(envelope.kind, isSent: isSent), let pairing = envelope.pairing else { return }
         // The frames of the item's sender travel in the direction of the item; those of its receiver the other way.
-        let isOfSender = envelope.kind == .item || envelope.kind == .gap || envelope.kind == .settled
+        let isOfSender = envelope.kind == .item || envelope.kind == .gap || envelope.kind == .outcomeAck
         note(
             TraceEvent(
                 step, id: envelope.id, pairing: pairing, app: envelope.app, channel: envelope.channel,
@@ -103,7 +103,7 @@ extension TraceEvent.Step {
         case .item: self = isSent ? .sent : .arrived
         case .stored: self = .stored
         case .outcome: self = .ended
-        case .settled: self = .settled
+        case .outcomeAck: self = .settled
         case .gap: self = .ended
         default: return nil
         }

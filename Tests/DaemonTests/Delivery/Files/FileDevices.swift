@@ -143,7 +143,7 @@ final class FileDevices {
                 }
                 if let frame = spoil(frame) { #expect(receiver.files.receive(frame)) }
             }
-            for frame in back where frame.kind == .want { #expect(sender.files.receive(frame)) }
+            for frame in back where frame.kind == .fetch { #expect(sender.files.receive(frame)) }
             failures += back.filter { $0.kind == .failure }
         }
     }

@@ -68,7 +68,7 @@ import Testing
         devices.sender.items.isUnderWay = false
         for number in UInt64(1)...20 {
             let want = Envelope(
-                .want, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
+                .fetch, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
                 channel: .file, name: "restart", offset: 0)
             #expect(devices.sender.files.receive(want))
         }

@@ -60,7 +60,7 @@ import Testing
     }
 
     private func wants(of key: FileKey) -> [Envelope] {
-        receiver.sent.filter { $0.kind == .want && $0.id == key.id && $0.app == key.queue.app }
+        receiver.sent.filter { $0.kind == .fetch && $0.id == key.id && $0.app == key.queue.app }
     }
 
     @Test("FIL-8, LIM-29: what comes while a part is read again is not kept, and another app's file passes meanwhile")

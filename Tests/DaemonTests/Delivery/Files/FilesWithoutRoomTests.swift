@@ -30,9 +30,9 @@ import Testing
         devices.settle()
     }
 
-    /// What the receiver has answered of a file, newest last: `want`, or the name of a refusal.
+    /// What the receiver has answered of a file, newest last: `fetch`, or the name of a refusal.
     private func answers(of key: FileKey, _ devices: FileDevices) -> [String] {
-        devices.receiver.sent.filter { $0.app == key.queue.app }.map { $0.name == "restart" ? "want" : $0.name ?? "" }
+        devices.receiver.sent.filter { $0.app == key.queue.app }.map { $0.name == "restart" ? "fetch" : $0.name ?? "" }
     }
 
     @Test("FIL-13, LIM-43: a file that is refused counts with what is there of it, not with what it was promised")
@@ -45,7 +45,7 @@ import Testing
         devices.receiver.files.limits.reserve = reserve
         try tell(small, size: 200_000, devices)
         #expect(answers(of: large, devices) == ["insufficient-space"])
-        #expect(answers(of: small, devices) == ["want"])
+        #expect(answers(of: small, devices) == ["fetch"])
     }
 
     @Test(
@@ -57,13 +57,13 @@ import Testing
         let size = try FileSpool("any", in: OwnedDirectory(path: devices.receiver.path)).availableSpace() / 3 * 2
         try tell(first, size: size, devices)
         try tell(second, size: size, devices)
-        #expect(answers(of: first, devices) == ["want"] && answers(of: second, devices) == ["insufficient-space"])
+        #expect(answers(of: first, devices) == ["fetch"] && answers(of: second, devices) == ["insufficient-space"])
         let gap = Envelope(
             .gap, app: first.queue.app, pairing: first.queue.pairing, channel: .file, sequence: 1, name: "cancelled")
         #expect(devices.receiver.files.receive(gap))
         // The items' stand-in has one queue for all.
         try tell(second, size: size, sequence: 2, devices)
-        #expect(answers(of: second, devices).last == "want")
+        #expect(answers(of: second, devices).last == "fetch")
     }
 
     @Test("FIL-7, FIL-13: what was sent ahead of a file that is refused keeps no other file from the link's window")
@@ -73,7 +73,7 @@ import Testing
         for number in [1, 2] as [UInt64] { _ = try #require(devices.handOver(bytes, number: number)).get() }
         func want(_ number: UInt64) -> Envelope {
             Envelope(
-                .want, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
+                .fetch, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
                 channel: .file, name: "restart", offset: 0)
         }
         func chunks(_ number: UInt64) -> Int {

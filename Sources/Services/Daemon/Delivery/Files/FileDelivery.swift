@@ -123,7 +123,7 @@ package final class FileDelivery {
     // MARK: frames and items
 
     /// The frames of the channel `file` that this type takes from a link.
-    static let kinds: Set<FrameKind> = [.item, .gap, .want, .chunk]
+    static let kinds: Set<FrameKind> = [.item, .gap, .fetch, .chunk]
 
     /// Takes a frame of ``kinds`` from a link.
     /// - Returns: false for a frame that does not read.
@@ -132,7 +132,7 @@ package final class FileDelivery {
         do throws(WireError) {
             switch envelope.kind {
             case .item: return arrivals.take(try ItemFrame(envelope), envelope)
-            case .want: return sendings.take(try FetchFrame(envelope))
+            case .fetch: return sendings.take(try FetchFrame(envelope))
             case .chunk:
                 arrivals.take(try ChunkFrame(envelope))
                 return true
