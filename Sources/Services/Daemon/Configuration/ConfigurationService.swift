@@ -383,7 +383,7 @@ final class ConfigurationContext {
         self.log = log
     }
 
-    var reading: Reading { Reading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
 }
 
 /// A value that one caller awaits for a limited time; confined to its loop.

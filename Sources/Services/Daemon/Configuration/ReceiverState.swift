@@ -71,7 +71,7 @@ struct ReceiverState {
 
     /// Takes a slot's answer over; returns the rows to commit.
     mutating func take(
-        _ transition: ApplyTransition, of key: ConfigurationSlotKey, signer: ReportPrivateKey, now: Reading
+        _ transition: ApplyTransition, of key: ConfigurationSlotKey, signer: ReportPrivateKey, now: ClockReading
     ) -> [RowChange] {
         transition.changes.flatMap { change -> [RowChange] in
             switch change {
@@ -98,7 +98,7 @@ struct ReceiverState {
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
     private static var mostOwed: Int { 256 }
 
-    private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+    private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         guard case .rejected(let rejection) = facts.verdict, rejection.isEarly else {
             return sign(facts, signer: signer, now: now)
         }
@@ -108,13 +108,13 @@ struct ReceiverState {
     }
 
     /// The reports of early failures that were held back until their minute was over (CFG-52).
-    mutating func oweHeldFailures(signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+    mutating func oweHeldFailures(signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         gates.keys.flatMap { key in
             gates[key]?.due(at: now.monotonic).map { sign($0, signer: signer, now: now) } ?? []
         }
     }
 
-    private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: Reading) -> [RowChange] {
+    private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         // A primary that does not take its reports must not fill this device with them.
         guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
         reportCounter += 1
