@@ -19,12 +19,13 @@ RECORD = re.compile(r"\bDecisions/(\d{4})\b")
 WORD = re.compile(r"`([A-Za-z][A-Za-z-]*)`")
 NUMBER = re.compile(r"\b(70\d\d) (\w+)")
 NUMBERED_CASE = re.compile(r"^\s*case (\w+) = (70\d\d)$", re.M)
-CASE = re.compile(r"^\s*case (\w+)(?: = \"([^\"]+)\")?$", re.M)
+CASES = re.compile(r"^\s*case (\w+(?: = \"[^\"]+\")?(?:, \w+(?: = \"[^\"]+\")?)*)$", re.M)
+CASE = re.compile(r"(\w+)(?: = \"([^\"]+)\")?")
 # (enum, its file, the text in Protocol that lists its words: file, from, to)
 WORDS = [
     ("FrameKind", "Values/Wire/FrameKind.swift", "Frames.md", "**FRM-10**", "**FRM-11**"),
     ("EnvelopeKey", "Values/Wire/EnvelopeKey.swift", "Frames.md", "**FRM-8**", "**FRM-9**"),
-    ("RefusalName", "Values/Wire/RefusalName.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
+    ("RefusalName", "Values/Wire/Refusal.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
     ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
     ("Name", "Services/Daemon/Apps/ControlRequest.swift", "Control.md", "**CTL-4**", ", and the rejection"),
@@ -90,7 +91,7 @@ def untested_problems(root, known):
 def word_problems(root, name, file, document, text):
     """Words of one enum that its list in Protocol lacks, and the other way round."""
     source = between((root / "Sources" / file).read_text(), f"enum {name}: String", "\n}")
-    code = {raw or case for case, raw in CASE.findall(source)}
+    code = {raw or case for line in CASES.findall(source) for case, raw in CASE.findall(line)}
     listed = listed_words(text)
     for word in sorted(code - listed):
         yield f"Sources/{file}: {name} has '{word}', which Protocol/{document} does not list"
