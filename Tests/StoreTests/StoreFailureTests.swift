@@ -47,6 +47,33 @@ import Testing
         #expect(try Store(path: path).keys(RowRange(space: space)) == [[1], [2]])
     }
 
+    private func value(_ number: Int, count: Int) -> [UInt8] { Array(repeating: UInt8(number & 0xFF), count: count) }
+
+    @Test func aCommitOfManyPagesIsWholeInTheLog() async throws {
+        let path = directory.path("store")
+        let store = try Store(path: path)
+        let changes = (0..<40).map { RowChange.put(space, key: [UInt8($0)], value: value($0, count: 20_000 + $0)) }
+        try await store.commitAndWait(changes).get()
+        write(contents(of: path), to: directory.path("copy"))
+        write(contents(of: path + "-wal"), to: directory.path("copy-wal"))
+        store.close()
+        let copy = try Store(path: directory.path("copy"), opening: .mustExist)
+        #expect(try copy.read(RowRange(space: space)).map(\.value.count) == (0..<40).map { 20_000 + $0 })
+    }
+
+    @Test(arguments: [100, 300_000]) func aFullDiskTakesNothingOfACommitAndAllOfTheNext(count: Int) async throws {
+        let files = FaultyFileSystem()
+        let store = try Store(path: directory.path("store"), fileSystem: files.name)
+        try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
+        files.fill(true)
+        let refused = await store.commitAndWait([.put(space, key: [2], value: value(2, count: count))])
+        #expect(throws: StoreError.full(path: store.path)) { try refused.get() }
+        files.fill(false)
+        try await store.commitAndWait([.put(space, key: [3], value: value(3, count: count))]).get()
+        store.close()
+        #expect(try Store(path: store.path).keys(RowRange(space: space)) == [[1], [3]])
+    }
+
     @Test func inASharedTransactionOnlyTheCommitThatDoesNotFitFails() async throws {
         guard let disk = SmallDisk() else { return }
         let store = try Store(path: disk.path + "/store")

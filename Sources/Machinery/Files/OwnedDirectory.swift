@@ -3,6 +3,7 @@
 // from a small alphabet, so that none can leave it.
 
 internal import CTandemLinux
+internal import Glibc
 internal import TandemReactor
 
 /// An open directory of known owner; any thread may use it.
@@ -142,5 +143,151 @@ package final class OwnedDirectory: Sendable {
     /// Lends the descriptor to the watch.
     func withDescriptor<T, Failure: Error>(_ body: (CInt) throws(Failure) -> T) throws(Failure) -> T {
         try body(descriptor.raw)
+    }
+}
+
+// What large files need of a directory besides small ones: names of any script, directories that may be missing, and
+// removing a directory with what is in it.
+
+extension OwnedDirectory {
+    /// The directory of this name, if it is there.
+    func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
+        do throws(FileError) {
+            return try OwnedDirectory(existingAt: try safePlace(name), owner: owner)
+        } catch {
+            if case .missing = error { return nil }
+            throw error
+        }
+    }
+
+    /// Names told at once: far more than any app has of sound mind, and little memory.
+    private static var toldAtOnce: Int { 10_000 }
+
+    /// What is in it besides the kept names and those that start with a dot. No more than a bounded part is told, for an app
+    /// can put any number there: the rest is for the next time, when this part is gone.
+    package func others(than kept: Set<String>) throws(FileError) -> [EntryName] {
+        let stream = try withDescriptor { (raw) throws(FileError) in try DirectoryNames(in: raw, at: path) }
+        var names: [EntryName] = []
+        while names.count < Self.toldAtOnce, let name = try stream.next() {
+            if !name.isHidden, !kept.contains(name.text) { names.append(name) }
+        }
+        return names
+    }
+
+    /// A place whose name may be of any script; it stays in the directory all the same.
+    func namedPlace(_ name: String) throws(FileError) -> FilePlace {
+        let bytes = name.utf8
+        guard (1...255).contains(bytes.count), name != ".", name != "..",
+            !bytes.contains(UInt8(ascii: "/")), !bytes.contains(0)
+        else { throw .unsafeName(name) }
+        return withDescriptor { FilePlace(directory: $0, name: name, in: path, holder: self) }
+    }
+
+    /// A place whose name is of the small alphabet.
+    func safePlace(_ name: String) throws(FileError) -> FilePlace {
+        guard FileName.isSafe(name) else { throw .unsafeName(name) }
+        return try namedPlace(name)
+    }
+
+    /// Opens the file to read parts of it; nil if it is not there.
+    func parts(of name: String) throws(FileError) -> FileParts? {
+        do throws(FileError) {
+            return try FileParts(try safePlace(name))
+        } catch {
+            if case .missing = error { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a regular file stands there.
+    func holds(_ place: FilePlace) throws(FileError) -> Bool {
+        var status = tandem_status()
+        let result = tandem_file_status_named(place.directory, place.name, &status)
+        if result == -ENOENT { return false }
+        try place.check(result, "fstatat")
+        return status.is_regular != 0
+    }
+
+    /// The bytes of the file of this name; 0 if it is missing.
+    func size(of name: String) throws(FileError) -> Int64 {
+        let place = try safePlace(name)
+        var status = tandem_status()
+        let result = tandem_file_status_named(place.directory, place.name, &status)
+        if result == -ENOENT { return 0 }
+        try place.check(result, "fstatat")
+        return Int64(clamping: status.size)
+    }
+
+    /// Makes the names in it durable.
+    func synchronise() throws(FileError) {
+        let result = withDescriptor { tandem_file_synchronise($0) }
+        try FilePlace(path: path).check(result, "fsync")
+    }
+}
+
+// The names in an open directory, read as they are asked for: what an app put in its directory may be a million files, and
+// the memory for their names would be the daemon's. A name is bytes: one that is no text must be removable too.
+
+/// A name as the file system has it.
+package struct EntryName: Sendable {
+    /// With the NUL that ends it.
+    let bytes: [CChar]
+
+    /// For people; what is no UTF-8 in it is replaced.
+    var text: String { String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+    var isHidden: Bool { bytes.first == CChar(bitPattern: UInt8(ascii: ".")) }
+
+    init(_ text: String) { bytes = Array(text.utf8CString) }
+
+    fileprivate init(_ name: UnsafePointer<CChar>) {
+        bytes = Array(UnsafeBufferPointer(start: name, count: strlen(name) + 1))
+    }
+}
+
+/// Names in no order, but `.` and `..`; belongs to whoever reads it.
+final class DirectoryNames {
+    private let stream: OpaquePointer
+    private let place: FilePlace
+
+    /// - Parameter directory: an open one; it may be closed before this is.
+    init(in directory: CInt, at path: String) throws(FileError) {
+        place = FilePlace(path: path)
+        var opened: OpaquePointer?
+        try place.check(tandem_names_open(directory, &opened), "open")
+        guard let opened else { throw .missing(path: path) }
+        stream = opened
+    }
+
+    deinit { tandem_names_close(stream) }
+
+    /// The next name; nil at the end.
+    func next() throws(FileError) -> EntryName? {
+        var name: UnsafePointer<CChar>?
+        let result = tandem_names_next(stream, &name)
+        try place.check(result, "readdir")
+        return result > 0 ? name.map { EntryName($0) } : nil
+    }
+
+    /// Begins once more, with what is there then.
+    func startOver() { tandem_names_start_over(stream) }
+}
+
+// The names that files of ours may have: no separator, nothing hidden, nothing a shell or a terminal would act on.
+
+/// Checks names of files.
+package enum FileName {
+    /// Whether the name is 1-200 of `A-Z a-z 0-9 . _ -` without a leading dot; short enough for a draft's longer name.
+    package static func isSafe(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return (1...200).contains(bytes.count) && bytes.first != UInt8(ascii: ".") && bytes.allSatisfy(isAllowed)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
     }
 }

@@ -6,6 +6,7 @@
 // One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. What a turn adds to the jobs
 // runs in the next turn, so that no job can keep the others from their events.
 
+internal import CTandemLinux
 internal import Synchronization
 package import TandemBase
 
@@ -14,10 +15,10 @@ package import TandemBase
 /// `@unchecked`: `mailbox`, `owner` and `isStopping` are made for many threads; all else belongs to the loop's thread,
 /// and every access checks it.
 package final class EventLoop: Scheduler, @unchecked Sendable {
-    let mailbox: Mailbox
-    let owner = Atomic<UInt64>(0)
-    let isStopping = Atomic<Bool>(false)
-    var thread: LoopThread?
+    private let mailbox: Mailbox
+    private let owner = Atomic<UInt64>(0)
+    private let isStopping = Atomic<Bool>(false)
+    private var thread: LoopThread?
     // Unchecked, because nothing that these call calls back: a turn touches each of them several times.
     @exclusivity(unchecked) private var selector: Selector
     @exclusivity(unchecked) private var timers = TimerQueue()
@@ -197,4 +198,106 @@ private final class WakeUpTarget: ReadinessTarget {
     init(mailbox: Mailbox) { self.mailbox = mailbox }
 
     func isReady(_ readiness: Readiness) { mailbox.clearWakeUp() }
+}
+
+// Starting and stopping a loop: on the caller's thread (`run`) or on a thread of its own (`startThread`). A stop lets
+// the turn finish and runs the jobs that were accepted, so that no accepted job is lost; whatever drains first
+// (listeners, streams) is the business of those who know them, before they call `stop`.
+
+extension EventLoop {
+    /// Runs turns on the calling thread until `stop`; then drops all timers and registrations.
+    package func run() {
+        owner.store(Linux.currentThread, ordering: .relaxed)
+        while !isStopping.load(ordering: .acquiring) { turn(mayWait: true) }
+        repeat { turn(mayWait: false) } while !mailbox.closeIfEmpty()
+        abandon()
+    }
+
+    /// Runs what is ready now, in one turn that does not wait; for tests and tools that own the thread.
+    package func runOnce() {
+        owner.store(Linux.currentThread, ordering: .relaxed)
+        turn(mayWait: false)
+    }
+
+    /// Runs turns on the calling thread, waiting as needed, until the condition holds.
+    package func run(until condition: () -> Bool) {
+        owner.store(Linux.currentThread, ordering: .relaxed)
+        while !condition() { turn(mayWait: true) }
+    }
+
+    /// Runs the loop on a thread of its own.
+    package func startThread() throws(SystemError) {
+        checkThread()
+        // From here on the caller is a stranger, even before the new thread is up.
+        owner.store(0, ordering: .relaxed)
+        do {
+            thread = try LoopThread(named: "tandem-loop") { self.run() }
+        } catch {
+            owner.store(Linux.currentThread, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// Asks the loop to end; from any thread, as often as one likes.
+    package func stop() {
+        isStopping.store(true, ordering: .releasing)
+        mailbox.wake()
+    }
+
+    /// Waits until the loop's own thread has ended; from the thread that started it.
+    package func join() {
+        thread?.join()
+        thread = nil
+    }
+}
+
+// What is to be done at the end of a turn. A participant is kept as itself and not inside a closure, so that a stream
+// that writes in every turn allocates nothing for it.
+
+enum TurnEnding {
+    case participant(any TurnParticipant)
+    case action(() -> Void)
+
+    func run() {
+        switch self {
+        case .participant(let participant): participant.turnDidEnd()
+        case .action(let action): action()
+        }
+    }
+}
+
+// A thread: for a loop, and for the few calls that can only block (names are resolved in one). Joined or detached
+// exactly once.
+
+/// A started thread.
+package struct LoopThread: Sendable {
+    private let identifier: UInt64
+
+    /// Starts a thread; its name is what `top -H` shows (15 bytes).
+    package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        var identifier: UInt64 = 0
+        let context = Unmanaged.passRetained(Body(run: body))
+        let outcome = tandem_thread_start(threadMain, context.toOpaque(), name, &identifier)
+        if outcome < 0 { context.release() }
+        try Linux.check(outcome, "pthread_create")
+        self.identifier = identifier
+    }
+
+    /// Waits for the end of the thread.
+    package func join() { _ = tandem_thread_join(identifier) }
+
+    /// Lets the thread end on its own.
+    package func detach() { _ = tandem_thread_detach(identifier) }
+}
+
+private final class Body: Sendable {
+    let run: @Sendable () -> Void
+
+    init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// The start of every thread: takes over the reference that `LoopThread.init` made.
+private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+    return nil
 }

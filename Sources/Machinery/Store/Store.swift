@@ -3,6 +3,7 @@
 // It refuses to guess: a store that is missing, foreign, newer or damaged is an error, never an empty beginning.
 
 import Glibc
+import Synchronization
 
 /// An open store. Any thread may submit; all file access is on the store's own thread.
 package final class Store: Sendable {
@@ -86,5 +87,74 @@ package final class Store: Sendable {
         precondition(!thread.isCurrent, "a wait for the store on its own thread")
         queue.close()
         thread.join()
+    }
+}
+
+// Counts that say what the store has done, for status and for tests that gate on numbers of transactions.
+
+/// What a store has done since it was opened.
+package struct StoreStatistics: Sendable, Equatable {
+    /// Commits whose changes are durable.
+    package var commits = 0
+    /// Transactions, and so fsyncs, that carried them.
+    package var transactions = 0
+    /// Commits that failed.
+    package var failures = 0
+    /// Whether it ended with a commit that a crash had cut off, which was dropped; nobody had been told that it was durable.
+    package var beganCutOff = false
+
+    package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0, beganCutOff: Bool = false) {
+        self.commits = commits
+        self.transactions = transactions
+        self.failures = failures
+        self.beganCutOff = beganCutOff
+    }
+}
+
+// The counts, shared between the store's thread and whoever asks.
+
+/// Counts that the store's thread changes and any thread reads.
+final class StatisticsBox: Sendable {
+    private let counts = Mutex(StoreStatistics())
+
+    var current: StoreStatistics { counts.withLock { $0 } }
+
+    func count(_ change: (inout StoreStatistics) -> Void) { counts.withLock { change(&$0) } }
+}
+
+// The birth of a store's file. It is made complete under another name and then given its own, so that an empty or
+// half-made file under the store's name is always damage, never a beginning.
+
+enum StoreFile {
+    /// Makes a new store at `path` if nothing is there.
+    static func createIfMissing(path: String, fileSystem: String?) throws(StoreError) {
+        guard access(path, F_OK) != 0 else { return }
+        let draft = path + ".new"
+        unlink(draft)
+        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path, "creating \(draft)") }
+        close(descriptor)
+        try Connection.initialise(path: draft, fileSystem: fileSystem)
+        try synchronise(draft)
+        guard rename(draft, path) == 0 else { throw failure(path, "renaming \(draft)") }
+        try synchronise(directory(of: path))
+    }
+
+    private static func synchronise(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path, "opening") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure(path, "synchronising") }
+    }
+
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func failure(_ path: String, _ step: String) -> StoreError {
+        let number = errno
+        if number == ENOSPC || number == EDQUOT { return .full(path: path) }
+        return .unavailable(path: path, detail: "\(step): \(String(cString: strerror(number)))")
     }
 }

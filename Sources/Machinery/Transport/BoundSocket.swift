@@ -71,3 +71,108 @@ struct BoundSocket: ~Copyable {
         return socket
     }
 }
+
+// The file of a listening Unix socket. A file left behind by a process that died is taken over, but only under a lock
+// beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode or a
+// tighter one, and is removed at the end only if it is still the one that was made.
+
+/// Who may connect to a Unix socket.
+package enum SocketAccess: Hashable, Sendable {
+    /// The user of this process (mode 0600).
+    case owner
+    /// And the members of a group (mode 0660).
+    case group(String)
+}
+
+/// A bound socket's file, and the right to it.
+struct SocketFile: ~Copyable {
+    private let path: String
+    private let lock: OwnedDescriptor
+    private let made: Linux.FileInformation
+
+    /// Binds the socket to the path; it must not listen yet, so that nobody connects before the mode is right.
+    static func bind(_ descriptor: CInt, path: String, access: SocketAccess) throws(ListenError) -> SocketFile {
+        let lock = try takeLock(path: path)
+        try removeStale(path: path)
+        let made = try make(binding: descriptor, path: path)
+        let file = SocketFile(path: path, lock: lock, made: made)
+        try open(path: path, to: access)
+        return file
+    }
+
+    private init(path: String, lock: consuming OwnedDescriptor, made: Linux.FileInformation) {
+        self.path = path
+        self.lock = lock
+        self.made = made
+    }
+
+    deinit {
+        defer { Linux.unlock(lock.raw) }
+        // A failure leaves a stale file, which the next start takes over.
+        guard let found = try? Linux.lookAt(path: path), found.inode == made.inode, found.device == made.device else {
+            return
+        }
+        try? Linux.unlink(path: path)
+    }
+
+    private static func takeLock(path: String) throws(ListenError) -> OwnedDescriptor {
+        do {
+            let lock = try Linux.openLock(path: path + ".lock")
+            guard try Linux.tryLock(lock.raw) else { throw ListenError.inUse(.unix(path: path)) }
+            return lock
+        } catch let error as SystemError {
+            throw .failed(.unix(path: path), error)
+        } catch {
+            throw .inUse(.unix(path: path))
+        }
+    }
+
+    private static func removeStale(path: String) throws(ListenError) {
+        do {
+            guard let found = try Linux.lookAt(path: path) else { return }
+            guard found.isSocket else { throw ListenError.notASocket(path: path) }
+            guard try !isAnswered(path: path) else { throw ListenError.inUse(.unix(path: path)) }
+            try Linux.unlink(path: path)
+        } catch let error as ListenError {
+            throw error
+        } catch let error as SystemError {
+            throw .failed(.unix(path: path), error)
+        } catch {
+            throw .inUse(.unix(path: path))
+        }
+    }
+
+    /// Whether a process listens there; also when it is too busy to take a connection.
+    private static func isAnswered(path: String) throws(SystemError) -> Bool {
+        let address = try NetworkAddress(path: path)
+        let probe = try Linux.socket(for: address)
+        do {
+            _ = try Linux.connect(probe.raw, to: address)
+            return true
+        } catch {
+            return error.errno != ECONNREFUSED && error.errno != ENOENT
+        }
+    }
+
+    private static func make(binding descriptor: CInt, path: String) throws(ListenError) -> Linux.FileInformation {
+        do throws(SystemError) {
+            try Linux.setBirthMode(descriptor, 0o600)
+            try Linux.bind(descriptor, to: try NetworkAddress(path: path))
+            if let made = try Linux.lookAt(path: path) { return made }
+        } catch {
+            throw error.errno == EADDRINUSE ? .inUse(.unix(path: path)) : .failed(.unix(path: path), error)
+        }
+        throw .inUse(.unix(path: path))
+    }
+
+    private static func open(path: String, to access: SocketAccess) throws(ListenError) {
+        guard case .group(let name) = access else { return }
+        guard let group = try? Linux.groupIdentifier(named: name) else { throw .noSuchGroup(name) }
+        do {
+            try Linux.setGroup(path: path, group)
+            try Linux.setMode(path: path, 0o660)
+        } catch {
+            throw .failed(.unix(path: path), error)
+        }
+    }
+}

@@ -4,6 +4,7 @@
 
 package import TandemBase
 package import TandemReactor
+package import TandemWire
 
 /// Receives what happens on a stream; on the scheduler's thread.
 package protocol ByteStreamDelegate: AnyObject {
@@ -76,4 +77,109 @@ extension ByteStreamDelegate {
     package func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice? { nil }
 
     package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) {}
+}
+
+// Who is at the other end, as far as the kernel says: the process of a Unix socket, the address of a TCP one. It names
+// nobody: trust comes from keys, and from the user identifier of a local process.
+
+/// The other end of a stream.
+package enum PeerDescription: Hashable, Sendable {
+    case local(PeerCredentials)
+    /// Boxed, so that the many local ones stay small.
+    indirect case remote(SocketAddress)
+    case inProcess
+
+    /// What the kernel knows of the other end of a connected socket.
+    init(descriptor: CInt, address: NetworkAddress) throws(SystemError) {
+        if let (host, port) = address.hostAndPort {
+            self = .remote(.tcp(host: host, port: port))
+        } else {
+            self = .local(try Linux.peerCredentials(descriptor))
+        }
+    }
+
+    /// The credentials of a local process.
+    package var credentials: PeerCredentials? {
+        guard case .local(let credentials) = self else { return nil }
+        return credentials
+    }
+}
+
+extension PeerDescription: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .local(let credentials): "uid \(credentials.user) pid \(credentials.process)"
+        case .remote(let address): address.description
+        case .inProcess: "in process"
+        }
+    }
+}
+
+// The two fill levels of a send queue: above the high one a writer should pause, at the low one it may go on. Two, so
+// that a queue that hovers around one level does not switch its writers on and off with each frame.
+
+/// Fill levels of a send queue, in bytes.
+package struct WaterMarks: Sendable, Hashable {
+    private let lowMark: UInt32
+    private let highMark: UInt32
+
+    package init(low: Int, high: Int) {
+        precondition(0 <= low && low <= high, "the low mark is not above the high one")
+        lowMark = UInt32(clamping: low)
+        highMark = UInt32(clamping: high)
+    }
+
+    package var low: Int { Int(lowMark) }
+    package var high: Int { Int(highMark) }
+
+    /// High: two of the largest frames, so that one in flight never stops a writer. Low: half a frame, so that a fast
+    /// reader never runs dry.
+    package static var standard: Self { Self(low: 256 * 1024, high: 1024 * 1024) }
+}
+
+// Why a stream or channel ended: a closed list with stable names, because logs, status and tests compare them.
+
+/// Why a connection is over. The first reason stays.
+package indirect enum CloseReason: Error, Equatable, Sendable {
+    /// This side closed it.
+    case closedHere
+    /// The peer closed it, between two frames.
+    case closedByPeer
+    /// The peer closed it in the middle of a frame.
+    case truncatedFrame
+    /// The peer sent what is no frame.
+    case invalidFrame(WireError)
+    /// A frame did not come in time or came too slowly.
+    case frameTooSlow
+    /// The peer did not read what was queued for it.
+    case slowConsumer
+    /// The filter (TLS) refused the peer's bytes; the text is for logs.
+    case filterFailed(String)
+    /// The system reported an error of the connection.
+    case failed(SystemError)
+
+    /// The stable name.
+    package var name: String {
+        switch self {
+        case .closedHere: "closed-here"
+        case .closedByPeer: "closed-by-peer"
+        case .truncatedFrame: "truncated-frame"
+        case .invalidFrame: "invalid-frame"
+        case .frameTooSlow: "too-slow"
+        case .slowConsumer: "slow-consumer"
+        case .filterFailed: "tls-failed"
+        case .failed: "connection-failed"
+        }
+    }
+}
+
+extension CloseReason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .invalidFrame(let error): "\(name): \(error)"
+        case .filterFailed(let text): "\(name): \(text)"
+        case .failed(let error): "\(name): \(error)"
+        default: name
+        }
+    }
 }

@@ -208,3 +208,259 @@ extension FrameChannel: ByteStreamDelegate {
         delegate?.channel(self, didCloseWith: reason == .closedByPeer ? ended() : reason)
     }
 }
+
+// What a channel allows its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
+// channels of a listener, so that a channel that is idle does not carry them.
+
+/// The bounds of frame channels.
+package final class FrameChannelOptions: Sendable {
+    /// The largest payload of a frame, in bytes (LIM-1).
+    package let limit: Int
+    /// The most bytes that wait for the peer; beyond, it is a slow consumer (LIM-6).
+    package let queueQuota: Int
+    /// The time for a header, and the window in which a payload's rate is judged (LIM-3).
+    package let headerTime: Duration
+    /// The time until the first frame, handshake included (LIM-4); nil for a side that waits as long as it likes.
+    package let firstFrameTime: Duration?
+    /// The bytes that an unfinished payload gains at least in one window (LIM-3).
+    let leastGain: Int
+
+    /// - Parameter payloadRate: the slowest payload, in bytes per second (LIM-3).
+    package init(
+        limit: Int = Limits.frame, queueQuota: Int = Limits.queuedBytes, headerTime: Duration = Limits.headerTime,
+        payloadRate: Int = Limits.payloadRate, firstFrameTime: Duration? = nil
+    ) {
+        self.limit = limit
+        self.queueQuota = queueQuota
+        self.headerTime = headerTime
+        self.firstFrameTime = firstFrameTime
+        let gain = headerTime.saturatingMilliseconds.multipliedReportingOverflow(by: Int64(payloadRate)).0 / 1000
+        leastGain = Int(clamping: gain)
+    }
+}
+
+// The channel's timers. One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a
+// read and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it,
+// and an idle channel has none.
+
+extension FrameChannel {
+    /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and
+    /// one whose frames always come whole, does not carry it. Once a frame came in parts it stays.
+    final class Watch {
+        /// Unchecked, because no method of it calls out.
+        @exclusivity(unchecked) var pace: FramePace
+        var paceTimer = PendingTimer()
+        var firstFrameTimer = PendingTimer()
+
+        init(_ options: FrameChannelOptions) { pace = FramePace(options) }
+
+        func cancel(on scheduler: any Scheduler) {
+            paceTimer.cancel(on: scheduler)
+            firstFrameTimer.cancel(on: scheduler)
+        }
+    }
+
+    /// A frame was completed while there is a watch.
+    func completed(_ watch: Watch) {
+        watch.pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
+        guard watch.firstFrameTimer.isSet else { return }
+        watch.firstFrameTimer.cancel(on: scheduler)
+        // Most peers begin with a small frame, and never send one in parts.
+        if !watch.paceTimer.isSet { self.watch = nil }
+    }
+
+    /// Sets the timer if an unfinished frame is here and none runs.
+    func watchPace() {
+        guard phase != .closed, let watch = watch ?? watchUnfinished() else { return }
+        if !watch.paceTimer.isSet, let deadline = watch.pace.deadline { setPaceTimer(of: watch, at: deadline) }
+    }
+
+    private func watchUnfinished() -> Watch? {
+        guard decoder.bufferedCount > 0 else { return nil }
+        let made = Watch(options)
+        made.pace.gained(decoder.bufferedCount, now: scheduler.now)
+        watch = made
+        return made
+    }
+
+    private func setPaceTimer(of watch: Watch, at deadline: MonotonicTime) {
+        watch.paceTimer.token = scheduler.schedule(after: deadline.since(scheduler.now)) { [self] in judgePace(watch) }
+    }
+
+    private func judgePace(_ watch: Watch) {
+        watch.paceTimer.token = nil
+        guard phase != .closed, !isReadingPaused else { return }
+        switch watch.pace.judge(now: scheduler.now) {
+        case .idle: break
+        case .judgeAgain(let time): setPaceTimer(of: watch, at: time)
+        case .tooSlow: refuse(Refusal(.tooSlow, "a frame came too slowly"), .frameTooSlow)
+        }
+    }
+
+    /// Closes a peer that says nothing whole in time (LIM-4).
+    func watchForFirstFrame(within time: Duration) {
+        let watch = Watch(options)
+        self.watch = watch
+        watch.firstFrameTimer.token = scheduler.schedule(after: time) { [self] in
+            refuse(Refusal(.tooSlow, "nothing whole came in time"), .frameTooSlow)
+        }
+    }
+}
+
+// The channel's way through a filter. Plain bytes are read to where their frame ends and cut where they are; frames
+// that one turn queues go through it together at the end of the turn, and leave as one write. The filter's failures
+// close the channel, after what it still had to say (an alert) is out.
+
+extension FrameChannel: TurnParticipant {
+    func startFilter() {
+        step { filter throws(StreamFilterError) in try filter.start() }
+        sendOutput()
+    }
+
+    func receive(_ bytes: ByteSlice, through filter: any StreamFilter) {
+        filter.withInput(bytes) {
+            while phase == .opening || phase == .open, readOnce() {}
+        }
+    }
+
+    /// One step of reading; whether another may bring more.
+    private func readOnce() -> Bool {
+        var progress = StreamFilterProgress.needsMore
+        step { filter throws(StreamFilterError) in
+            progress = try filter.read { block in decoder.place(before: block) }
+        }
+        // Before anyone else is called, whose filter may share the memory that this is in.
+        sendOutput()
+        switch progress {
+        case .needsMore: return false
+        case .established: filterOpened()
+        case .plaintext(let bytes): accept(bytes)
+        case .ended:
+            peerEnded()
+            return false
+        }
+        return true
+    }
+
+    private func filterOpened() {
+        if let filtering, filtering.queuedBytes > 0 { scheduleFlush(of: filtering) }
+        opened()
+    }
+
+    /// Nothing more will come and nobody is left to read: no waiting for the stream to say the same. Who has paused
+    /// gets first what is here already, and the stream's own end after that.
+    private func peerEnded() {
+        guard !isReadingPaused else { return }
+        finishFilter()
+        guard phase != .closed else { return }
+        phase = .closed
+        stream.closeAfterFlush(ended())
+    }
+
+    /// How the stream's end is told: cut off inside TLS, inside a frame, or between two of them.
+    func ended() -> CloseReason {
+        do throws(StreamFilterError) {
+            try filter?.receiveEnd()
+        } catch {
+            return .filterFailed(error.description)
+        }
+        return decoder.bufferedCount > 0 ? .truncatedFrame : .closedByPeer
+    }
+
+    func scheduleFlush(of filtering: Filtering) {
+        guard !filtering.isFlushDue else { return }
+        filtering.isFlushDue = true
+        scheduler.atEndOfTurn(self)
+    }
+
+    package func turnDidEnd() {
+        filtering?.isFlushDue = false
+        guard phase != .closed else { return }
+        flushFilter()
+    }
+
+    /// Sends all that is queued and the filter's closing message.
+    func finishFilter() {
+        guard let filter else { return }
+        flushFilter()
+        filter.finish()
+        sendOutput()
+    }
+
+    private func flushFilter() {
+        guard let filtering, filtering.filter.isEstablished, filtering.queuedBytes > 0 else { return }
+        let frames = filtering.takeAll()
+        step { filter throws(StreamFilterError) in try filter.write(frames) }
+        sendOutput()
+        filtering.giveBack(frames)
+    }
+
+    /// Takes lent frames through the filter at once, behind those that wait, and their output out of its shared memory.
+    func writeFiltered(_ frames: RawSpan) {
+        guard filter?.isEstablished == true else { return put(ByteSlice(copying: frames)) }
+        flushFilter()
+        step { filter throws(StreamFilterError) in
+            try filter.write(frames)
+            filter.takeOutput { $0.withBytes(stream.write) }
+        }
+    }
+
+    /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
+    private func sendOutput() {
+        var isBehind: Bool?
+        filter?.takeOutput { bytes in
+            let copies = isBehind ?? (stream.queuedBytes > 0)
+            isBehind = copies
+            stream.send(copies ? ByteSlice(copying: bytes.copied()) : bytes)
+        }
+    }
+
+    private func step(_ step: (any StreamFilter) throws(StreamFilterError) -> Void) {
+        guard let filter, phase != .closed else { return }
+        do throws(StreamFilterError) {
+            try step(filter)
+        } catch {
+            sendOutput()
+            phase = .closed
+            stream.closeAfterFlush(.filterFailed(error.description))
+        }
+    }
+}
+
+// What a channel with a filter holds beyond a plain one: an object of its own, so that thousands of idle plain channels
+// do not carry it.
+
+extension FrameChannel {
+    /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large
+    /// records.
+    final class Filtering {
+        let filter: any StreamFilter
+        // Unchecked, because no method here calls out.
+        @exclusivity(unchecked) private var frames: [ByteSlice] = []
+        @exclusivity(unchecked) private(set) var queuedBytes = 0
+        var isFlushDue = false
+
+        init(_ filter: any StreamFilter) { self.filter = filter }
+
+        /// Neighbours become one piece, so that a burst is encrypted where it lies.
+        func append(_ bytes: ByteSlice) {
+            queuedBytes += bytes.count
+            if frames.isEmpty || !frames[frames.count - 1].join(bytes) { frames.append(bytes) }
+        }
+
+        /// All frames, for the filter.
+        func takeAll() -> [ByteSlice] {
+            defer { (frames, queuedBytes) = ([], 0) }
+            return frames
+        }
+
+        /// Takes back the array: a busy channel keeps its slots; the first quiet turn gives them up.
+        func giveBack(_ taken: consuming [ByteSlice]) {
+            let isKept = taken.count * 4 >= taken.capacity || taken.capacity <= Self.slotsKept
+            taken.removeAll(keepingCapacity: isKept)
+            if frames.isEmpty { frames = taken }
+        }
+
+        private static var slotsKept: Int { 8 }
+    }
+}
