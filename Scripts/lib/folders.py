@@ -13,13 +13,13 @@ from texts import stripped
 ARROWS = {
     "Daemon": {
         "Forwarding": [],
-        "Delivery": ["Forwarding"],
+        "Delivery": [],
         "Links": [],
         "Apps": ["Forwarding", "Delivery"],
         "Configuration": ["Delivery", "Apps"],
         "Node": ["Forwarding", "Delivery", "Links", "Apps", "Configuration"],
         "Operations": ["Delivery", "Links", "Apps", "Configuration", "Node"],
-        "Simulator": ["Forwarding", "Delivery", "Apps", "Configuration", "Operations"],
+        "Simulator": ["Forwarding", "Delivery", "Apps", "Configuration", "Node", "Operations"],
     },
 }
 TYPE = re.compile(r"^(?:@\S+\s+)*(?:(?:package|public|internal|final|indirect|nonisolated)\s+)*"

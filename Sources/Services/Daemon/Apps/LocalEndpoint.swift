@@ -81,7 +81,7 @@ package final class LocalEndpoint {
     /// The durable channels of its apps; nil if this side has none.
     package var items: AppDelivery?
     let relay: Relay
-    let side: Side
+    let side: RoleContext
     let scheduler: any Scheduler
     let log: LogHandler
     let pendingOffers: PendingOffers
@@ -100,7 +100,8 @@ package final class LocalEndpoint {
     ///   - side: the relay's side that the socket serves; by default that of the role.
     ///   - owners: the users of the apps that were registered before.
     package init(
-        options: Options, relay: Relay, side: Side? = nil, owners: consuming ApplicationOwners = ApplicationOwners(),
+        options: Options, relay: Relay, side: RoleContext? = nil,
+        owners: consuming ApplicationOwners = ApplicationOwners(),
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options

@@ -10,7 +10,7 @@ import TandemWire
 /// Sends the broadcasts of one relay; confined to its loop.
 final class Broadcaster {
     private let scheduler: any Scheduler
-    private let counts: RelayCounts
+    private let counts: RelayCounters
     private var ledger = BroadcastLedger(capacity: Limits.rememberedDeliveries)
     /// Broadcasts of this turn that have not left yet. Unchecked, because it is taken out before it is sent.
     @exclusivity(unchecked) private var batch = BroadcastBatch()
@@ -19,7 +19,7 @@ final class Broadcaster {
     private var isSweepScheduled = false
     private var isStopping = false
 
-    init(scheduler: any Scheduler, counts: RelayCounts) {
+    init(scheduler: any Scheduler, counts: RelayCounters) {
         self.scheduler = scheduler
         self.counts = counts
     }
@@ -36,16 +36,16 @@ final class Broadcaster {
 
     // MARK: sending
 
-    func broadcast(_ frame: Frame, _ passage: Passage, _ application: LocalApplication, from origin: RelayPort) {
+    func broadcast(_ frame: Frame, _ header: RoutingHeader, _ application: LocalApplication, from origin: RelayPort) {
         if !batch.hasRoom(for: frame, from: origin) { send() }
-        if let failure = obstacle(to: passage, application) {
-            return fail(passage, of: application, failure, to: origin)
+        if let failure = obstacle(to: header, application) {
+            return fail(header, of: application, failure, to: origin)
         }
         let message = BroadcastLedger.Message(
-            id: passage.id, deadline: scheduler.now.adding(milliseconds: passage.deadline), count: frame.count)
+            id: header.id, deadline: scheduler.now.adding(milliseconds: header.deadline), count: frame.count)
         let isFirst = batch.isEmpty
-        guard batch.add(frame, passage, message, from: origin) else {
-            return fail(passage, of: application, .sharedPairing, to: origin)
+        guard batch.add(frame, header, message, from: origin) else {
+            return fail(header, of: application, .sharedPairing, to: origin)
         }
         guard isFirst else { return }
         origin.broadcastsWait(true)
@@ -54,19 +54,19 @@ final class Broadcaster {
 
     /// Failures come in the order of what failed.
     private func fail(
-        _ passage: Passage, of application: LocalApplication, _ failure: RelayFailure, to origin: RelayPort
+        _ header: RoutingHeader, of application: LocalApplication, _ failure: RelayFailure, to origin: RelayPort
     ) {
         send()
-        origin.fail(Message(app: application.app, pairing: passage.pairing, id: passage.id), failure)
+        origin.fail(Message(app: application.app, pairing: header.pairing, id: header.id), failure)
     }
 
     /// What is wrong with the broadcast for all receivers.
-    private func obstacle(to passage: Passage, _ application: LocalApplication) -> RelayFailure? {
+    private func obstacle(to header: RoutingHeader, _ application: LocalApplication) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
-        let size = passage.bodyCount
+        let size = header.bodyCount
         guard size <= Limits.messageBody else { return .tooLarge(actual: size, limit: Limits.messageBody) }
-        let isKnown = batch.contains(passage.id) || ledger.contains(passage.id)
+        let isKnown = batch.contains(header.id) || ledger.contains(header.id)
         return isKnown ? .duplicateIdentifier : nil
     }
 
@@ -149,9 +149,10 @@ final class Broadcaster {
 
     /// A receiver failed what a broadcast brought it: the sender gets the frame as it came.
     /// - Returns: false if this connection got no such message, or has failed it already.
-    func failed(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, by port: RelayPort) -> Bool {
-        guard passage.kind == .failure, ledger.contains(passage.id), let app = application?.app else { return false }
-        let failure = ledger.failed(passage.id, app: app, pairing: passage.pairing, by: port.number)
+    func failed(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, by port: RelayPort) -> Bool
+    {
+        guard header.kind == .failure, ledger.contains(header.id), let app = application?.app else { return false }
+        let failure = ledger.failed(header.id, app: app, pairing: header.pairing, by: port.number)
         guard let failure else { return false }
         ports[failure.origin]?.deliver(frame)
         counts.answered.add()
@@ -195,7 +196,7 @@ private struct BroadcastBatch {
     private(set) var origin: RelayPort?
     private(set) var frames = BroadcastFrames()
     private(set) var messages: [BroadcastLedger.Message] = []
-    private var passages: [Passage] = []
+    private var passages: [RoutingHeader] = []
     /// Pairings that could not take the first message; each of them fails each message.
     private var unreachable = 0
     private var hasData = false
@@ -215,16 +216,16 @@ private struct BroadcastBatch {
 
     /// Adds a broadcast of the connection whose they all are.
     /// - Returns: false, and nothing has changed, if another value shares the bytes of `pairing`.
-    mutating func add(_ frame: Frame, _ passage: Passage, _ message: BroadcastLedger.Message, from port: RelayPort)
+    mutating func add(_ frame: Frame, _ header: RoutingHeader, _ message: BroadcastLedger.Message, from port: RelayPort)
         -> Bool
     {
         guard frames.append(frame) else { return false }
         if isEmpty { unreachable = port.application?.routes.unreachableCount ?? 0 }
         origin = port
         messages.append(message)
-        passages.append(passage)
-        if case .messageData = passage.kind { hasData = true } else { hasMessages = true }
-        hasTopics = hasTopics || passage.hasTopic
+        passages.append(header)
+        if case .messageData = header.kind { hasData = true } else { hasMessages = true }
+        hasTopics = hasTopics || header.hasTopic
         return true
     }
 

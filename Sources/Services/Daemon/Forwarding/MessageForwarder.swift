@@ -11,7 +11,7 @@ import TandemWire
 /// Forwards the messages and answers of one relay; confined to its loop.
 final class MessageForwarder {
     let scheduler: any Scheduler
-    let counts: RelayCounts
+    let counts: RelayCounters
     let log: LogHandler
     let publisher: StatePublisher
     let broadcaster: Broadcaster
@@ -33,7 +33,7 @@ final class MessageForwarder {
     private var whenIdle: (() -> Void)?
     private var stopTimer: TimerToken?
 
-    init(scheduler: any Scheduler, publisher: StatePublisher, counts: RelayCounts, log: @escaping LogHandler) {
+    init(scheduler: any Scheduler, publisher: StatePublisher, counts: RelayCounters, log: @escaping LogHandler) {
         self.scheduler = scheduler
         self.publisher = publisher
         self.counts = counts
@@ -81,72 +81,72 @@ final class MessageForwarder {
 
     /// Passes on what an app's own connection sent, or answers with a failure.
     func forward(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort
     ) {
-        guard let destination = application.routes.port(passage.pairing) else {
-            return forwardElsewhere(frame, passage, of: application, from: origin)
+        guard let destination = application.routes.port(header.pairing) else {
+            return forwardElsewhere(frame, header, of: application, from: origin)
         }
-        pass(frame, passage, of: application, from: origin, to: destination)
+        pass(frame, header, of: application, from: origin, to: destination)
     }
 
     /// There is no way, or all ways are meant. Here, so that the look costs other messages nothing.
     @inline(never)
     private func forwardElsewhere(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort
     ) {
-        if let route = application.routes[passage.pairing] {
-            fail(frame, passage, of: application, route.failure, to: origin)
-        } else if passage.pairing == .zero, !passage.wantsReply {
-            broadcaster.broadcast(frame, passage, application, from: origin)
+        if let route = application.routes[header.pairing] {
+            fail(frame, header, of: application, route.failure, to: origin)
+        } else if header.pairing == .zero, !header.wantsReply {
+            broadcaster.broadcast(frame, header, application, from: origin)
         } else {
-            fail(frame, passage, of: application, .notPaired, to: origin)
+            fail(frame, header, of: application, .notPaired, to: origin)
         }
     }
 
     /// Passes on to the app on this device what came from a link that may send it.
     func forward(
-        _ frame: Frame, _ passage: Passage, toLocal application: LocalApplication?, from link: RelayPort
+        _ frame: Frame, _ header: RoutingHeader, toLocal application: LocalApplication?, from link: RelayPort
     ) {
         guard let application else {
-            return fail(frame, passage, of: nil, .notInstalled(on: link.side.role), to: link)
+            return fail(frame, header, of: nil, .notInstalled(on: link.side.role), to: link)
         }
         guard let destination = application.receiver else {
-            return fail(frame, passage, of: application, .notReachable(.counterpartAbsent), to: link)
+            return fail(frame, header, of: application, .notReachable(.counterpartAbsent), to: link)
         }
-        pass(frame, passage, of: application, from: link, to: destination)
+        pass(frame, header, of: application, from: link, to: destination)
     }
 
     private func pass(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort,
         to destination: RelayPort
     ) {
-        if let failure = obstacle(passage, to: destination) {
-            return fail(frame, passage, of: application, failure, to: origin)
+        if let failure = obstacle(header, to: destination) {
+            return fail(frame, header, of: application, failure, to: origin)
         }
         let endpoint = destination.endpoint
         guard endpoint.isWritable(frame.count) else {
-            return shed(frame, passage, of: application, from: origin, to: destination)
+            return shed(frame, header, of: application, from: origin, to: destination)
         }
         let request = OpenRequest(
-            id: passage.id, app: application.number, pairing: passage.pairing, origin: origin.party,
-            destination: destination.party, wantsReply: passage.wantsReply,
-            deadline: scheduler.now.adding(milliseconds: passage.deadline),
+            id: header.id, app: application.number, pairing: header.pairing, origin: origin.party,
+            destination: destination.party, wantsReply: header.wantsReply,
+            deadline: scheduler.now.adding(milliseconds: header.deadline),
             endOffset: endpoint.acceptedBytes + UInt64(frame.count))
         let opening = ledger.open(request)
         guard case .opened = opening else {
-            return refuse(frame, passage, of: application, opening, to: origin)
+            return refuse(frame, header, of: application, opening, to: origin)
         }
         if !isSweepScheduled { scheduleSweep() }
         endpoint.send(frame)
         counts.forwarded.add()
-        if trace != nil { traced(passage, application, to: destination) }
+        if trace != nil { traced(header, application, to: destination) }
         if endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
     }
 
-    private func obstacle(_ passage: Passage, to destination: RelayPort) -> RelayFailure? {
+    private func obstacle(_ header: RoutingHeader, to destination: RelayPort) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
-        guard destination.takes(passage) else { return .unsupportedKind }
-        let size = passage.bodyCount
+        guard destination.takes(header) else { return .unsupportedKind }
+        let size = header.bodyCount
         return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
     }
 
@@ -154,32 +154,32 @@ final class MessageForwarder {
 
     @inline(never)
     private func refuse(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, _ opening: ForwardedRequests.Opening,
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, _ opening: ForwardedRequests.Opening,
         to origin: RelayPort
     ) {
         let failure: RelayFailure = opening == .tooMany ? .tooManyRequests : .duplicateIdentifier
-        fail(frame, passage, of: application, failure, to: origin)
+        fail(frame, header, of: application, failure, to: origin)
     }
 
     @inline(never)
     private func shed(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication, from origin: RelayPort,
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort,
         to destination: RelayPort
     ) {
         counts.shed.add()
-        fail(frame, passage, of: application, .slowConsumer, to: origin)
+        fail(frame, header, of: application, .slowConsumer, to: origin)
         destination.endpoint.overflowed()
     }
 
     /// - Parameter application: nil if the app that the frame names is not known here.
     @inline(never)
     private func fail(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication?, _ failure: RelayFailure,
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, _ failure: RelayFailure,
         to origin: RelayPort
     ) {
         guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
-        if trace != nil { traced(passage, failure, app, to: origin) }
-        origin.fail(Message(app: app, pairing: passage.pairing, id: passage.id), failure)
+        if trace != nil { traced(header, failure, app, to: origin) }
+        origin.fail(Message(app: app, pairing: header.pairing, id: header.id), failure)
     }
 
     // MARK: answers
@@ -187,26 +187,27 @@ final class MessageForwarder {
     /// Passes an answer to its caller. Only the connection that was asked may answer, and only once (SES-9, SES-10);
     /// everything else is counted and dropped.
     /// - Parameter application: the app that the frame names; nil if it is none of this device's.
-    func answer(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
-        let answered = ledger.answered(passage.id, by: port.party, isReply: passage.isReply)
-        guard let request = answered else { return stray(frame, passage, of: application, from: port) }
-        if let failure = fault(of: passage, from: application, to: request) {
+    func answer(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, from port: RelayPort) {
+        let answered = ledger.answered(header.id, by: port.party, isReply: header.isReply)
+        guard let request = answered else { return stray(frame, header, of: application, from: port) }
+        if let failure = fault(of: header, from: application, to: request) {
             fail(request, failure)
         } else if let caller = self.port(request.origin) {
             caller.deliver(frame)
             counts.answered.add()
-            if trace != nil { traced(passage, request, to: caller) }
+            if trace != nil { traced(header, request, to: caller) }
         }
         checkIdle()
     }
 
     @inline(never)
-    private func stray(_ frame: Frame, _ passage: Passage, of application: LocalApplication?, from port: RelayPort) {
-        if !broadcaster.failed(frame, passage, of: application, by: port) { counts.stray.add() }
+    private func stray(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, from port: RelayPort)
+    {
+        if !broadcaster.failed(frame, header, of: application, by: port) { counts.stray.add() }
     }
 
     private func fault(
-        of answer: Passage, from application: LocalApplication?, to request: OpenRequest
+        of answer: RoutingHeader, from application: LocalApplication?, to request: OpenRequest
     ) -> RelayFailure? {
         guard application?.number == request.app, answer.pairing == request.pairing else { return .mismatchedAnswer }
         guard answer.bodyCount > Limits.messageBody, answer.isReply else { return nil }
@@ -278,31 +279,31 @@ final class MessageForwarder {
 
     /// A message was passed on.
     @inline(never)
-    private func traced(_ passage: Passage, _ application: LocalApplication, to destination: RelayPort) {
+    private func traced(_ header: RoutingHeader, _ application: LocalApplication, to destination: RelayPort) {
         let (sent, delivered) = (destination.isLink, !destination.isLink)
         trace?.note(
             TraceEvent(
-                delivered ? .delivered : .sent, id: passage.id, pairing: passage.pairing, app: application.app,
+                delivered ? .delivered : .sent, id: header.id, pairing: header.pairing, app: application.app,
                 isOutbound: sent))
     }
 
     /// A message could not be passed on.
     @inline(never)
     private func traced(
-        _ passage: Passage, _ failure: RelayFailure, _ app: ApplicationIdentifier, to origin: RelayPort
+        _ header: RoutingHeader, _ failure: RelayFailure, _ app: ApplicationIdentifier, to origin: RelayPort
     ) {
         trace?.note(
             TraceEvent(
-                .failed, id: passage.id, pairing: passage.pairing, app: app, isOutbound: !origin.isLink,
+                .failed, id: header.id, pairing: header.pairing, app: app, isOutbound: !origin.isLink,
                 detail: failure.error.name))
     }
 
     /// A reply or failure was passed back.
     @inline(never)
-    private func traced(_ passage: Passage, _ request: OpenRequest, to caller: RelayPort) {
+    private func traced(_ header: RoutingHeader, _ request: OpenRequest, to caller: RelayPort) {
         trace?.note(
             TraceEvent(
-                passage.isReply ? .answered : .failed, id: passage.id, pairing: passage.pairing,
+                header.isReply ? .answered : .failed, id: header.id, pairing: header.pairing,
                 app: app(request.app), isOutbound: !caller.isLink))
     }
 
@@ -317,7 +318,7 @@ final class MessageForwarder {
 }
 
 /// The relay's counters, looked up once.
-struct RelayCounts {
+struct RelayCounters {
     let forwarded: Counter
     let answered: Counter
     let failed: Counter

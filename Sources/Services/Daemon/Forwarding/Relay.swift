@@ -31,7 +31,7 @@ package final class Relay {
     }
 
     package let scheduler: any Scheduler
-    private let sides: PerRole<Side>
+    private let sides: PerRole<RoleContext>
     private let publisher: StatePublisher
     private let forwarder: MessageForwarder
     private var lastNumber: UInt64 = 0
@@ -43,21 +43,23 @@ package final class Relay {
     ) {
         self.scheduler = scheduler
         sides = PerRole(
-            primary: Side(role: .primary, device: devices.primary),
-            secondary: Side(role: .secondary, device: devices.secondary))
+            primary: RoleContext(role: .primary, device: devices.primary),
+            secondary: RoleContext(role: .secondary, device: devices.secondary))
         publisher = StatePublisher(scheduler: scheduler, log: log)
         forwarder = MessageForwarder(
-            scheduler: scheduler, publisher: publisher, counts: RelayCounts(counters), log: log)
+            scheduler: scheduler, publisher: publisher, counts: RelayCounters(counters), log: log)
     }
 
     /// Connects the device around the relay. Without it, as in the simulator, announced identifiers are the targets.
     package func connect(_ outlets: Outlets) { publisher.outlets = outlets }
 
     /// This device's side of a role.
-    package func side(_ role: DeviceRole) -> Side { sides[role] }
+    package func side(_ role: DeviceRole) -> RoleContext { sides[role] }
 
     /// The side of one more device, for the simulator.
-    package func makeSide(role: DeviceRole, device: UniqueIdentifier) -> Side { Side(role: role, device: device) }
+    package func makeSide(role: DeviceRole, device: UniqueIdentifier) -> RoleContext {
+        RoleContext(role: role, device: device)
+    }
 
     /// A number for a new endpoint.
     package func nextNumber() -> ConnectionNumber {
@@ -89,7 +91,7 @@ package final class Relay {
 
     /// Joins two sides of this relay by a pairing, for the simulator (SES-22). The first pairing of a side is its
     /// active one.
-    package func setLoopback(_ pairing: UniqueIdentifier, between ends: PerRole<Side>, names: PerRole<String>) {
+    package func setLoopback(_ pairing: UniqueIdentifier, between ends: PerRole<RoleContext>, names: PerRole<String>) {
         for role in DeviceRole.allCases {
             let (side, other) = (ends[role], ends[role.counterpart])
             let known = RelayedPairing(pairing: pairing, role: role, peer: other.device, name: names[other.role])
@@ -113,7 +115,7 @@ package final class Relay {
         publisher.markState(of: sides[role])
     }
 
-    private func add(_ end: PairingEnd, to side: Side) {
+    private func add(_ end: PairingEnd, to side: RoleContext) {
         side.add(end, now: scheduler.now)
         publisher.markState(of: side)
     }
@@ -123,7 +125,8 @@ package final class Relay {
     /// Makes an app known as installed; again, changes what is known of it. What it once declared stays until it
     /// declares something else.
     package func install(
-        _ app: ApplicationIdentifier, on side: Side, identifier: CustomIdentifier? = nil, isAnchored: Bool? = nil,
+        _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,
+        isAnchored: Bool? = nil,
         features: ApplicationFeatures? = nil
     ) {
         let application = application(app, on: side)
@@ -139,7 +142,7 @@ package final class Relay {
     }
 
     /// The app on a side, added if it is new.
-    private func application(_ app: ApplicationIdentifier, on side: Side) -> LocalApplication {
+    private func application(_ app: ApplicationIdentifier, on side: RoleContext) -> LocalApplication {
         if let application = side.applications[app] { return application }
         let application = LocalApplication(app: app, number: forwarder.number(of: app), side: side)
         side.add(application)
@@ -150,19 +153,19 @@ package final class Relay {
 
     /// Level, reason and since of an app's counterpart, on any side; nil if there is no such pairing or app.
     package func reachability(
-        of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: Side
+        of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: RoleContext
     ) -> Reachability? {
         side.applications[app]?.routes[pairing]?.reachability
     }
 
     /// The state as an app of this side sees it now.
-    package func state(of app: ApplicationIdentifier, on side: Side) -> SessionState {
+    package func state(of app: ApplicationIdentifier, on side: RoleContext) -> SessionState {
         publisher.state(of: app, on: side)
     }
 
     /// The paired identifier by what the primary's app declares now; nil if there is no such pairing.
     func declaredTarget(
-        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, on side: Side
+        of app: ApplicationIdentifier, through pairing: UniqueIdentifier, on side: RoleContext
     ) -> PairedIdentifier? {
         side.pairings[pairing].map { publisher.declaredTarget(of: app, in: $0, side) }
     }
@@ -176,7 +179,7 @@ package final class Relay {
 
     /// Attaches a host app's connection. The caller has authorised it and made sure that at most one receives.
     package func attach(
-        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, on side: Side, receives: Bool,
+        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, on side: RoleContext, receives: Bool,
         capabilities: [Capability] = Capability.allCases
     ) -> RelayPort {
         let application = application(app, on: side)

@@ -58,9 +58,9 @@ package final class RelayPort: NumberedConnection {
     /// What only a link needs to know: an object of its own, because links are few.
     private final class LinkSource {
         let end: PairingEnd
-        let side: Side
+        let side: RoleContext
 
-        init(_ end: PairingEnd, _ side: Side) {
+        init(_ end: PairingEnd, _ side: RoleContext) {
             self.end = end
             self.side = side
         }
@@ -72,13 +72,13 @@ package final class RelayPort: NumberedConnection {
     /// What the link is of; nil for an app's connection.
     private let link: LinkSource?
     /// Made when it is first needed: most connections never hold anybody back.
-    var congestion: Congestion {
+    var congestion: Backpressure {
         if let ownCongestion { return ownCongestion }
-        let made = Congestion()
+        let made = Backpressure()
         ownCongestion = made
         return made
     }
-    private var ownCongestion: Congestion?
+    private var ownCongestion: Backpressure?
     private let forwarder: MessageForwarder
     // What is smaller than a word comes last: an idle connection is to be small.
     /// Its number in the ledger; another's after it has closed.
@@ -94,7 +94,7 @@ package final class RelayPort: NumberedConnection {
     private(set) var hasWaitingBroadcasts = false
 
     init(
-        endpoint: any RelayEndpoint, side: Side, source: Source, receives: Bool, capabilities: [Capability],
+        endpoint: any RelayEndpoint, side: RoleContext, source: Source, receives: Bool, capabilities: [Capability],
         party: RequestParty, forwarder: MessageForwarder
     ) {
         self.endpoint = endpoint
@@ -119,7 +119,7 @@ package final class RelayPort: NumberedConnection {
 
     var source: Source { if let application { .application(application) } else { .link(itsLink.end) } }
 
-    var side: Side { if let application { application.side } else { itsLink.side } }
+    var side: RoleContext { if let application { application.side } else { itsLink.side } }
 
     private var itsLink: LinkSource {
         guard let link else { preconditionFailure("a connection is an app's or a link") }
@@ -131,37 +131,37 @@ package final class RelayPort: NumberedConnection {
 
     /// Whether it may get such a frame: who did not agree to topics would refuse the key, and with it the connection
     /// (SES-3).
-    func takes(_ passage: Passage) -> Bool { takes(passage.kind) && (takesTopics || !passage.hasTopic) }
+    func takes(_ header: RoutingHeader) -> Bool { takes(header.kind) && (takesTopics || !header.hasTopic) }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
     /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot
     ///   be passed on has then been answered with `failure`.
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
-        let passage = Passage(head)
+        let header = RoutingHeader(head)
         if let application {
             guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
-            return take(frame, passage, of: application)
+            return take(frame, header, of: application)
         }
-        return takeFromLink(frame, passage, of: frame.withPayload { side.application(named: $0.extracting(head.app)) })
+        return takeFromLink(frame, header, of: frame.withPayload { side.application(named: $0.extracting(head.app)) })
     }
 
     /// The same for any valid frame, and from a link `application` too.
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
         if envelope.kind == .application { return forwarder.publisher.announced(envelope, from: self) }
-        guard let app = envelope.app, let passage = Passage(envelope) else { return .envelope }
-        guard let application else { return takeFromLink(frame, passage, of: side.applications[app]) }
-        return application.app == app ? take(frame, passage, of: application) : .notYours
+        guard let app = envelope.app, let header = RoutingHeader(envelope) else { return .envelope }
+        guard let application else { return takeFromLink(frame, header, of: side.applications[app]) }
+        return application.app == app ? take(frame, header, of: application) : .notYours
     }
 
     /// Takes a frame that names the connection's own app (FRM-13).
-    private func take(_ frame: Frame, _ passage: Passage, of application: LocalApplication) -> RefusalName? {
+    private func take(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication) -> RefusalName? {
         // Only another broadcast may join those that wait.
-        if hasWaitingBroadcasts, passage.pairing != .zero || passage.wantsReply { sendBroadcasts() }
-        switch passage.kind {
-        case .message, .messageData: forwarder.forward(frame, passage, of: application, from: self)
-        case .reply, .failure: forwarder.answer(frame, passage, of: application, from: self)
+        if hasWaitingBroadcasts, header.pairing != .zero || header.wantsReply { sendBroadcasts() }
+        switch header.kind {
+        case .message, .messageData: forwarder.forward(frame, header, of: application, from: self)
+        case .reply, .failure: forwarder.answer(frame, header, of: application, from: self)
         default: return .unexpected
         }
         return nil
@@ -169,12 +169,12 @@ package final class RelayPort: NumberedConnection {
 
     /// - Parameter application: the app that the frame names; nil if it is none of this device's.
     private func takeFromLink(
-        _ frame: Frame, _ passage: Passage, of application: LocalApplication?
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?
     ) -> RefusalName? {
-        guard link?.end.known.pairing == passage.pairing else { return .notYours }
-        switch passage.kind {
-        case .message, .messageData: forwarder.forward(frame, passage, toLocal: application, from: self)
-        case .reply, .failure: forwarder.answer(frame, passage, of: application, from: self)
+        guard link?.end.known.pairing == header.pairing else { return .notYours }
+        switch header.kind {
+        case .message, .messageData: forwarder.forward(frame, header, toLocal: application, from: self)
+        case .reply, .failure: forwarder.answer(frame, header, of: application, from: self)
         default: return .unexpected
         }
         return nil
@@ -238,7 +238,7 @@ package final class RelayPort: NumberedConnection {
 /// hold back this connection itself. A receiver that never reads must not silence apps that have others to send to. So
 /// after a moment they are read again, and what does not fit the receiver's quota (LIM-6) fails. Links are never held
 /// back: they carry other apps too. A class, because reading on may deliver frames that come back here at once.
-final class Congestion {
+final class Backpressure {
     /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
     static var patience: Duration { .seconds(1) }
 

@@ -35,7 +35,7 @@ final class PairingEnd {
         case link(RelayPort)
         case down(ReachabilityReason)
         /// The simulator's other side.
-        case loopback(Side)
+        case loopback(RoleContext)
     }
 
     private(set) var known: RelayedPairing
@@ -100,7 +100,8 @@ final class PairingEnd {
     func facts(of app: ApplicationIdentifier) -> Reachability.Facts {
         let announcement = announcement(of: app)
         return Reachability.Facts(
-            link: downReason.map { .down($0) } ?? .up, isPending: known.isPending, isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
+            link: downReason.map { .down($0) } ?? .up, isPending: known.isPending,
+            isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
             isConnected: announcement?.isConnected ?? false)
     }
 

@@ -16,7 +16,7 @@ final class LocalApplication {
     /// The app in the ledger; the same for all sides of a relay.
     let number: ApplicationNumber
     private let name: ByteSlice
-    unowned let side: Side
+    unowned let side: RoleContext
     /// The custom identifier that the app declares.
     private(set) var identifier: CustomIdentifier?
     /// An anchor for the app is known here.
@@ -40,7 +40,7 @@ final class LocalApplication {
     /// A long `state` was just sent: the next one waits (SES-29).
     fileprivate var isResting = false
 
-    init(app: ApplicationIdentifier, number: ApplicationNumber, side: Side) {
+    init(app: ApplicationIdentifier, number: ApplicationNumber, side: RoleContext) {
         self.app = app
         self.number = number
         name = ByteSlice(copying: Array(app.description.utf8))
@@ -112,7 +112,7 @@ final class StatePublisher {
 
     // MARK: changes
 
-    func markState(of side: Side) { side.applications.values.forEach(markState) }
+    func markState(of side: RoleContext) { side.applications.values.forEach(markState) }
 
     func markState(of application: LocalApplication) {
         application.needsState = true
@@ -131,7 +131,7 @@ final class StatePublisher {
     }
 
     /// The link or the state of a pairing changed: all apps' ways through it are worked out again.
-    func pairingChanged(_ end: PairingEnd, of side: Side) {
+    func pairingChanged(_ end: PairingEnd, of side: RoleContext) {
         for application in side.applications.values { routeMayHaveChanged(application, end) }
     }
 
@@ -178,7 +178,7 @@ final class StatePublisher {
     // MARK: announcements
 
     /// Announces all apps of a side over a new link.
-    func announceAll(of side: Side, to port: RelayPort, of end: PairingEnd) {
+    func announceAll(of side: RoleContext, to port: RelayPort, of end: PairingEnd) {
         for application in side.applications.values.sorted(by: { $0.app < $1.app }) {
             application.routesToAnnounce.removeAll { $0.pairing === end }
             announce(application, to: port)
@@ -257,7 +257,7 @@ final class StatePublisher {
     }
 
     /// The state as an app of this side sees it now.
-    func state(of app: ApplicationIdentifier, on side: Side) -> SessionState {
+    func state(of app: ApplicationIdentifier, on side: RoleContext) -> SessionState {
         let pairings = (side.applications[app]?.routes ?? Routes()).all.map { route in
             let known = route.pairing.known
             return PairingState(
@@ -271,7 +271,7 @@ final class StatePublisher {
     }
 
     /// The paired identifier by what the primary's app declares now.
-    func declaredTarget(of app: ApplicationIdentifier, in end: PairingEnd, _ side: Side) -> PairedIdentifier {
+    func declaredTarget(of app: ApplicationIdentifier, in end: PairingEnd, _ side: RoleContext) -> PairedIdentifier {
         let declared =
             side.role == .primary ? side.applications[app]?.identifier : end.announcement(of: app)?.identifier
         let primary = side.role == .primary ? side.device : end.known.peer

@@ -6,7 +6,7 @@ import TandemBase
 import TandemWire
 
 /// What a frame on its way through the relay says.
-struct Passage {
+struct RoutingHeader {
     let kind: FrameKind
     let pairing: UniqueIdentifier
     let id: UniqueIdentifier

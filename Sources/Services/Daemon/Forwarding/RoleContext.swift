@@ -29,13 +29,13 @@ package struct PerRole<Value> {
 extension PerRole: Sendable where Value: Sendable {}
 
 /// One role's pairings and host apps on one device; confined to its relay's loop.
-package final class Side {
+package final class RoleContext {
     package let role: DeviceRole
     /// The device's vendor identifier.
     package let device: UniqueIdentifier
     private(set) var pairings: [UniqueIdentifier: PairingEnd] = [:]
     private(set) var applications: [ApplicationIdentifier: LocalApplication] = [:]
-    private var names = ApplicationNames()
+    private var names = ApplicationIndex()
     /// The pairing that the default session is bound to.
     private(set) var active: UniqueIdentifier?
 
@@ -70,7 +70,7 @@ package final class Side {
 
 /// Apps in the order of their names' bytes. A frame's app is found by comparing bytes in the frame: the search makes no
 /// String of a peer's bytes, and no peer chooses how long it takes.
-private struct ApplicationNames {
+private struct ApplicationIndex {
     /// In the order of their names.
     private var applications: [LocalApplication] = []
     /// The names, one behind the other, and the end of each: a search touches no app but the one that it finds.
