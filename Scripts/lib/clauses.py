@@ -19,8 +19,9 @@ RECORD = re.compile(r"\bDecisions/(\d{4})\b")
 WORD = re.compile(r"`([A-Za-z][A-Za-z-]*)`")
 NUMBER = re.compile(r"\b(70\d\d) (\w+)")
 NUMBERED_CASE = re.compile(r"^\s*case (\w+) = (70\d\d)$", re.M)
-CASES = re.compile(r"^\s*case (\w+(?: = \"[^\"]+\")?(?:,\s+\w+(?: = \"[^\"]+\")?)*)$", re.M)
-CASE = re.compile(r"(\w+)(?: = \"([^\"]+)\")?")
+# The cases of an enum of words, one or more in a line.
+CASES = re.compile(r"^ +case ([^.:(\n]+)$", re.M)
+CASE = re.compile(r"`?(\w+)`?(?: = \"([^\"]+)\")?")
 # (enum, its file, the text in Protocol that lists its words: file, from, to)
 WORDS = [
     ("FrameKind", "Values/Wire/FrameKind.swift", "Frames.md", "**FRM-10**", "**FRM-11**"),

@@ -5,9 +5,8 @@
 /// The kind of a frame; its raw value is the word on the wire.
 package enum FrameKind: String, Sendable, Hashable, CaseIterable {
     case hello, refusal, ping, pong, bye, register, registered, state, message, messageData, reply, failure
-    case configuration, control, result, application, item, gap, stored, outcome, outcomeAck, chunk, fetch, submit,
-        accepted
-    case progress, delivery, verdict, finished, finishedAck, context, query, answer, join, joined
+    case configuration, control, result, application, item, gap, stored, outcome, outcomeAck, chunk, fetch, submit
+    case accepted, progress, delivery, verdict, finished, finishedAck, context, query, answer, join, joined
 
     /// The row of the kind in the table.
     private var definition: Row {
