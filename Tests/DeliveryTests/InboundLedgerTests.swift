@@ -194,7 +194,7 @@ import Testing
         #expect(ledger.arrived(arrived(6), at: reading(0)).effects == [.droppedFull])
         #expect(!ledger.wouldStore(6, size: 1) && ledger.received == 5)
         _ = ledger.outcomeAcknowledged(1, at: reading(0))
-        #expect(ledger.wouldStore(6, size: 1))
+        #expect(ledger.wouldStore(6, size: 1) == true)
         #expect(!ledger.arrived(arrived(6), at: reading(0)).changes.isEmpty)
     }
 }

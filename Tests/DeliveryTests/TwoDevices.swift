@@ -60,9 +60,12 @@ struct TwoDevices: ~Copyable {
         limits.window = 4
         limits.items = 40
         limits.resendAfter = .seconds(5)
-        sender = try senderDisk.outboundQueue(at: reading(0), limits: limits)
-        receiver = try receiverDisk.inboundLedger(at: reading(0), limits: limits)
-        run(receiver.consumerArrived(at: now))
+        // Both first: a throw between them would leave one of two machines that cannot be copied.
+        let sender = try senderDisk.outboundQueue(at: reading(0), limits: limits)
+        let receiver = try receiverDisk.inboundLedger(at: reading(0), limits: limits)
+        self.sender = sender
+        self.receiver = receiver
+        run(self.receiver.consumerArrived(at: now))
     }
 
     var now: ClockReading { reading(seconds) }
