@@ -43,7 +43,7 @@ import Testing
             frames of kind 'item' that are lost change nothing - no cut, frameFaults
             frames of kind 'stored' that are lost change nothing - no cut, frameFaults
             frames of kind 'outcome' that are lost change nothing - no cut, frameFaults
-            frames of kind 'settled' that are lost change nothing - no cut, frameFaults
+            frames of kind 'outcomeAck' that are lost change nothing - no cut, frameFaults
             frames of durable items that are repeated change nothing - no cut, frameFaults
             frames of durable items that are overtaken change nothing - no cut, frameFaults
         manual: 63 of 63
@@ -64,7 +64,7 @@ import Testing
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults
             frames of kind 'outcome' that are lost change nothing - no frameFaults
-            frames of kind 'settled' that are lost change nothing - no frameFaults
+            frames of kind 'outcomeAck' that are lost change nothing - no frameFaults
             frames of durable items that are repeated change nothing - no frameFaults
             frames of durable items that are overtaken change nothing - no frameFaults
         """

@@ -59,10 +59,11 @@ import Testing
         let both = ["--device", devices.workspace["hub.sock"], "--device", devices.workspace["kiosk.sock"]]
         let follower = try Program(
             "tandem", ["trace", "--follow", "--json"] + both, named: "follow", in: devices.workspace)
-        // Following has begun when a message is seen.
+        // Following has begun on both when a message is seen by both: only the kiosk sends, only the hub delivers.
         let isSeen = try await eventually {
             _ = try await devices.isAnswered(from: "kiosk")
-            return follower.output.contains("answered")
+            let output = follower.output
+            return ["\"sent\"", "\"delivered\"", "\"answered\""].allSatisfy { output.contains($0) }
         }
         try #require(isSeen, "\(follower.errors)")
         let first = try #require(try events(follower.output).last { $0["step"] as? String == "sent" })

@@ -105,7 +105,7 @@ package struct ProgressFrame: TypedFrame {
         case taking(offset: Int64)
         /// The receiver has written so many bytes of a file; it is told what file that is.
         case transferred(offset: Int64, IncomingFile?)
-        /// A newer daemon's word.
+        /// A newer daemon's word, or a body that does not read.
         case unknown(String)
     }
 
@@ -140,13 +140,17 @@ package struct ProgressFrame: TypedFrame {
             step = .taking(offset: offset)
         case .transferred:
             guard let offset else { throw .missingKey(.offset, .progress) }
-            step = .transferred(offset: offset, try Self.file(envelope))
+            // Progress is for display: a file that does not read is no reason to end the connection (FIL-10).
+            guard let file = try? Self.file(envelope) else {
+                step = envelope.body == nil ? .transferred(offset: offset, nil) : .unknown(name)
+                return
+            }
+            step = .transferred(offset: offset, file)
         case nil: step = .unknown(name)
         }
     }
 
-    private static func file(_ envelope: Envelope) throws(WireError) -> IncomingFile? {
-        guard envelope.body != nil else { return nil }
+    private static func file(_ envelope: Envelope) throws(WireError) -> IncomingFile {
         let fields = BodyFields(try envelope.dictionaryBody())
         return IncomingFile(name: try fields.string(BodyKey.name), size: try fields.integer(BodyKey.size))
     }

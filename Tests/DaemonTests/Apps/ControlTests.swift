@@ -112,10 +112,10 @@ private final class Responder: ControlResponder {
         #expect(app.refusal == "unexpected" && responder.requests.count == 1)
     }
 
-    @Test func `CTL-8: the simulator has no status and says so`() throws {
+    @Test func `CTL-8: the simulator refuses the commands that it does not have`() throws {
         let simulation = Simulation()
         let client = try simulation.greet(.primary)
-        try client.send(Envelope(.control, id: .random(), command: "status"))
+        try client.send(Envelope(.control, id: .random(), command: "pair"))
         simulation.scheduler.run()
         #expect(client.received(.result).first?.name == "unknown-command")
     }
