@@ -66,6 +66,20 @@ package final class RelayPort: NumberedConnection {
         }
     }
 
+    /// What the connection takes, in one byte: with one more the port would need another 16 bytes.
+    private struct Abilities {
+        private let bits: UInt8
+
+        init(receives: Bool, messages: Bool, data: Bool, topics: Bool) {
+            bits = (receives ? 1 : 0) | (messages ? 2 : 0) | (data ? 4 : 0) | (topics ? 8 : 0)
+        }
+
+        var receives: Bool { bits & 1 != 0 }
+        var messages: Bool { bits & 2 != 0 }
+        var data: Bool { bits & 4 != 0 }
+        var topics: Bool { bits & 8 != 0 }
+    }
+
     package let endpoint: any RelayEndpoint
     /// The app whose connection this is; nil for a link.
     let application: LocalApplication?
@@ -83,12 +97,7 @@ package final class RelayPort: NumberedConnection {
     // What is smaller than a word comes last: an idle connection is to be small.
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
-    /// Whether this is the connection that takes the app's messages.
-    package let receives: Bool
-    private let takesMessages: Bool
-    private let takesData: Bool
-    /// Whether frames to it may name a topic.
-    let takesTopics: Bool
+    private let abilities: Abilities
     private(set) var isClosed = false
     /// Broadcasts of this connection wait for the end of the turn.
     private(set) var hasWaitingBroadcasts = false
@@ -102,15 +111,20 @@ package final class RelayPort: NumberedConnection {
         case .application(let application): (self.application, link) = (application, nil)
         case .link(let end): (application, link) = (nil, LinkSource(end, side))
         }
-        self.receives = receives
-        takesMessages = capabilities.contains(.message)
-        takesData = capabilities.contains(.messageData)
-        takesTopics = capabilities.contains(.topic)
+        abilities = Abilities(
+            receives: receives, messages: capabilities.contains(.message), data: capabilities.contains(.messageData),
+            topics: capabilities.contains(.topic))
         self.party = party
         self.forwarder = forwarder
     }
 
     package var number: ConnectionNumber { endpoint.number }
+
+    /// Whether this is the connection that takes the app's messages.
+    package var receives: Bool { abilities.receives }
+
+    /// Whether frames to it may name a topic.
+    var takesTopics: Bool { abilities.topics }
 
     /// The app whose connection this is; nil for a link.
     package var app: ApplicationIdentifier? { application?.app }
@@ -127,7 +141,7 @@ package final class RelayPort: NumberedConnection {
     }
 
     /// Whether the other end agreed to get this kind of message (SES-3).
-    func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { takesData } else { takesMessages } }
+    func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { abilities.data } else { abilities.messages } }
 
     /// Whether it may get such a frame: who did not agree to topics would refuse the key, and with it the connection
     /// (SES-3).
