@@ -104,7 +104,7 @@ struct DeviceState {
 extension RowSpace {
     /// Pairings, tokens, trusted devices, choices and claims (Pairing room).
     static let pairing = RowSpace(rawValue: 1)
-    /// Applications: owner, own identifier, anchor (HostApps and Carrier).
+    /// Applications: owner, own identifier, anchor (Apps and Configuration).
     static let application = RowSpace(rawValue: 2)
 }
 
