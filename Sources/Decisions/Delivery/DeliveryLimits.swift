@@ -1,4 +1,5 @@
-// The limits of queues and ledgers, each with its reason, and what counts against the wider ones; tests make them small.
+// The limits of queues and ledgers, each with its reason, and what counts against the wider ones; tests make them
+// small.
 
 package import TandemBase
 package import TandemWire

@@ -1,5 +1,6 @@
-// The rows of queues and ledgers: tables, keys, values, changes. A key is pairing, application, channel, ordinal: all rows of a
-// pairing, of a queue, and of a queue in order of acceptance are then ranges of keys. The texts contain no NUL, so a NUL ends them.
+// The rows of queues and ledgers: tables, keys, values, changes. A key is pairing, application, channel, ordinal: all
+// rows of a pairing, of a queue, and of a queue in order of acceptance are then ranges of keys. The texts contain no
+// NUL, so a NUL ends them.
 
 package import TandemBase
 package import TandemWire

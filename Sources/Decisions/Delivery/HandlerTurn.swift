@@ -1,6 +1,7 @@
-// The handler of an inbound ledger: whether there is one, the item it has, and when it may have the next one. One item at a time is
-// with it. An attempt counts only once it is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of
-// some waiting items are counted together, and their bodies kept in memory: each is delivered the moment its predecessor has ended.
+// The handler of an inbound ledger: whether there is one, the item it has, and when it may have the next one. One item
+// at a time is with it. An attempt counts only once it is durable (DEL-11); counted one by one, that is a sync for each
+// item. So the attempts of some waiting items are counted together, and their bodies kept in memory: each is delivered
+// the moment its predecessor has ended.
 
 import TandemBase
 

@@ -1,8 +1,8 @@
-// The receiver's half of durable delivery (DEL): a watermark up to which every sequence is known, the items whose handler has not
-// returned, and the outcomes that the sender has not acknowledged. Items are stored in sequence only: an item that comes too early
-// is dropped and comes again, so that there is never more than one gap in the numbers. One item at a time is with the handler, in
-// order; a failing one blocks for a few attempts and then becomes a dead letter. Like the outbound queue, a ledger is changed at
-// once by each event, and cannot be copied.
+// The receiver's half of durable delivery (DEL): a watermark up to which every sequence is known, the items whose
+// handler has not returned, and the outcomes that the sender has not acknowledged. Items are stored in sequence only:
+// an item that comes too early is dropped and comes again, so that there is never more than one gap in the numbers. One
+// item at a time is with the handler, in order; a failing one blocks for a few attempts and then becomes a dead letter.
+// Like the outbound queue, a ledger is changed at once by each event, and cannot be copied.
 
 package import TandemBase
 package import TandemWire

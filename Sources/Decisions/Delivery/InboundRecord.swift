@@ -1,5 +1,5 @@
-// An item of a receiver: as it arrives and is delivered, and as the record that the ledger keeps of it without its body. The record
-// stays until the handler has returned, and then until the sender has written how the item ended.
+// An item of a receiver: as it arrives and is delivered, and as the record that the ledger keeps of it without its
+// body. The record stays until the handler has returned, and then until the sender has written how the item ended.
 
 package import TandemBase
 package import TandemWire

@@ -1,5 +1,5 @@
-// The records of an inbound ledger, and every index over them. Each index follows from a record's change alone. An entry of an
-// order whose item has moved on is stale: it is skipped, and dropped in time.
+// The records of an inbound ledger, and every index over them. Each index follows from a record's change alone. An
+// entry of an order whose item has moved on is stale: it is skipped, and dropped in time.
 
 import TandemBase
 import TandemWire

@@ -1,6 +1,6 @@
-// The answer of an inbound ledger to an event: changes to commit together, and effects to run after that commit, in their order. A
-// transition without changes waits for the commits before it all the same: an acknowledgement must not pass the commit that it
-// rests on.
+// The answer of an inbound ledger to an event: changes to commit together, and effects to run after that commit, in
+// their order. A transition without changes waits for the commits before it all the same: an acknowledgement must not
+// pass the commit that it rests on.
 
 package import TandemBase
 package import TandemWire

@@ -1,6 +1,6 @@
-// The latest context of an application in each direction. Never set, set to no bytes, and set to an empty dictionary are three
-// states; the bytes are not inspected here. A revision is one more than the last. A received context applies only if (epoch,
-// revision) rises: one that comes late changes nothing.
+// The latest context of an application in each direction. Never set, set to no bytes, and set to an empty dictionary
+// are three states; the bytes are not inspected here. A revision is one more than the last. A received context applies
+// only if (epoch, revision) rises: one that comes late changes nothing.
 
 /// The context that this device's application last set.
 package struct SentContext: Sendable, Equatable {

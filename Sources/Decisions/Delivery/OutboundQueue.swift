@@ -1,8 +1,9 @@
-// The sender's half of durable delivery (DEL): items that wait, items under way, items that the peer has. An item gets its sequence
-// when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded without the peer ever seeing
-// it. The queue keeps every record and no body; it reads no clock and sends nothing. An event changes it at once and returns the
-// rows to commit and the effects to run after that commit. Memory is never rolled back: after a failed commit the owner restores a
-// queue from its rows. So no event works on a copy, and the queue cannot be copied.
+// The sender's half of durable delivery (DEL): items that wait, items under way, items that the peer has. An item gets
+// its sequence when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded
+// without the peer ever seeing it. The queue keeps every record and no body; it reads no clock and sends nothing. An
+// event changes it at once and returns the rows to commit and the effects to run after that commit. Memory is never
+// rolled back: after a failed commit the owner restores a queue from its rows. So no event works on a copy, and the
+// queue cannot be copied.
 
 package import TandemBase
 package import TandemWire

@@ -1,5 +1,5 @@
-// An item of a sender: as it is submitted, and as the record that the queue keeps of it without its body. The record is enough to
-// continue after a restart at any point.
+// An item of a sender: as it is submitted, and as the record that the queue keeps of it without its body. The record is
+// enough to continue after a restart at any point.
 
 package import TandemBase
 package import TandemWire

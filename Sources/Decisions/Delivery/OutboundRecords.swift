@@ -1,6 +1,6 @@
-// The records of an outbound queue, and every index over them. Each index follows from a record's change alone, so that no event
-// can forget one. An entry of an order whose item has moved on is stale: it is skipped, and dropped in time. No event looks at all
-// records, except those that report something about each.
+// The records of an outbound queue, and every index over them. Each index follows from a record's change alone, so that
+// no event can forget one. An entry of an order whose item has moved on is stale: it is skipped, and dropped in time.
+// No event looks at all records, except those that report something about each.
 
 import TandemBase
 import TandemWire

@@ -1,5 +1,5 @@
-// The answer of an outbound queue to an event: changes to commit together, and effects to run after that commit, in their order. A
-// transition without changes waits for the commits before it all the same.
+// The answer of an outbound queue to an event: changes to commit together, and effects to run after that commit, in
+// their order. A transition without changes waits for the commits before it all the same.
 
 package import TandemBase
 package import TandemWire

@@ -1,5 +1,5 @@
-// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides when the queue may send
-// and when it must send again.
+// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides when the queue
+// may send and when it must send again.
 
 import TandemBase
 

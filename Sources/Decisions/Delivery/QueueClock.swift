@@ -1,6 +1,6 @@
-// Expiry: the time by which items expire, and the index of which expires first. The time runs with the monotonic clock while the
-// program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall clock's difference, and it never
-// runs backwards.
+// Expiry: the time by which items expire, and the index of which expires first. The time runs with the monotonic clock
+// while the program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall clock's
+// difference, and it never runs backwards.
 
 package import TandemBase
 

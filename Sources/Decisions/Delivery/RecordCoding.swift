@@ -1,6 +1,6 @@
-// The form of stored records: one byte that names the form, then fields in rising order of their numbers, each its number and its
-// value. It is fixed by hand and not a property list, because several are written for each item, and sorting their keys cost more
-// than the item.
+// The form of stored records: one byte that names the form, then fields in rising order of their numbers, each its
+// number and its value. It is fixed by hand and not a property list, because several are written for each item, and
+// sorting their keys cost more than the item.
 
 import TandemBase
 import TandemWire

@@ -1,7 +1,8 @@
-// Whether what SQLite leaves out of its log is a commit that a crash cut off, or damage. SQLite drops everything from the first
-// page on whose checksum is wrong, without a word: one flipped bit would take back what was acknowledged. But each commit is
-// synchronised before the next is begun, so a page that follows the end of another commit proves that one to have been whole.
-// What it cannot know is a flipped bit in the very last commit: that looks as if the power had failed in it.
+// Whether what SQLite leaves out of its log is a commit that a crash cut off, or damage. SQLite drops everything from
+// the first page on whose checksum is wrong, without a word: one flipped bit would take back what was acknowledged. But
+// each commit is synchronised before the next is begun, so a page that follows the end of another commit proves that
+// one to have been whole. What it cannot know is a flipped bit in the very last commit: that looks as if the power had
+// failed in it.
 
 import Glibc
 

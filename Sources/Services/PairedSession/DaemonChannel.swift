@@ -1,5 +1,5 @@
-// Frame channel to the daemon: one connection at a time with its heartbeat, and the frames that wait while the daemon does
-// not read.
+// Frame channel to the daemon: one connection at a time with its heartbeat, and the frames that wait while the daemon
+// does not read.
 
 import TandemBase
 import TandemReactor

@@ -1,7 +1,7 @@
 // The session of one host app as an actor on the session's loop. It runs the activation machine and owns the parts:
-// connection, requests, inboxes, transfers, contexts. Each part keeps its own state; the actor routes frames to them and
-// performs what the machine decides. Frames and timers arrive on the loop's thread and enter the actor synchronously, in
-// order and without a task; callers on other threads enter it by its executor.
+// connection, requests, inboxes, transfers, contexts. Each part keeps its own state; the actor routes frames to them
+// and performs what the machine decides. Frames and timers arrive on the loop's thread and enter the actor
+// synchronously, in order and without a task; callers on other threads enter it by its executor.
 
 package import TandemBase
 import TandemFiles

@@ -1,7 +1,7 @@
 // Dispatch of the session's steps to the delegate's callbacks, each once and in order, on one serial queue. A switch
 // continues only after the delegate has got what had arrived before (SES-31); what the new counterpart sends meanwhile
-// waits until the app has activated the session for it. Apple's callbacks do not say from which device something came, and
-// after a switch an app has to know: so each arrival has a label.
+// waits until the app has activated the session for it. Apple's callbacks do not say from which device something came,
+// and after a switch an app has to know: so each arrival has a label.
 
 import Foundation
 import PairedSession

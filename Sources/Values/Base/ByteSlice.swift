@@ -1,6 +1,6 @@
 // A part of a block: what frames are and queues hold. 16 bytes, made and cut without touching memory; what copies is
-// called so. `@inlinable`, because a slice's reference would be counted at each call from another room; a package member
-// is inlined there only if its type and the stored properties that it uses are usable from inline, too.
+// called so. `@inlinable`, because a slice's reference would be counted at each call from another room; a package
+// member is inlined there only if its type and the stored properties that it uses are usable from inline, too.
 
 /// Some bytes of a block, kept alive with it.
 @usableFromInline package struct ByteSlice: Sendable {

@@ -1,8 +1,8 @@
 // One TLS 1.3 connection as bytes in and bytes out: it owns no socket, no timer and no thread, so the same code runs
-// over TCP, Unix sockets and the tests' streams inside one process. It owns no buffers either: it reads from lent bytes, decrypts
-// into the caller's room, and leaves what is for the peer in the thread's workspace. After any call the caller sends
-// what `takeOutput` lends, after an error too: the alert that tells the peer why is in it. A client's handshake ends
-// before the server has looked at its certificate: connected means that a first frame came.
+// over TCP, Unix sockets and the tests' streams inside one process. It owns no buffers either: it reads from lent
+// bytes, decrypts into the caller's room, and leaves what is for the peer in the thread's workspace. After any call the
+// caller sends what `takeOutput` lends, after an error too: the alert that tells the peer why is in it. A client's
+// handshake ends before the server has looked at its certificate: connected means that a first frame came.
 
 import CTandemOpenSSL
 package import TandemBase

@@ -1,6 +1,7 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing and checking go by this table, so a new key is a case with its row here, and a field of the typed
-// frames that carry it. Which keys a frame must and may have is a column of ``FrameKind``'s table.
+// frames that carry it; ``Envelope`` has a place for the value of each. Which keys a frame must and may have is a
+// column of ``FrameKind``'s table.
 
 import TandemPropertyList
 

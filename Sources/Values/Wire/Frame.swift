@@ -1,6 +1,6 @@
-// One frame as the bytes that travel (FRM-1): a big-endian length and the payload, kept together so that a frame
-// leaves in one write and a forwarded frame leaves as the bytes it came in: a slice of the block they were read into.
-// It knows nothing of what is inside. `@inlinable`, so that other rooms pass it on without counting its reference, and so
+// One frame as the bytes that travel (FRM-1): a big-endian length and the payload, kept together so that a frame leaves
+// in one write and a forwarded frame leaves as the bytes it came in: a slice of the block they were read into. It knows
+// nothing of what is inside. `@inlinable`, so that other rooms pass it on without counting its reference, and so
 // TandemBase is imported publicly: what is inlined elsewhere may name only what is visible there.
 
 public import TandemBase

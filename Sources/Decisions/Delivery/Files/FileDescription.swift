@@ -1,5 +1,5 @@
-// The description of a file: by the app that submits it (name, size, metadata), and for the peer by the daemon that took it (the
-// same, and the digest). Only the daemon's own digest is ever sent: it has hashed what it stored.
+// The description of a file: by the app that submits it (name, size, metadata), and for the peer by the daemon that
+// took it (the same, and the digest). Only the daemon's own digest is ever sent: it has hashed what it stored.
 
 package import TandemPropertyList
 package import TandemWire

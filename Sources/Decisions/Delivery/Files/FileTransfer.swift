@@ -1,5 +1,5 @@
-// The transfer of a file's bytes (FIL-2 to FIL-10): from an app to its daemon, and from daemon to daemon. Over a link the receiver
-// pulls: order and loss are its business alone, the sender only answers.
+// The transfer of a file's bytes (FIL-2 to FIL-10): from an app to its daemon, and from daemon to daemon. Over a link
+// the receiver pulls: order and loss are its business alone, the sender only answers.
 
 package import TandemBase
 import TandemWire

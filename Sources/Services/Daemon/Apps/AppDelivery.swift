@@ -1,6 +1,6 @@
-// Durable delivery for the host apps of one device (SES-48 to SES-56, FIL): submissions of apps go to durable delivery, and received
-// items go to the receiving connection of their app, one item of a queue at a time. What becomes of an item is for durable
-// delivery to decide.
+// Durable delivery for the host apps of one device (SES-48 to SES-56, FIL): submissions of apps go to durable delivery,
+// and received items go to the receiving connection of their app, one item of a queue at a time. What becomes of an
+// item is for durable delivery to decide.
 
 import TandemBase
 import TandemDelivery

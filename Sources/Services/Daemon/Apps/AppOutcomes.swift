@@ -1,5 +1,5 @@
-// Outcomes of the items that apps have submitted (SES-50, SES-56): sent to the connection that submitted the item, or else to the
-// app's receiving connection, and sent again until the app has confirmed them.
+// Outcomes of the items that apps have submitted (SES-50, SES-56): sent to the connection that submitted the item, or
+// else to the app's receiving connection, and sent again until the app has confirmed them.
 
 import TandemBase
 import TandemDelivery

@@ -1,5 +1,5 @@
-// Control requests (Protocol/Control.md) as values. The local endpoint checks that the frame is whole and knows the caller;
-// the responder judges the caller and carries the request out.
+// Control requests (Protocol/Control.md) as values. The local endpoint checks that the frame is whole and knows the
+// caller; the responder judges the caller and carries the request out.
 
 package import TandemPropertyList
 package import TandemReactor

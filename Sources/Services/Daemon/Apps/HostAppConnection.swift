@@ -1,6 +1,6 @@
-// Host app's connection on a local socket, from hello to its end. It decides which frames may come when, and passes them
-// on: messages and answers to the relay, items to the durable channels, answers to configurations to the pending offers,
-// control requests to the responder. A fault earns one refusal, and then the connection closes.
+// Host app's connection on a local socket, from hello to its end. It decides which frames may come when, and passes
+// them on: messages and answers to the relay, items to the durable channels, answers to configurations to the pending
+// offers, control requests to the responder. A fault earns one refusal, and then the connection closes.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,6 @@
-// Configuration forwarder: the forwarding half. A configuration from the operator becomes one durable item for each of its
-// secondaries, and their reports are collected. The early check is for feedback only; nothing relies on it (CFG-21).
+// Configuration forwarder: the forwarding half. A configuration from the operator becomes one durable item for each of
+// its secondaries, and their reports are collected. The early check is for feedback only; nothing relies on it
+// (CFG-21).
 
 import TandemBase
 import TandemCrypto

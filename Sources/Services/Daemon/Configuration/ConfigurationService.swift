@@ -1,6 +1,6 @@
-// Configuration service: signed configuration in a device. It takes what operators apply, what peers send, what apps answer
-// and what secondaries report, and passes each to one of its halves: the receiver of this device's own configuration or
-// the forwarder to its secondaries. Every verdict is the SignedConfiguration room's or the app's.
+// Configuration service: signed configuration in a device. It takes what operators apply, what peers send, what apps
+// answer and what secondaries report, and passes each to one of its halves: the receiver of this device's own
+// configuration or the forwarder to its secondaries. Every verdict is the SignedConfiguration room's or the app's.
 
 import TandemBase
 import TandemCrypto

@@ -1,5 +1,5 @@
-// State of the forwarding half: the configurations on their way with their results, the last finished one of each kind, and
-// the last report counter of each secondary.
+// State of the forwarding half: the configurations on their way with their results, the last finished one of each kind,
+// and the last report counter of each secondary.
 
 import TandemBase
 import TandemCrypto

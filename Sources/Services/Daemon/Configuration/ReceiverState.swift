@@ -1,6 +1,7 @@
-// State of the receiving half as one value: slots, trusted keys, clock floor, report counter and the reports not yet queued.
-// One value, because one verdict changes several of them in one commit (CFG-35). It turns a slot's answer into the rows
-// of that commit, and reads them back at the start. A row that does not read is a damaged or newer store: refused by name.
+// State of the receiving half as one value: slots, trusted keys, clock floor, report counter and the reports not yet
+// queued. One value, because one verdict changes several of them in one commit (CFG-35). It turns a slot's answer into
+// the rows of that commit, and reads them back at the start. A row that does not read is a damaged or newer store:
+// refused by name.
 
 import TandemBase
 import TandemCrypto

@@ -1,6 +1,6 @@
-// Inbound half of durable delivery: stores the items that arrive, acknowledges them, and passes them to their handlers one at a time.
-// The rules are in the inbound ledgers of the Decisions room; this type gives events to them and turns their effects into frames
-// and reports.
+// Inbound half of durable delivery: stores the items that arrive, acknowledges them, and passes them to their handlers
+// one at a time. The rules are in the inbound ledgers of the room Delivery of Decisions; this type gives events to them
+// and turns their effects into frames and reports.
 
 package import TandemBase
 import TandemDelivery

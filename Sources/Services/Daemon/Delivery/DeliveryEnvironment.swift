@@ -1,5 +1,5 @@
-// Shared state of both directions of durable delivery: the pairings with their epochs and links, the budgets, the clock watch,
-// and the outlets to the daemon around it.
+// Shared state of both directions of durable delivery: the pairings with their epochs and links, the budgets, the clock
+// watch, and the outlets to the daemon around it.
 
 import TandemBase
 import TandemDelivery

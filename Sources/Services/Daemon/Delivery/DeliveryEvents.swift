@@ -1,5 +1,5 @@
-// Values of durable delivery that cross into the rest of the daemon: answers to submitters, items for handlers, changed contexts,
-// dead letters, and the events that carry them.
+// Values of durable delivery that cross into the rest of the daemon: answers to submitters, items for handlers, changed
+// contexts, dead letters, and the events that carry them.
 
 package import TandemBase
 package import TandemDelivery

@@ -1,5 +1,6 @@
-// Durable delivery of one device: items and files that survive restarts, in order and once, on all durable channels of all
-// pairings. The daemon around it passes frames of links to it, sends the frames that it asks for, and takes its events.
+// Durable delivery of one device: items and files that survive restarts, in order and once, on all durable channels of
+// all pairings. The daemon around it passes frames of links to it, sends the frames that it asks for, and takes its
+// events.
 
 package import TandemBase
 package import TandemDelivery

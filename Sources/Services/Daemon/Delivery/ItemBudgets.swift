@@ -1,6 +1,7 @@
-// Budgets over many queues (LIM-38): an app or a peer may name hundreds of queues, each with limits of its own, so a budget
-// limits what they keep together. Every queue reports to its budgets what it keeps after each event, so that no component sums
-// up queues to know whether there is room. Configurations have a budget of their own, so that no app can keep them out.
+// Budgets over many queues (LIM-38): an app or a peer may name hundreds of queues, each with limits of its own, so a
+// budget limits what they keep together. Every queue reports to its budgets what it keeps after each event, so that no
+// component sums up queues to know whether there is room. Configurations have a budget of their own, so that no app can
+// keep them out.
 
 import TandemBase
 package import TandemDelivery

@@ -1,7 +1,7 @@
-// Journaled queue: one delivery machine in front of the store. Events change the machine at once. The changes of one turn of
-// the loop, or those that arrive while a commit is under way, form the next commit, so that no commit rests on one that failed.
-// The effects of an event run only after its commit, in order. If a commit fails, memory is ahead of the disk: the machine is
-// then read back from its rows before it takes another event.
+// Journaled queue: one delivery machine in front of the store. Events change the machine at once. The changes of one
+// turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit rests on
+// one that failed. The effects of an event run only after its commit, in order. If a commit fails, memory is ahead of
+// the disk: the machine is then read back from its rows before it takes another event.
 
 import TandemBase
 import TandemDelivery

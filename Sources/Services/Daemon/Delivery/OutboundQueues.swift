@@ -1,6 +1,6 @@
-// Outbound queues of durable delivery: one journaled queue for each (pairing, app, channel), their links and epochs, their frames,
-// and the barriers between them. The rules are in the Decisions room; this type gives events to the queues and turns their effects
-// into frames and reports.
+// Outbound queues of durable delivery: one journaled queue for each (pairing, app, channel), their links and epochs,
+// their frames, and the barriers between them. The rules are in the Delivery room of Decisions; this type gives events
+// to the queues and turns their effects into frames and reports.
 
 import TandemBase
 import TandemDelivery

@@ -1,5 +1,5 @@
-// Submissions of durable items: accepts them for the peer, cancels and forgets them, and answers what their submitters ask. Each
-// submission gets one answer, after the commit that it rests on.
+// Submissions of durable items: accepts them for the peer, cancels and forgets them, and answers what their submitters
+// ask. Each submission gets one answer, after the commit that it rests on.
 
 package import TandemBase
 import TandemCrypto

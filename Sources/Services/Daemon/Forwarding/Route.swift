@@ -1,5 +1,5 @@
-// Routes: the way from one host app to its counterpart in each pairing, worked out beforehand, and the pairing ends that
-// they go through. When a frame comes, the relay only looks at `port`; any change of a link, an announcement or a
+// Routes: the way from one host app to its counterpart in each pairing, worked out beforehand, and the pairing ends
+// that they go through. When a frame comes, the relay only looks at `port`; any change of a link, an announcement or a
 // registration updates the route at that moment.
 
 package import TandemBase

@@ -1,6 +1,6 @@
-// Routing header of a frame that the relay may pass on. Made from the head of a plain frame or, for frames that are valid
-// in another shape, from the full envelope: from here on both go the same way. Only numbers, so that passing it on counts
-// no reference; the frame and its app go beside it.
+// Routing header of a frame that the relay may pass on. Made from the head of a plain frame or, for frames that are
+// valid in another shape, from the full envelope: from here on both go the same way. Only numbers, so that passing it
+// on counts no reference; the frame and its app go beside it.
 
 import TandemBase
 import TandemWire

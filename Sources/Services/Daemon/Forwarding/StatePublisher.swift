@@ -1,6 +1,6 @@
 // State publisher: which apps are here and reachable, and the frames that say so: `state` to each connection of an app
-// (SES-7), `application` to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn, so
-// that a flap within one turn costs one frame and always ends with the truth.
+// (SES-7), `application` to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn,
+// so that a flap within one turn costs one frame and always ends with the truth.
 
 import TandemBase
 import TandemPropertyList

@@ -1,6 +1,6 @@
-// Join client: the joining side of a pairing (PAR-6, PAR-9, PAR-11). One connection with the link's pin, one `join`, one
-// answer, and the record is committed before the caller learns of success. Each failure has a case; a device that joins
-// again with the same link gets the same answer.
+// Join client: the joining side of a pairing (PAR-6, PAR-9, PAR-11). One connection with the link's pin, one `join`,
+// one answer, and the record is committed before the caller learns of success. Each failure has a case; a device that
+// joins again with the same link gets the same answer.
 
 import TandemBase
 import TandemCrypto

@@ -1,7 +1,7 @@
-// Ready device link: frames of one pairing, both ways, inside TLS. It sends, answers heartbeats and notices when the peer
-// is gone. Messages and their answers, nearly all that a link carries, are forwarded by their head alone, as the bytes
-// they came in, when they have the shape that every writer makes. A frame that is faulty or merely unusual is read in
-// full, so that each refusal has one place.
+// Ready device link: frames of one pairing, both ways, inside TLS. It sends, answers heartbeats and notices when the
+// peer is gone. Messages and their answers, nearly all that a link carries, are forwarded by their head alone, as the
+// bytes they came in, when they have the shape that every writer makes. A frame that is faulty or merely unusual is
+// read in full, so that each refusal has one place.
 
 package import TandemBase
 package import TandemCrypto

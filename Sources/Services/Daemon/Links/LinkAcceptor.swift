@@ -1,6 +1,6 @@
-// Link acceptor: takes device connections on any number of addresses, TCP and Unix alike, and authenticates their peers.
-// Unknown peers share a small budget (LIM-4): beyond it the oldest of them is closed, so that a flood of strangers that
-// connect and stay silent costs a paired device no more than a place in a short queue that moves.
+// Link acceptor: takes device connections on any number of addresses, TCP and Unix alike, and authenticates their
+// peers. Unknown peers share a small budget (LIM-4): beyond it the oldest of them is closed, so that a flood of
+// strangers that connect and stay silent costs a paired device no more than a place in a short queue that moves.
 
 import TandemBase
 import TandemCrypto

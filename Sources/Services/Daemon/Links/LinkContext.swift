@@ -1,5 +1,5 @@
-// Surroundings of all device connections of one daemon: its loop, its key, its description, its host and its ready links.
-// One object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
+// Surroundings of all device connections of one daemon: its loop, its key, its description, its host and its ready
+// links. One object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
 
 package import TandemBase
 package import TandemCrypto

@@ -1,5 +1,6 @@
-// Link dialler: keeps one pairing's link up from the side that dials (SES-19). It connects, exchanges hellos, and after any
-// loss waits and tries again, for ever. It never gives up on a peer that refuses: an operator may correct the other side.
+// Link dialler: keeps one pairing's link up from the side that dials (SES-19). It connects, exchanges hellos, and after
+// any loss waits and tries again, for ever. It never gives up on a peer that refuses: an operator may correct the other
+// side.
 
 package import TandemBase
 import TandemCrypto

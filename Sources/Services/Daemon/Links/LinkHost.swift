@@ -1,5 +1,6 @@
-// Link host: the device behind its links. It owns the pairing registry and the store; a link only speaks for it. A change
-// that a judgement makes is durable before the judgement returns, and so before the peer can learn of it (PAR-9, PAR-10).
+// Link host: the device behind its links. It owns the pairing registry and the store; a link only speaks for it. A
+// change that a judgement makes is durable before the judgement returns, and so before the peer can learn of it (PAR-9,
+// PAR-10).
 
 package import TandemBase
 package import TandemCrypto

@@ -1,5 +1,5 @@
-// Greeting of a link's peer: its hello with nothing optional left, because a missing field is a named refusal. Its content
-// decides nothing by itself: the pin does, and the pairing's record.
+// Greeting of a link's peer: its hello with nothing optional left, because a missing field is a named refusal. Its
+// content decides nothing by itself: the pin does, and the pairing's record.
 
 package import TandemBase
 import TandemCrypto

@@ -1,5 +1,5 @@
-// Secured channel: frames inside TLS, with the refusals and farewells that every phase of a device connection can send. The
-// delegate of its frames changes with the phase; this object stays.
+// Secured channel: frames inside TLS, with the refusals and farewells that every phase of a device connection can send.
+// The delegate of its frames changes with the phase; this object stays.
 
 import TandemBase
 import TandemCrypto

@@ -99,12 +99,12 @@ struct DeviceState {
     }
 }
 
-/// The spaces of the store: the meaning of each small number. A number is never used again for another meaning; a store
-/// with a space that is not here was written by a newer version and is refused by its user_version.
+/// The node's own spaces of the store. The queues have 17 to 25 (`DeliveryRows`), configuration 33 to 39
+/// (`ReceiverState`). A number is never used again for another meaning.
 extension RowSpace {
-    /// Pairings, tokens, trusted devices, choices and claims (Pairing room).
+    /// Pairings, tokens, trusted devices, choices and claims .
     static let pairing = RowSpace(rawValue: 1)
-    /// Applications: owner, own identifier, anchor (Apps and Configuration).
+    /// Applications: owner, own identifier, and what it declared.
     static let application = RowSpace(rawValue: 2)
 }
 

@@ -1,5 +1,5 @@
-// Links of one device: it accepts, dials and joins, connects the ready links with the router, and remembers why the last
-// ones ended.
+// Links of one device: it accepts, dials and joins, connects the ready links with the router, and remembers why the
+// last ones ended.
 
 import TandemBase
 import TandemCrypto

@@ -1,5 +1,5 @@
-// Daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. The node makes the
-// parts, introduces them to each other, starts them in the order in which they need each other, and stops them in
+// Daemon, composed: state, relay, local endpoint, links, durable items and configuration on one loop. The node makes
+// the parts, introduces them to each other, starts them in the order in which they need each other, and stops them in
 // reverse. It has no rule and parses no frame.
 
 package import TandemBase

@@ -1,5 +1,5 @@
-// Options of a daemon, its network, and the errors of its start. The command parses and checks the options; nothing here
-// reads the environment, so that two nodes with different options can live in one test process.
+// Options of a daemon, its network, and the errors of its start. The command parses and checks the options; nothing
+// here reads the environment, so that two nodes with different options can live in one test process.
 
 package import TandemBase
 package import TandemCrypto

@@ -1,5 +1,5 @@
-// The control commands about pairings: join links and their use, manual trust, the choice of the active pairing, and the
-// end of a pairing.
+// The control commands about pairings: join links and their use, manual trust, the choice of the active pairing, and
+// the end of a pairing.
 
 import TandemBase
 import TandemCrypto

@@ -1,6 +1,6 @@
-// Simulated device: local endpoint, router, and durable delivery and configuration over rows in memory, and the path that
-// joins it with another one where real devices have a link. The rules and the machines are those of a daemon; only what
-// a restart would need is missing.
+// Simulated device: local endpoint, router, and durable delivery and configuration over rows in memory, and the path
+// that joins it with another one where real devices have a link. The rules and the machines are those of a daemon; only
+// what a restart would need is missing.
 
 import TandemBase
 import TandemCrypto

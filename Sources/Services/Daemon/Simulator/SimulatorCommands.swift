@@ -1,5 +1,5 @@
-// Control commands of simulated devices (CTL-8): `switch` on the primary's socket, because an app that is developed here
-// has to see a switch before its users do; configuration and a short status on each.
+// Control commands of simulated devices (CTL-8): `switch` on the primary's socket, because an app that is developed
+// here has to see a switch before its users do; configuration and a short status on each.
 
 import TandemBase
 import TandemPropertyList

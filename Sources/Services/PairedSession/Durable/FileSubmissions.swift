@@ -1,6 +1,6 @@
 // Files on their way to the daemon (FIL-2, FIL-3), until it has accepted them: opened and read in parts on a worker's
-// thread, sent a few parts ahead of what the daemon has written. The last part is only sent if the file is still the one
-// that was opened (FIL-16).
+// thread, sent a few parts ahead of what the daemon has written. The last part is only sent if the file is still the
+// one that was opened (FIL-16).
 
 import TandemBase
 import TandemFiles

@@ -1,7 +1,7 @@
 // Handlers of durable items, and the verdicts (SES-51): each item goes to its handlers once in this process's life. A
-// handler may come late: until the first one for a channel is there the item waits here. The daemon sends no further item
-// of that queue, so the number of queues bounds what waits. A handler that names a topic gets the items of that topic;
-// items that no topic's handler takes are for those that name none.
+// handler may come late: until the first one for a channel is there the item waits here. The daemon sends no further
+// item of that queue, so the number of queues bounds what waits. A handler that names a topic gets the items of that
+// topic; items that no topic's handler takes are for those that name none.
 
 import TandemBase
 import TandemSession

@@ -1,6 +1,6 @@
 // Message from the counterpart, and the one answer that it may get. Every holder of the message may answer it, from any
-// thread and at any later time; the first answer counts. Dropping it unanswered is an answer too: the sender learns it at
-// once (SES-12) instead of waiting for its deadline.
+// thread and at any later time; the first answer counts. Dropping it unanswered is an answer too: the sender learns it
+// at once (SES-12) instead of waiting for its deadline.
 
 import Synchronization
 public import TandemBase

@@ -1,5 +1,5 @@
-// Sending interactive messages, which need the counterpart to be reachable now. Nothing falls back to another channel by
-// itself: a message that cannot be delivered is an error.
+// Sending interactive messages, which need the counterpart to be reachable now. Nothing falls back to another channel
+// by itself: a message that cannot be delivered is an error.
 
 import TandemBase
 public import TandemPropertyList

@@ -1,5 +1,6 @@
-// Files that come over a link (FIL-5 to FIL-11): an item waits here until its bytes are written and compared with its digest; only
-// then is it stored. A file for which there is no room is refused, and what is written of it stays until the item comes again.
+// Files that come over a link (FIL-5 to FIL-11): an item waits here until its bytes are written and compared with its
+// digest; only then is it stored. A file for which there is no room is refused, and what is written of it stays until
+// the item comes again.
 
 import TandemBase
 import TandemCrypto

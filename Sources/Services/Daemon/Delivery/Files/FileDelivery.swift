@@ -1,6 +1,7 @@
-// Delivery of file bytes, beside the items of the channel `file` (FIL): from an app into the spool, over the link into a partial
-// file, from there to the app. The rules are in the machines of the Decisions room, the disk is the worker's. This room gives
-// events to the machines and jobs to the worker; it never waits, and keeps no more of a file in memory than a window.
+// Delivery of file bytes, beside the items of the channel `file` (FIL): from an app into the spool, over the link into
+// a partial file, from there to the app. The rules are in the machines of the room Delivery of Decisions, the disk is
+// the worker's. This type gives events to the machines and jobs to the worker; it never waits, and keeps no more of a
+// file in memory than a window.
 
 package import TandemBase
 package import TandemDelivery

@@ -1,4 +1,5 @@
-// Complete files and their apps (FIL-11, FIL-15): into the app's directory before the delivery, removed after the verdict.
+// Complete files and their apps (FIL-11, FIL-15): into the app's directory before the delivery, removed after the
+// verdict.
 
 package import TandemBase
 import TandemDelivery

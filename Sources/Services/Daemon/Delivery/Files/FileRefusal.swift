@@ -1,5 +1,5 @@
-// Reasons for which a file is not taken, here or by the peer, as one closed list with one number and one name each; and the two
-// accounts of room that lead to them: the disk's space, and the bytes of one owner's files.
+// Reasons for which a file is not taken, here or by the peer, as one closed list with one number and one name each; and
+// the two accounts of room that lead to them: the disk's space, and the bytes of one owner's files.
 
 import TandemBase
 import TandemDelivery

@@ -1,4 +1,5 @@
-// Files that peers pull (FIL-6, FIL-7): each `fetch` opens the window further, parts are read on the worker and leave as chunks.
+// Files that peers pull (FIL-6, FIL-7): each `fetch` opens the window further, parts are read on the worker and leave
+// as chunks.
 
 import TandemBase
 import TandemDelivery

@@ -1,5 +1,5 @@
-// Files that apps of this device submit (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are durable
-// there. A submission that ends before that leaves nothing.
+// Files that apps of this device submit (FIL-2 to FIL-4): written to the spool as they come, and accepted when they are
+// durable there. A submission that ends before that leaves nothing.
 
 import TandemBase
 package import TandemDelivery
