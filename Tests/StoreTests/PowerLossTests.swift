@@ -67,12 +67,14 @@ import Testing
         let trace = try await trace(seed: seed)
         #expect(trace.acknowledged.count >= Self.commits)
         var generator = SeededGenerator(seed: seed + 100)
-        // Points at which the store's own file is written are few and the most delicate: more of them are taken.
+        // Points at which the store's own file is written are few and the most delicate: more of them are taken. SQLite writes
+        // its log in many pieces.
+        let ofLog = Repetition.times(64, long: 8)
         let points = trace.operations.indices.filter { index in
             if case .write(false, _, _) = trace.operations[index] {
                 return Int.random(in: 0..<4, using: &generator) == 0
             }
-            return Int.random(in: 0..<8, using: &generator) == 0
+            return Int.random(in: 0..<ofLog, using: &generator) == 0
         }
         var image = DiskImage(file: trace.start)
         var done = 0

@@ -103,7 +103,8 @@ package struct FailureFrame: TypedFrame {
         channel = try envelope.optional(.channel)
         code = try envelope.required(.code)
         name = try envelope.optional(.name)
-        body = try envelope.dictionaryBody()
+        // The code says enough: facts that do not read are none, and no reason to end the link.
+        body = (try? envelope.dictionaryBody()) ?? [:]
     }
 
     package var envelope: Envelope {

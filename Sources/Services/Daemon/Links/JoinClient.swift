@@ -146,9 +146,11 @@ package final class JoinClient {
     }
 
     private func answer(over channel: SecuredChannel) async throws(JoinFailure) -> JoinAnswer {
+        var isRefused = false
         while true {
             let frame: Frame
             switch await next() {
+            case .received where isRefused: continue
             case .received(let received): frame = received
             case .closed(let reason): throw .connection(reason)
             case .connected, .unreachable, .secured: preconditionFailure("connected twice")
@@ -160,7 +162,9 @@ package final class JoinClient {
             } catch { throw .malformed("\(error)") }
             switch envelope.kind {
             case .bye, .refusal: throw .connection(SecuredChannel.farewell(envelope))
-            default: channel.refuse(.unexpected, "the answer to a join was '\(envelope.kind.rawValue)'")
+            default:
+                isRefused = true
+                channel.refuse(.unexpected, "the answer to a join was '\(envelope.kind.rawValue)'")
             }
         }
     }

@@ -69,11 +69,16 @@ private struct SimulatedSwitchCommand: ControlCommand {
 /// `status`: the device, its pairings and its configurations.
 private struct SimulatedStatusCommand: ControlCommand {
     static let name = "status"
+    static var access: ControlAccess { .everyone }
 
-    init(_ request: ControlRequest) {}
+    /// Another user than the simulator's sees nothing of its apps (CTL-2).
+    private let isPrivileged: Bool
+
+    init(_ request: ControlRequest) { isPrivileged = request.isPrivileged }
 
     func run(on device: SimulatedDevice) -> PropertyListDictionary {
         let options = device.endpoint.options
+        guard isPrivileged else { return ["applications": .array([]), "configurations": .array([])] }
         return [
             "device": .data(options.device.bytes), "name": .string(device.name), "role": .string(options.role.rawValue),
             "software": .string(options.software), "pairings": .array(device.pairings.map { .dictionary($0) }),
