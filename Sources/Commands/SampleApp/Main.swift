@@ -18,7 +18,7 @@ import Glibc
     }
 }
 
-/// What the sample was started with.
+/// Arguments of the sample app.
 struct Launch: Sendable {
     private(set) var application = "org.example.lamp"
     private(set) var device: String?
@@ -59,10 +59,10 @@ enum CommandLineKey {
 }
 
 enum Output {
-    /// What the app shows.
+    /// Output of the app.
     static func show(_ line: String) { write(line, to: STDOUT_FILENO) }
 
-    /// What went wrong.
+    /// Errors of the app.
     static func complain(_ line: String) { write(line, to: STDERR_FILENO) }
 
     private static func write(_ line: String, to descriptor: Int32) {

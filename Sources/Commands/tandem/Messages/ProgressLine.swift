@@ -91,7 +91,7 @@ struct ProgressBar {
 
     func clear() { if isTerminal { write("\r\u{1B}[K") } }
 
-    /// What has passed since the bar was made.
+    /// Time since the bar was made.
     var elapsed: Duration { Linux.bootTime.since(began) }
 
     private static var width: Int {
