@@ -76,7 +76,7 @@ import Testing
     func sameIdentifier() throws {
         let id = try fixture.submit(1)
         var isAccepted = false
-        fixture.sender.exchange.submissions.submit(OutboundItem(id: id, payload: [1]), to: fixture.queue) { _ in
+        fixture.sender.delivery.submissions.submit(OutboundItem(id: id, payload: [1]), to: fixture.queue) { _ in
             isAccepted = true
         }
         fixture.loop.run(until: { isAccepted })
@@ -89,7 +89,7 @@ import Testing
     func closedStore() throws {
         fixture.sender.store.close()
         var failure: StoreError?
-        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) {
+        fixture.sender.delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: fixture.queue) {
             result in
             if case .failure(.store(let error)) = result { failure = error }
         }
@@ -107,7 +107,7 @@ import Testing
             let envelope = Envelope(
                 .item, app: try ApplicationIdentifier("app\(number)"), pairing: fixture.pairing, id: .random(),
                 channel: .configuration, sequence: 1, body: [1])
-            #expect(fixture.receiver.exchange.receive(envelope))
+            #expect(fixture.receiver.delivery.receive(envelope))
         }
         fixture.loop.run(until: { fixture.receiver.received.count == limit })
         #expect(fixture.receiver.received.count == limit)
@@ -119,21 +119,21 @@ import Testing
         fixture.link()
         let stored = Envelope(
             .stored, app: fixture.queue.app, pairing: fixture.pairing, channel: .configuration, sequence: 99)
-        #expect(fixture.sender.exchange.receive(stored))
+        #expect(fixture.sender.delivery.receive(stored))
         fixture.loop.run(until: { fixture.sender.violations == 1 })
         let unknown = Envelope(
             .stored, app: try ApplicationIdentifier("other"), pairing: fixture.pairing, channel: .configuration,
             sequence: 1)
-        #expect(!fixture.sender.exchange.receive(unknown))
+        #expect(!fixture.sender.delivery.receive(unknown))
     }
 
     @Test("DEL-10: a peer that has more than was ever sent makes the sender ask for a new epoch")
     func restoredSender() throws {
         let app = fixture.queue.app
-        fixture.sender.exchange.linkOpened(fixture.pairing, received: [(app, .configuration, 7)])
+        fixture.sender.delivery.linkOpened(fixture.pairing, received: [(app, .configuration, 7)])
         fixture.loop.run(until: { fixture.sender.epochRequests == 1 })
         let id = try fixture.submit(1)
-        for side in [fixture.sender, fixture.receiver] { side.exchange.setPairing(fixture.pairing, epoch: 2) }
+        for side in [fixture.sender, fixture.receiver] { side.delivery.setPairing(fixture.pairing, epoch: 2) }
         fixture.unlink()
         fixture.link()
         runUntilAllEnded([id])
@@ -144,14 +144,14 @@ import Testing
     func removal() throws {
         _ = try fixture.submit(1)
         let other = UniqueIdentifier.random()
-        fixture.sender.exchange.setPairing(other, epoch: 1)
+        fixture.sender.delivery.setPairing(other, epoch: 1)
         let key = QueueKey(pairing: other, app: fixture.queue.app, channel: .configuration)
         var isAccepted = false
-        fixture.sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in
+        fixture.sender.delivery.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in
             isAccepted = true
         }
         fixture.loop.run(until: { isAccepted })
-        fixture.sender.exchange.removePairing(fixture.pairing)
+        fixture.sender.delivery.removePairing(fixture.pairing)
         var isDone = false
         LoopStore(fixture.sender.store, on: fixture.loop).commit(DurableDelivery.removal(of: fixture.pairing)) { _ in
             isDone = true
@@ -161,6 +161,6 @@ import Testing
             let rows = try fixture.sender.store.read(RowRange(space: table.space))
             #expect(rows.allSatisfy { $0.key.starts(with: other.bytes) })
         }
-        #expect(fixture.sender.exchange.queues.map(\.key) == [key])
+        #expect(fixture.sender.delivery.queues.map(\.key) == [key])
     }
 }

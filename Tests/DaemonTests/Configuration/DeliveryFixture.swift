@@ -1,5 +1,5 @@
 // Two item exchanges with stores of their own, and a wire between them that loses what it is told to lose. Everything runs on
-// one loop; a restart makes a new exchange over the same store.
+// one loop; a restart makes a new durable delivery over the same store.
 
 import TandemBase
 import TandemDaemon
@@ -10,11 +10,11 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// One side: an exchange, its store, and what it was told.
+/// One side: durable delivery, its store, and what it was told.
 final class DeliveryEnd {
     let loop: EventLoop
     let store: Store
-    private(set) var exchange: DurableDelivery
+    private(set) var delivery: DurableDelivery
     weak var other: DeliveryEnd?
     var received: [ReceivedItem] = []
     var endings: [UniqueIdentifier: [Outcome]] = [:]
@@ -29,36 +29,36 @@ final class DeliveryEnd {
     init(_ loop: EventLoop, _ path: String) throws {
         self.loop = loop
         store = try Store(path: path)
-        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
+        delivery = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         connect()
     }
 
     /// Starts anew from the rows that are durable.
     func restart(pairing: UniqueIdentifier, epoch: UInt64 = 1) throws {
         unlink(pairing)
-        exchange.removePairing(pairing)
-        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
+        delivery.removePairing(pairing)
+        delivery = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         connect()
-        exchange.setPairing(pairing, epoch: epoch)
-        try exchange.restore { try store.read(RowRange(space: $0)) }
-        exchange.resume()
+        delivery.setPairing(pairing, epoch: epoch)
+        try delivery.restore { try store.read(RowRange(space: $0)) }
+        delivery.resume()
     }
 
     func link(_ pairing: UniqueIdentifier, to other: DeliveryEnd) {
         isLinked = true
-        let peer = other.exchange.positions(of: pairing).received
-        exchange.linkOpened(pairing, received: peer.map { ($0.key.app, $0.key.channel, $0.sequence) })
+        let peer = other.delivery.positions(of: pairing).received
+        delivery.linkOpened(pairing, received: peer.map { ($0.key.app, $0.key.channel, $0.sequence) })
     }
 
     func unlink(_ pairing: UniqueIdentifier) {
         isLinked = false
-        exchange.linkClosed(pairing)
+        delivery.linkClosed(pairing)
     }
 
     // MARK: outlets
 
     private func connect() {
-        exchange.connect(
+        delivery.connect(
             send: { [unowned self] envelope, _ in send(envelope) }, onEvent: { [unowned self] in take($0) })
     }
 
@@ -66,7 +66,7 @@ final class DeliveryEnd {
         guard isLinked, !loses(envelope) else { return }
         loop.submit { [weak other] in
             guard let other, other.isLinked else { return }
-            #expect(other.exchange.receive(envelope), "\(envelope.kind) reads")
+            #expect(other.delivery.receive(envelope), "\(envelope.kind) reads")
         }
     }
 
@@ -75,9 +75,9 @@ final class DeliveryEnd {
         case .received(let item):
             received.append(item)
             if handles(item) {
-                exchange.arrivals.handled(item.ordinal, in: item.queue)
+                delivery.arrivals.handled(item.ordinal, in: item.queue)
             } else {
-                exchange.arrivals.failed(item.ordinal, in: item.queue)
+                delivery.arrivals.failed(item.ordinal, in: item.queue)
             }
         case .ended(let id, _, let outcome, _): endings[id, default: []].append(outcome)
         case .needsEpoch: epochRequests += 1
@@ -107,7 +107,7 @@ final class DeliveryFixture {
         sender.other = receiver
         receiver.other = sender
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("app"), channel: .configuration)
-        for side in [sender, receiver] { side.exchange.setPairing(pairing, epoch: 1) }
+        for side in [sender, receiver] { side.delivery.setPairing(pairing, epoch: 1) }
     }
 
     func link() {
@@ -124,7 +124,7 @@ final class DeliveryFixture {
     func submit(_ number: UInt8) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         var isAccepted: Bool?
-        sender.exchange.submissions.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
+        sender.delivery.submissions.submit(OutboundItem(id: id, payload: [number]), to: queue) { result in
             if case .success = result { isAccepted = true } else { isAccepted = false }
         }
         #expect(isAccepted == nil, "nothing is accepted before its commit")

@@ -26,7 +26,7 @@ struct BlockedOnSpaceTests {
             .failure, app: device.queue.app, pairing: device.queue.pairing, id: id, channel: device.queue.channel,
             code: code, name: name
         ).with(body: ["retry": .boolean(retry)])
-        #expect(device.exchange.take(try FailureFrame(failure)))
+        #expect(device.delivery.take(try FailureFrame(failure)))
         device.run()
         device.simulation.scheduler.advance(by: .seconds(pause))
     }
@@ -46,11 +46,11 @@ struct BlockedOnSpaceTests {
         arguments: [(7015, "insufficient-space"), (7001, "queue-full")])
     func waits(code: Int, name: String) throws {
         for number in 0..<20 { try refuse(code, name, retry: true, pause: min(1 << number, 60)) }
-        #expect(app.received(.finished).isEmpty && device.exchange.deadLetters().isEmpty)
+        #expect(app.received(.finished).isEmpty && device.delivery.deadLetters().isEmpty)
         #expect(device.sent.filter { $0.kind == .item }.count == 21, "sent again after each pause, once")
         let item = try #require(try outstanding())
         #expect(item["code"] == .integer(Int64(code)) && item["refusal"] == .string(name))
-        let queue = try #require(device.exchange.queues.first)
+        let queue = try #require(device.delivery.queues.first)
         #expect(queue.refusal == ItemRefusal(code: Int64(code), name: name) && queue.count == 1)
         device.handled(1...1)
         #expect(app.received(.finished).map(\.name) == ["handled"])

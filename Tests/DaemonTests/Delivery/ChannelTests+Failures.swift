@@ -30,7 +30,7 @@ extension ChannelTests {
         sender.submit(item, to: .userInfo)
         let given = receiver.received[0]
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
-        receiver.exchange.arrivals.handled(given.ordinal, in: given.queue)
+        receiver.delivery.arrivals.handled(given.ordinal, in: given.queue)
         pair.advance(5)
         #expect(sender.endings[item.id] == [.handled])
     }
@@ -45,7 +45,7 @@ extension ChannelTests {
         receiver.memory.failNext([.full(path: "disk")])
         for device in [sender, receiver] {
             device.epoch = 2
-            device.exchange.setPairing(device.pairing, epoch: 2)
+            device.delivery.setPairing(device.pairing, epoch: 2)
         }
         pair.advance(2)
         sender.submit(item, to: .userInfo)
@@ -61,7 +61,7 @@ extension ChannelTests {
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         for _ in 0..<17 {
             let item = OutboundItem(id: .random(), payload: Array(repeating: 0, count: 65_536))
-            sender.exchange.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
+            sender.delivery.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
         }
         pair.scheduler.run()
         #expect(answers == [.failure(.store(.full(path: "disk")))])

@@ -40,16 +40,16 @@ import Testing
     @Test("DEL-14: what a peer sends on a channel in which the device takes no part does not read, and makes no queue")
     func noPart() throws {
         let store = LoopStore(MemoryStore(), on: pair.scheduler)
-        let exchange = DurableDelivery(store: store, scheduler: pair.scheduler, channels: [.configuration])
-        exchange.setPairing(pair.receiver.pairing, epoch: 1)
+        let delivery = DurableDelivery(store: store, scheduler: pair.scheduler, channels: [.configuration])
+        delivery.setPairing(pair.receiver.pairing, epoch: 1)
         for (channel, isTaken) in [(Channel.userInfo, false), (.file, false), (.configuration, true)] {
             let item = Envelope(
                 .item, app: pair.receiver.app, pairing: pair.receiver.pairing, id: .random(), channel: channel,
                 sequence: 1, body: [1])
-            #expect(exchange.receive(item) == isTaken, "\(channel)")
+            #expect(delivery.receive(item) == isTaken, "\(channel)")
         }
         pair.scheduler.run()
-        #expect(exchange.queues.isEmpty)
+        #expect(delivery.queues.isEmpty)
     }
 
     @Test("DEL-16: an end is kept for the application until it has heard, over restarts, and not longer")
@@ -62,34 +62,34 @@ import Testing
         for _ in 0..<3 {
             try sender.restart()
             #expect(
-                sender.exchange.submissions.unacknowledged(in: sender.key(.userInfo), limit: .max).map(\.id) == [
+                sender.delivery.submissions.unacknowledged(in: sender.key(.userInfo), limit: .max).map(\.id) == [
                     item.id
                 ])
         }
-        sender.exchange.submissions.forget(item.id, in: sender.key(.userInfo))
+        sender.delivery.submissions.forget(item.id, in: sender.key(.userInfo))
         pair.scheduler.run()
         try sender.restart()
-        #expect(sender.exchange.submissions.queuesWithEnds(of: sender.app).isEmpty)
+        #expect(sender.delivery.submissions.queuesWithEnds(of: sender.app).isEmpty)
         #expect(sender.endings[item.id] == [.handled, .handled, .handled, .handled], "told at each start until heard")
     }
 
     @Test("DEL-17: items wait for the application's connection, drain in order, and come again when it goes away")
     func consumers() {
-        receiver.exchange.arrivals.consumerLeft(receiver.app)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
         sender.link()
         for number in 1...3 { sender.submit(payloadItem(number), to: .userInfo) }
         #expect(receiver.received.isEmpty && sender.stored.count == 3)
         receiver.verdict = { _ in .none }
-        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.context])
+        receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.context])
         pair.scheduler.run()
         #expect(receiver.received.isEmpty, "another channel's connection takes none")
-        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.scheduler.run()
         #expect(receiver.received.map(\.number) == [1], "one at a time")
-        receiver.exchange.arrivals.consumerLeft(receiver.app)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
         pair.advance(5)
         receiver.verdict = { _ in .handled }
-        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.advance(5)
         #expect(receiver.received.map(\.number) == [1, 1, 2, 3])
         #expect(receiver.received.map(\.attempt) == [1, 2, 1, 1], "a redelivery is marked")
@@ -102,7 +102,7 @@ import Testing
         sender.submit(item, to: .userInfo)
         pair.advance(100)
         #expect(
-            receiver.received.isEmpty && sender.exchange.submissions.outstanding(in: sender.key(.userInfo)).count == 1)
+            receiver.received.isEmpty && sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).count == 1)
         pair.heal()
         #expect(receiver.received.map(\.number) == [1] && sender.endings[item.id] == [.handled])
     }
@@ -125,8 +125,8 @@ import Testing
 
     @Test("DEL-12, DEL-25: an item refused again and again is dead, and tells the code and name of the last refusal")
     func refusals() {
-        receiver.exchange.removePairing(receiver.pairing)
-        receiver.exchange.setPairing(receiver.pairing, epoch: 1)
+        receiver.delivery.removePairing(receiver.pairing)
+        receiver.delivery.setPairing(receiver.pairing, epoch: 1)
         sender.link()
         sender.copies = { $0.kind == .item ? 0 : 1 }
         let item = payloadItem(1)
@@ -142,8 +142,8 @@ import Testing
 
     @Test("DEL-12, SES-51: a refusal concerns the item of the app and the channel that it names")
     func refusedByName() throws {
-        receiver.exchange.removePairing(receiver.pairing)
-        receiver.exchange.setPairing(receiver.pairing, epoch: 1)
+        receiver.delivery.removePairing(receiver.pairing)
+        receiver.delivery.setPairing(receiver.pairing, epoch: 1)
         sender.link()
         // One identifier on two channels: the first is stored and waits for its end, the second has not arrived.
         let item = payloadItem(1)
@@ -158,7 +158,7 @@ import Testing
             #expect(sender.hearsRefusal(of: id, code: 7014))
             pair.advance(20)
         }
-        #expect(sender.exchange.deadLetters().map(\.queue.channel) == [.file])
+        #expect(sender.delivery.deadLetters().map(\.queue.channel) == [.file])
     }
 
     @Test("DEL-6: cancelling tells what came of it, and the peer hears")
@@ -166,7 +166,7 @@ import Testing
         let items = (1...3).map { payloadItem($0) }
         func cancel(_ id: UniqueIdentifier) -> Cancellation? {
             var answers: [Cancellation] = []
-            sender.exchange.submissions.cancel(id, in: sender.key(.userInfo)) { answers.append($0) }
+            sender.delivery.submissions.cancel(id, in: sender.key(.userInfo)) { answers.append($0) }
             #expect(answers.isEmpty)
             pair.scheduler.run()
             #expect(answers.count == 1)
@@ -193,13 +193,13 @@ import Testing
         let out = payloadItem(2, key: "sign")
         let back = payloadItem(3, key: "sign")
         for item in [expired, out, back] { sender.submit(item, to: .userInfo) }
-        receiver.exchange.arrivals.consumerLeft(receiver.app)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
         let parked = payloadItem(4, lifetime: .seconds(20))
         sender.submit(parked, to: .userInfo)
         pair.advance(6)
         sender.link()
         pair.advance(20)
-        receiver.exchange.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
+        receiver.delivery.arrivals.consumerArrived(receiver.app, channels: [.userInfo])
         pair.advance(5)
         #expect(receiver.received.map(\.number) == [3])
         #expect(
@@ -230,7 +230,7 @@ import Testing
 
     @Test("A pairing that is gone takes nothing")
     func unpaired() {
-        sender.exchange.removePairing(sender.pairing)
+        sender.delivery.removePairing(sender.pairing)
         #expect(sender.submit(payloadItem(1), to: .userInfo) == .failure(.unpaired))
     }
 
@@ -240,10 +240,10 @@ import Testing
         sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
-        sender.exchange.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
+        sender.delivery.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }
         pair.scheduler.run()
         #expect(answers.isEmpty)
-        sender.exchange.removePairing(sender.pairing)
+        sender.delivery.removePairing(sender.pairing)
         pair.advance(5)
         #expect(answers.count == 1)
     }
@@ -253,17 +253,17 @@ import Testing
         let (kept, lost) = (payloadItem(1), payloadItem(2))
         sender.submit(kept, to: .userInfo)
         sender.memory.failNext([.full(path: "disk")])
-        sender.exchange.submissions.submit(lost, to: sender.key(.userInfo)) { _ in }
-        #expect(sender.exchange.submissions.hasAccepted(lost.id, in: sender.key(.userInfo)))
+        sender.delivery.submissions.submit(lost, to: sender.key(.userInfo)) { _ in }
+        #expect(sender.delivery.submissions.hasAccepted(lost.id, in: sender.key(.userInfo)))
         var answers: [Bool] = []
         for id in [lost.id, kept.id] {
-            sender.exchange.submissions.confirm(id, in: sender.key(.userInfo)) {
+            sender.delivery.submissions.confirm(id, in: sender.key(.userInfo)) {
                 answers.append((try? $0.get()) != nil)
             }
         }
         #expect(answers.isEmpty)
         pair.advance(5)
-        sender.exchange.submissions.confirm(kept.id, in: sender.key(.userInfo)) {
+        sender.delivery.submissions.confirm(kept.id, in: sender.key(.userInfo)) {
             answers.append((try? $0.get()) != nil)
         }
         pair.advance(5)

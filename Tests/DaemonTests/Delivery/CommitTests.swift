@@ -1,4 +1,4 @@
-// What an exchange writes: a row once for each commit, however often it changed in that turn.
+// What durable delivery writes: a row once for each commit, however often it changed in that turn.
 
 import Synchronization
 import TandemBase
@@ -38,19 +38,19 @@ extension RowChange {
     @Test func anItemThatIsAcceptedAndSentInOneTurnIsWrittenOnce() throws {
         let scheduler = ManualScheduler()
         let store = RecordingStore()
-        let exchange = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+        let delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
         let key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.app"), channel: .userInfo)
-        exchange.setPairing(key.pairing, epoch: 1)
-        exchange.linkOpened(key.pairing, received: [])
+        delivery.setPairing(key.pairing, epoch: 1)
+        delivery.linkOpened(key.pairing, received: [])
         var accepted = 0
         for number in 0..<10 {
-            exchange.submissions.submit(payloadItem(number), to: key) { if case .success = $0 { accepted += 1 } }
+            delivery.submissions.submit(payloadItem(number), to: key) { if case .success = $0 { accepted += 1 } }
         }
         scheduler.run()
         let commits = store.commits.withLock { $0 }.filter { !$0.isEmpty }
         #expect(accepted == 10 && commits.count == 1, "one commit for all that was given in a turn")
         #expect(commits.allSatisfy { Set($0.map(\.place)).count == $0.count }, "each row once")
-        #expect(exchange.positions(of: key.pairing).sent.map(\.sequence) == [10], "all are sent")
+        #expect(delivery.positions(of: key.pairing).sent.map(\.sequence) == [10], "all are sent")
         let read = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
         read.setPairing(key.pairing, epoch: 1)
         try read.restore { store.memory.read(RowRange(space: $0)) }

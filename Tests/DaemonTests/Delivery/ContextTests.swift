@@ -23,7 +23,7 @@ import Testing
 
     private func standing(_ device: MemoryDevice) -> [LatestContext] {
         var contexts: [LatestContext] = []
-        device.exchange.contexts(of: device.app) { context, next in
+        device.delivery.contexts(of: device.app) { context, next in
             contexts.append(context)
             next()
         }
@@ -114,7 +114,7 @@ import Testing
             let item = Envelope(
                 .item, app: receiver.app, pairing: receiver.pairing, id: .random(), channel: .context,
                 sequence: sequence, revision: revision, body: [1])
-            #expect(receiver.exchange.receive(item))
+            #expect(receiver.delivery.receive(item))
             pair.scheduler.run()
         }
         #expect(receiver.received.map(\.revision) == [2, 3])
@@ -126,10 +126,10 @@ import Testing
         sender.link()
         _ = set([1])
         #expect(receiver.received.map(\.revision) == [1])
-        receiver.exchange.removePairing(receiver.pairing)
+        receiver.delivery.removePairing(receiver.pairing)
         for device in [sender, receiver] {
             device.epoch = 2
-            device.exchange.setPairing(device.pairing, epoch: 2)
+            device.delivery.setPairing(device.pairing, epoch: 2)
         }
         pair.heal()
         #expect(receiver.received.map(\.revision) == [1, 1], "what the peer may have lost")

@@ -26,9 +26,9 @@ import Testing
         _ device: MemoryDevice,
         _ change: (DurableDelivery, UInt64, QueueKey, DeliveryDirection, @escaping (Bool) -> Void) -> Void
     ) -> Bool? {
-        guard let letter = device.exchange.deadLetters().first else { return nil }
+        guard let letter = device.delivery.deadLetters().first else { return nil }
         var answer: Bool?
-        change(device.exchange, letter.ordinal, letter.queue, letter.direction) { answer = $0 }
+        change(device.delivery, letter.ordinal, letter.queue, letter.direction) { answer = $0 }
         pair.scheduler.run()
         return answer
     }
@@ -52,12 +52,12 @@ import Testing
         #expect(items.allSatisfy { sender.endings[$0.id] == [.withdrawn(.dead)] })
         try receiver.restart()
         sender.link()
-        let letters = receiver.exchange.deadLetters()
+        let letters = receiver.delivery.deadLetters()
         #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.attempts) == [5, 5])
         #expect(letters.map(\.direction) == [.inbound, .inbound] && letters.map(\.topic) == ["t", nil])
         receiver.verdict = { _ in .handled }
         #expect(retry(receiver) == true)
-        #expect(receiver.received.last?.number == 1 && receiver.exchange.deadLetters().count == 1)
+        #expect(receiver.received.last?.number == 1 && receiver.delivery.deadLetters().count == 1)
         #expect(drop(receiver) == true)
         #expect(drop(receiver) == nil)
         #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "for its sender it had ended")
@@ -83,7 +83,7 @@ import Testing
 
     @Test("FIL-14: the file of a received item goes when its time is over before its app comes")
     func expires() {
-        receiver.exchange.arrivals.consumerLeft(receiver.app)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
         sender.link()
         let item = payloadItem(1, lifetime: .seconds(60))
         sender.submit(item, to: .file)
@@ -127,7 +127,7 @@ import Testing
         }
         #expect(items.allSatisfy { sender.endings[$0.id] == [.withdrawn(.dead)] })
         try sender.restart()
-        let letters = sender.exchange.deadLetters()
+        let letters = sender.delivery.deadLetters()
         #expect(letters.map(\.id) == items.map(\.id) && letters.map(\.refusal?.code) == [7015, 7015])
         #expect(letters.map(\.refusal?.name) == ["insufficient-space", "insufficient-space"])
         sender.copies = { _ in 1 }
@@ -137,7 +137,7 @@ import Testing
         #expect(sender.endings[items[0].id] == [.withdrawn(.dead)], "its submitter had heard")
         #expect(drop(sender) == true)
         try sender.restart()
-        #expect(sender.exchange.deadLetters().isEmpty)
+        #expect(sender.delivery.deadLetters().isEmpty)
         #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundPayload.space)).isEmpty)
         #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundRecord.space)).isEmpty)
     }
@@ -148,7 +148,7 @@ import Testing
         receiver.verdict = { _ in .failed }
         for number in 1...5 { sender.submit(payloadItem(number), to: .userInfo) }
         for _ in 0..<10 { pair.advance(60) }
-        #expect(receiver.exchange.deadLetters().count == 3)
+        #expect(receiver.delivery.deadLetters().count == 3)
         #expect(
             receiver.memory.read(RowRange(space: DeliveryTable.inboundPayload.space)).map(\.value) == [
                 [51], [52], [53],

@@ -1,5 +1,5 @@
 // Two exchanges over rows in memory, on one clock that a test moves: no file, no thread, no link. What one sends becomes what
-// the other receives, unless the test loses or repeats it; a restart makes a new exchange of the rows that are there.
+// the other receives, unless the test loses or repeats it; a restart makes a new durable delivery of the rows that are there.
 
 import TandemBase
 import TandemDaemon
@@ -10,7 +10,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// One device: its exchange, its rows, and what it was told.
+/// One device: its durable delivery, its rows, and what it was told.
 final class MemoryDevice {
     enum Verdict { case handled, rejected(Int64), failed, none }
 
@@ -28,7 +28,7 @@ final class MemoryDevice {
     let scheduler: ManualScheduler
     let pairing: UniqueIdentifier
     let memory = MemoryStore()
-    private(set) var exchange: DurableDelivery
+    private(set) var delivery: DurableDelivery
     weak var other: MemoryDevice?
     let limits: (Channel) -> DeliveryLimits
     let app: ApplicationIdentifier
@@ -57,31 +57,31 @@ final class MemoryDevice {
         _ limits: @escaping (Channel) -> DeliveryLimits
     ) {
         (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
-        exchange = DurableDelivery(
+        delivery = DurableDelivery(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         connect()
-        exchange.setPairing(pairing, epoch: 1)
-        exchange.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
+        delivery.setPairing(pairing, epoch: 1)
+        delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
     /// What a daemon does that is killed and starts again: only the rows are left.
     func restart() throws {
         unlink()
-        exchange.connect(send: { _, _ in }, onEvent: { _ in })
-        exchange.removePairing(pairing)
-        exchange = DurableDelivery(
+        delivery.connect(send: { _, _ in }, onEvent: { _ in })
+        delivery.removePairing(pairing)
+        delivery = DurableDelivery(
             store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         connect()
-        exchange.setPairing(pairing, epoch: epoch)
-        try exchange.restore { memory.read(RowRange(space: $0)) }
-        exchange.resume()
-        for key in exchange.submissions.queuesWithEnds(of: app) {
-            for record in exchange.submissions.unacknowledged(in: key, limit: .max) {
+        delivery.setPairing(pairing, epoch: epoch)
+        try delivery.restore { memory.read(RowRange(space: $0)) }
+        delivery.resume()
+        for key in delivery.submissions.queuesWithEnds(of: app) {
+            for record in delivery.submissions.unacknowledged(in: key, limit: .max) {
                 guard case .finished(let outcome) = record.phase else { continue }
                 take(.ended(record.id, key, outcome, record.endingRefusal))
             }
         }
-        exchange.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
+        delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
     func link(channels: Set<Channel> = Set(Channel.allCases)) {
@@ -89,20 +89,20 @@ final class MemoryDevice {
         scheduler.run()
         (isLinked, other.isLinked) = (true, true)
         let (own, peer) = (marks, other.marks)
-        exchange.linkOpened(pairing, received: peer, channels: channels)
-        other.exchange.linkOpened(pairing, received: own, channels: channels)
+        delivery.linkOpened(pairing, received: peer, channels: channels)
+        other.delivery.linkOpened(pairing, received: own, channels: channels)
         scheduler.run()
     }
 
     func unlink() {
         for device in [self, other].compactMap({ $0 }) where device.isLinked {
             device.isLinked = false
-            device.exchange.linkClosed(pairing)
+            device.delivery.linkClosed(pairing)
         }
     }
 
     private var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
-        exchange.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
+        delivery.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
     }
 
     func key(_ channel: Channel) -> QueueKey { QueueKey(pairing: pairing, app: app, channel: channel) }
@@ -116,14 +116,14 @@ final class MemoryDevice {
         let envelope = Envelope(
             .failure, app: app ?? key(channel).app, pairing: pairing, id: id, channel: channel, code: code, name: name)
         guard let failure = try? FailureFrame(envelope) else { return false }
-        return exchange.take(failure)
+        return delivery.take(failure)
     }
 
     /// Submits an item and waits for its answer.
     @discardableResult
     func submit(_ item: OutboundItem, to channel: Channel) -> Result<SubmitReceipt, SubmitFailure>? {
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
-        exchange.submissions.submit(item, to: key(channel)) { answers.append($0) }
+        delivery.submissions.submit(item, to: key(channel)) { answers.append($0) }
         #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
         scheduler.run()
         #expect(answers.count == 1, "one answer")
@@ -133,7 +133,7 @@ final class MemoryDevice {
     // MARK: outlets
 
     private func connect() {
-        exchange.connect(
+        delivery.connect(
             send: { [unowned self] in send($0, $1) }, onEvent: { [unowned self] in take($0) })
     }
 
@@ -142,7 +142,7 @@ final class MemoryDevice {
         for _ in 0..<copies(envelope) {
             scheduler.schedule(after: .zero) { [weak self] in
                 guard let self, isLinked, let other, other.isLinked else { return }
-                #expect(other.exchange.receive(envelope), "\(envelope.kind) reads")
+                #expect(other.delivery.receive(envelope), "\(envelope.kind) reads")
             }
         }
     }
@@ -159,7 +159,7 @@ final class MemoryDevice {
             codes[id] = outcome.code ?? refusal?.code
             refusals[id] = refusal?.name
             log(.ended(id))
-            if hearsAtOnce { exchange.submissions.forget(id, in: queue) }
+            if hearsAtOnce { delivery.submissions.forget(id, in: queue) }
         case .fileReleased(let id, _, let direction): released.append(Released(id: id, direction: direction))
         case .contextChanged(let context): contexts.append(context)
         case .needsEpoch: epochsWanted += 1
@@ -170,9 +170,9 @@ final class MemoryDevice {
 
     func answer(_ item: ReceivedItem) {
         switch verdict(item) {
-        case .handled: exchange.arrivals.handled(item.ordinal, in: item.queue)
-        case .rejected(let code): exchange.arrivals.rejected(item.ordinal, code: code, in: item.queue)
-        case .failed: exchange.arrivals.failed(item.ordinal, in: item.queue)
+        case .handled: delivery.arrivals.handled(item.ordinal, in: item.queue)
+        case .rejected(let code): delivery.arrivals.rejected(item.ordinal, code: code, in: item.queue)
+        case .failed: delivery.arrivals.failed(item.ordinal, in: item.queue)
         case .none: break
         }
     }

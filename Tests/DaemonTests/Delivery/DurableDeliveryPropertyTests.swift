@@ -96,9 +96,9 @@ import Testing
             pair.advance(40)
             #expect(!pair.receiver.received.contains { $0.number != 1 })
         }
-        pair.receiver.exchange.arrivals.consumerLeft(pair.receiver.app)
-        pair.sender.exchange.submissions.cancel(first.id, in: pair.sender.key(.file)) { _ in }
-        pair.receiver.exchange.arrivals.consumerArrived(pair.receiver.app, channels: [.userInfo])
+        pair.receiver.delivery.arrivals.consumerLeft(pair.receiver.app)
+        pair.sender.delivery.submissions.cancel(first.id, in: pair.sender.key(.file)) { _ in }
+        pair.receiver.delivery.arrivals.consumerArrived(pair.receiver.app, channels: [.userInfo])
         pair.advance(5)
         #expect(pair.receiver.received.map(\.number).suffix(2) == [2, 3])
     }
@@ -125,7 +125,7 @@ import Testing
             pair.receiver.received.map(\.number) == Array(0..<6)
                 && pair.receiver.received.allSatisfy { $0.attempt == 1 })
         #expect(items.allSatisfy { pair.sender.endings[$0.id] == [.handled] })
-        #expect(pair.sender.exchange.submissions.outstanding(in: pair.sender.key(.userInfo)).isEmpty)
+        #expect(pair.sender.delivery.submissions.outstanding(in: pair.sender.key(.userInfo)).isEmpty)
     }
 
     @Test("DEL-3, DEL-7: each frame three times, before and after restarts of both, is handled once")
@@ -144,7 +144,7 @@ import Testing
         for device in [pair.sender, pair.receiver] {
             try device.restart()
             pair.sender.link()
-            for (from, envelope) in frames { _ = from.other?.exchange.receive(envelope) }
+            for (from, envelope) in frames { _ = from.other?.delivery.receive(envelope) }
             pair.scheduler.run()
         }
         #expect(pair.receiver.received.map(\.number) == Array(0..<20))

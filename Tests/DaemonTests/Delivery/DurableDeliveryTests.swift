@@ -10,13 +10,13 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// One end: an exchange, its store, and what came of its items.
+/// One end: durable delivery, its store, and what came of its items.
 private final class End {
     let path: String
     let loop: EventLoop
     let pairing: UniqueIdentifier
     var store: Store
-    var exchange: DurableDelivery
+    var delivery: DurableDelivery
     weak var peer: End?
     var isLinked = false
     var handlesAtOnce = true
@@ -28,34 +28,34 @@ private final class End {
     init(_ path: String, _ pairing: UniqueIdentifier, _ loop: EventLoop) throws {
         (self.path, self.pairing, self.loop) = (path, pairing, loop)
         store = try Store(path: path)
-        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
+        delivery = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         try open()
     }
 
     private func open() throws {
-        exchange.connect(
+        delivery.connect(
             send: { [unowned self] envelope, _ in send(envelope) }, onEvent: { [unowned self] in take($0) })
-        exchange.setPairing(pairing, epoch: 1)
-        try exchange.restore { try store.read(RowRange(space: $0)) }
-        exchange.resume()
+        delivery.setPairing(pairing, epoch: 1)
+        try delivery.restore { try store.read(RowRange(space: $0)) }
+        delivery.resume()
     }
 
     /// What a daemon does that is killed and starts again: only the rows are left.
     func restart() throws {
         isLinked = false
         peer?.isLinked = false
-        peer?.exchange.linkClosed(pairing)
-        exchange.connect(send: { _, _ in }, onEvent: { _ in })
+        peer?.delivery.linkClosed(pairing)
+        delivery.connect(send: { _, _ in }, onEvent: { _ in })
         store.close()
         store = try Store(path: path)
-        exchange = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
+        delivery = DurableDelivery(store: LoopStore(store, on: loop), scheduler: loop)
         try open()
     }
 
     private func send(_ envelope: Envelope) {
         loop.schedule(after: .zero) { [self] in
             guard isLinked, let peer, peer.isLinked else { return }
-            #expect(peer.exchange.receive(envelope))
+            #expect(peer.delivery.receive(envelope))
         }
     }
 
@@ -63,7 +63,7 @@ private final class End {
         switch event {
         case .received(let item):
             received.append(item)
-            if handlesAtOnce { exchange.arrivals.handled(item.ordinal, in: item.queue) }
+            if handlesAtOnce { delivery.arrivals.handled(item.ordinal, in: item.queue) }
         case .ended(let id, _, let outcome, _): ended.append((id, outcome))
         case .needsEpoch: epochsWanted += 1
         case .violation: violations += 1
@@ -73,7 +73,7 @@ private final class End {
 
     /// The hello's positions.
     var marks: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
-        exchange.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
+        delivery.positions(of: pairing).received.map { ($0.key.app, $0.key.channel, $0.sequence) }
     }
 }
 
@@ -97,14 +97,14 @@ private final class End {
     private func link() {
         (sender.isLinked, receiver.isLinked) = (true, true)
         let (fromSender, fromReceiver) = (sender.marks, receiver.marks)
-        sender.exchange.linkOpened(pairing, received: fromReceiver)
-        receiver.exchange.linkOpened(pairing, received: fromSender)
+        sender.delivery.linkOpened(pairing, received: fromReceiver)
+        receiver.delivery.linkOpened(pairing, received: fromSender)
     }
 
     private func submit(_ bytes: [UInt8]) throws -> UniqueIdentifier {
         let id = UniqueIdentifier.random()
         var result: Result<SubmitReceipt, SubmitFailure>?
-        sender.exchange.submissions.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
+        sender.delivery.submissions.submit(OutboundItem(id: id, payload: bytes), to: key) { result = $0 }
         #expect(result == nil, "DEL-1: nothing is accepted before its commit")
         loop.run(until: { result != nil })
         _ = try result?.get()
@@ -132,7 +132,7 @@ private final class End {
         try sender.restart()
         receiver.handlesAtOnce = false
         link()
-        loop.run(until: { receiver.received.count == 1 && sender.exchange.positions(of: pairing).sent.count == 1 })
+        loop.run(until: { receiver.received.count == 1 && sender.delivery.positions(of: pairing).sent.count == 1 })
         try receiver.restart()
         receiver.handlesAtOnce = true
         try sender.restart()
@@ -146,28 +146,28 @@ private final class End {
 
     @Test func aPeerThatKnowsMoreThanThisDeviceEverSentMakesANewEpochAndNoQueue() throws {
         let unknown = try (0..<50).map { try ApplicationIdentifier("org.example.app\($0)") }
-        sender.exchange.linkOpened(pairing, received: unknown.map { ($0, .configuration, 7) })
+        sender.delivery.linkOpened(pairing, received: unknown.map { ($0, .configuration, 7) })
         #expect(sender.epochsWanted == 1)
-        #expect(sender.exchange.queues.isEmpty, "a peer's word makes no queue")
+        #expect(sender.delivery.queues.isEmpty, "a peer's word makes no queue")
         close()
     }
 
     @Test func aContextWithoutARevisionAndAForeignPairingAreRefused() {
         let context = Envelope(
             .item, app: key.app, pairing: pairing, id: .random(), channel: .context, sequence: 1, body: [1])
-        #expect(!receiver.exchange.receive(context))
+        #expect(!receiver.delivery.receive(context))
         let foreign = Envelope(
             .item, app: key.app, pairing: .random(), id: .random(), channel: .configuration, sequence: 1, body: [1])
-        #expect(!receiver.exchange.receive(foreign))
+        #expect(!receiver.delivery.receive(foreign))
         #expect(receiver.received.isEmpty)
         close()
     }
 
     @Test func aRemovedPairingLeavesNoRowBehindWhateverWasUnderWay() throws {
         for number: UInt8 in 1...5 {
-            sender.exchange.submissions.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
+            sender.delivery.submissions.submit(OutboundItem(id: .random(), payload: [number]), to: key) { _ in }
         }
-        sender.exchange.removePairing(pairing)
+        sender.delivery.removePairing(pairing)
         var isDone = false
         LoopStore(sender.store, on: loop).commit(DurableDelivery.removal(of: pairing)) { _ in isDone = true }
         loop.run(until: { isDone })

@@ -79,12 +79,12 @@ struct MissedOutcomesTests {
     func behindTheEffects() throws {
         let app = try device.simulation.app(.primary, receives: false)
         let ids = [UniqueIdentifier.random(), .random()]
-        device.exchange.linkClosed(device.queue.pairing)
+        device.delivery.linkClosed(device.queue.pairing)
         try device.submit(ids[0], from: app)
         device.run()
         // The body is read from the rows before the item is sent, and all that follows waits behind it.
         device.store.hold(fetches: true)
-        device.exchange.linkOpened(device.queue.pairing, received: [])
+        device.delivery.linkOpened(device.queue.pairing, received: [])
         device.run()
         device.handled(1...1)
         try follow(ids, from: app)

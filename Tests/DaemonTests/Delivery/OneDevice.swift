@@ -1,4 +1,4 @@
-// One device with its apps: the exchange over rows whose store a test can hold up or fill, and in place of a peer the
+// One device with its apps: its durable delivery over rows whose store a test can hold up or fill, and in place of a peer the
 // test itself.
 
 import Synchronization
@@ -74,7 +74,7 @@ final class UnwillingStore: RowBackend {
 final class OneDevice {
     let simulation = Simulation()
     let store = UnwillingStore()
-    let exchange: DurableDelivery
+    let delivery: DurableDelivery
     let channels: AppDelivery
     let queue: QueueKey
     /// What went over the link.
@@ -83,13 +83,13 @@ final class OneDevice {
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
         queue = QueueKey(pairing: pairing, app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
-        exchange = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
-        channels = AppDelivery(delivery: exchange, endpoint: simulation.simulator.primary)
+        delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits)
+        channels = AppDelivery(delivery: delivery, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
-        exchange.connect(
+        delivery.connect(
             send: { [unowned self] envelope, _ in sent.append(envelope) }, onEvent: { [unowned self] in take($0) })
-        exchange.setPairing(pairing, epoch: 1)
-        exchange.linkOpened(pairing, received: [])
+        delivery.setPairing(pairing, epoch: 1)
+        delivery.linkOpened(pairing, received: [])
         // The counterpart is installed.
         try simulation.app(.secondary).disconnect()
         simulation.scheduler.run()
@@ -106,7 +106,7 @@ final class OneDevice {
     /// The peer has stored and handled these.
     func handled(_ sequences: ClosedRange<UInt64>) {
         #expect(
-            exchange.receive(
+            delivery.receive(
                 Envelope(
                     .stored, app: queue.app, pairing: queue.pairing, channel: queue.channel,
                     sequence: sequences.upperBound)))
@@ -114,7 +114,7 @@ final class OneDevice {
             let outcome = Envelope(
                 .outcome, app: queue.app, pairing: queue.pairing, channel: queue.channel, sequence: sequence,
                 name: "handled")
-            #expect(exchange.receive(outcome))
+            #expect(delivery.receive(outcome))
         }
         run()
     }

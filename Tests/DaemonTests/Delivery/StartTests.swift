@@ -41,20 +41,20 @@ import Testing
         }
         try fill(memory, keys, at: ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow))
         let before = memory.commits
-        let exchange = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
-        exchange.setPairing(pairing, epoch: 1)
+        let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        delivery.setPairing(pairing, epoch: 1)
         var spaces: [RowSpace] = []
-        try exchange.restore { space in
+        try delivery.restore { space in
             spaces.append(space)
             return memory.read(RowRange(space: space))
         }
-        exchange.resume()
+        delivery.resume()
         scheduler.run()
-        #expect(exchange.queues.map(\.count) == Array(repeating: Self.items, count: Self.queues))
+        #expect(delivery.queues.map(\.count) == Array(repeating: Self.items, count: Self.queues))
         #expect(memory.commits == before, "nothing is written")
         #expect(!spaces.contains(DeliveryTable.outboundPayload.space), "no body is read")
         #expect(scheduler.timerCount == Self.queues + 1, "a timer for each queue, and one for the clock")
         #expect(
-            exchange.submissions.outstanding(in: keys[3], after: UInt64(Self.items - 10)).map(\.ordinal).count == 10)
+            delivery.submissions.outstanding(in: keys[3], after: UInt64(Self.items - 10)).map(\.ordinal).count == 10)
     }
 }

@@ -15,7 +15,7 @@ import Testing
     init() throws { pair = try DeliveryPair() }
 
     private var remaining: Int {
-        sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).remaining
+        sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).remaining
     }
 
     @Test(
@@ -32,9 +32,9 @@ import Testing
         let demoted = payloadItem(51, kind: "main")
         #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)))
         #expect(sender.submit(demoted, to: .urgent) == .success(SubmitReceipt(.demoted)), "the same item again")
-        #expect(sender.exchange.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
-        #expect(sender.exchange.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
-        let reset = sender.exchange.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.userInfo)).map(\.isCurrent) == [false, true])
+        #expect(sender.delivery.submissions.outstanding(in: sender.key(.urgent)).allSatisfy { !$0.isCurrent })
+        let reset = sender.delivery.submissions.urgentBudget(of: sender.app, in: sender.pairing).reset
         #expect(reset == .seconds(24 * 3600))
         sender.link()
         #expect(pair.receiver.received.count == 52, "demoted ones arrive too")
@@ -51,7 +51,7 @@ import Testing
         let items = [payloadItem(1, kind: "a"), payloadItem(2, kind: "b"), payloadItem(3, kind: "a")]
         for item in items { sender.submit(item, to: .urgent) }
         try sender.restart()
-        let waiting = sender.exchange.submissions.outstanding(in: sender.key(.urgent))
+        let waiting = sender.delivery.submissions.outstanding(in: sender.key(.urgent))
         #expect(waiting.map(\.isCurrent) == [false, true, true] && waiting.map(\.kind) == ["a", "b", "a"])
         sender.link()
         #expect(pair.receiver.received.map(\.number) == [1, 2, 3])
@@ -63,7 +63,7 @@ import Testing
         let demoted = payloadItem(50)
         sender.submit(demoted, to: .urgent)
         var answer: Cancellation?
-        sender.exchange.submissions.cancel(demoted.id, in: sender.key(.urgent)) { answer = $0 }
+        sender.delivery.submissions.cancel(demoted.id, in: sender.key(.urgent)) { answer = $0 }
         pair.scheduler.run()
         #expect(answer == .cancelled && sender.endings[demoted.id] == [.withdrawn(.cancelled)])
         sender.link()

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: DeviceRole.allCases)
-    func `SES-22: two apps on two sockets exchange a message and its reply, unchanged`(from role: DeviceRole) throws {
+    func `SES-22: two apps on two sockets delivery a message and its reply, unchanged`(from role: DeviceRole) throws {
         let caller = try app(role)
         let counterpart = try app(role.counterpart)
         let request = try Envelope(
@@ -67,7 +67,7 @@ import Testing
         stop([caller, counterpart])
     }
 
-    @Test func `SES-22 FRM-12: apps of many names exchange messages and replies unchanged`() throws {
+    @Test func `SES-22 FRM-12: apps of many names delivery messages and replies unchanged`() throws {
         var clients: [Client] = []
         for name in (0..<8).map({ "com.example.app\($0)" }) {
             let pair = (try app(.primary, name), try app(.secondary, name))

@@ -81,7 +81,7 @@ final class ConfigurationForwarder {
             id: entry.id, payload: envelope,
             supersedeKey: SHA256.digest(Array("\(entry.key.role.rawValue) \(entry.key.target.text)".utf8)))
         let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
-        context.exchange.submissions.submit(item, to: queue) { [weak self] result in
+        context.delivery.submissions.submit(item, to: queue) { [weak self] result in
             if case .failure(let error) = result {
                 self?.end(entry.id, error.isFull ? "full" : "store", error.description)
             }

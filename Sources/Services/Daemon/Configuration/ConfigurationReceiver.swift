@@ -309,7 +309,7 @@ final class ConfigurationReceiver {
     private func submit(_ report: OwedReport, then completion: @escaping (Bool) -> Void) {
         guard device.peer(report.pairing) != nil else { return completion(true) }
         let queue = QueueKey(pairing: report.pairing, app: report.application, channel: .configuration)
-        context.exchange.submissions.submit(
+        context.delivery.submissions.submit(
             OutboundItem(id: report.id, payload: report.envelope), to: queue
         ) { [context] result in
             guard case .failure(let error) = result else { return completion(true) }

@@ -78,12 +78,12 @@ final class ConfigurationService {
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
-        _ options: Options, in device: Surroundings, exchange: DurableDelivery, store: LoopStore,
+        _ options: Options, in device: Surroundings, delivery: DurableDelivery, store: LoopStore,
         applications: OwnedDirectory, scheduler: any Scheduler, rows: (RowSpace) throws -> [Row],
         log: @escaping LogHandler
     ) throws {
         context = ConfigurationContext(
-            options: options, device: device, exchange: exchange, scheduler: scheduler, log: log)
+            options: options, device: device, delivery: delivery, scheduler: scheduler, log: log)
         receiver = ConfigurationReceiver(
             context, files: ConfigurationFiles(applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
@@ -151,9 +151,9 @@ final class ConfigurationService {
             default: await receiver.received(item)
             }
         if isDurable {
-            context.exchange.arrivals.handled(item.ordinal, in: item.queue)
+            context.delivery.arrivals.handled(item.ordinal, in: item.queue)
         } else {
-            context.exchange.arrivals.failed(item.ordinal, in: item.queue)
+            context.delivery.arrivals.failed(item.ordinal, in: item.queue)
         }
     }
 
@@ -368,17 +368,17 @@ enum TrustOutcome: Sendable {
 final class ConfigurationContext {
     let options: ConfigurationService.Options
     let device: ConfigurationService.Surroundings
-    let exchange: DurableDelivery
+    let delivery: DurableDelivery
     let scheduler: any Scheduler
     let log: LogHandler
 
     init(
-        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, exchange: DurableDelivery,
+        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, delivery: DurableDelivery,
         scheduler: any Scheduler, log: @escaping LogHandler
     ) {
         self.options = options
         self.device = device
-        self.exchange = exchange
+        self.delivery = delivery
         self.scheduler = scheduler
         self.log = log
     }

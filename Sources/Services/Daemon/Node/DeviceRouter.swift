@@ -39,18 +39,18 @@ final class DeviceRouter {
     }
 
     let apps: AppDelivery
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private let configuration: ConfigurationService?
     private var peers: [UniqueIdentifier: Peer] = [:]
     private var outlets: Outlets?
 
     /// - Parameter configuration: nil if the device takes no configuration.
-    init(endpoint: LocalEndpoint, exchange: DurableDelivery, configuration: ConfigurationService?) {
-        self.exchange = exchange
+    init(endpoint: LocalEndpoint, delivery: DurableDelivery, configuration: ConfigurationService?) {
+        self.delivery = delivery
         self.configuration = configuration
-        apps = AppDelivery(delivery: exchange, endpoint: endpoint)
+        apps = AppDelivery(delivery: delivery, endpoint: endpoint)
         endpoint.items = apps
-        exchange.connect(
+        delivery.connect(
             send: { [weak self] in self?.send($0, over: $1) }, onEvent: { [weak self] in self?.take($0) })
     }
 
@@ -70,13 +70,13 @@ final class DeviceRouter {
         channels: Set<Channel> = Set(Channel.allCases)
     ) {
         peers[pairing] = Peer(path: path, port: port)
-        exchange.linkOpened(pairing, received: received, channels: channels)
+        delivery.linkOpened(pairing, received: received, channels: channels)
     }
 
     /// The path is gone.
     func close(_ pairing: UniqueIdentifier, _ reason: ReachabilityReason) {
         let peer = peers.removeValue(forKey: pairing)
-        exchange.linkClosed(pairing)
+        delivery.linkClosed(pairing)
         peer?.port?.closed(reason)
     }
 
@@ -91,10 +91,10 @@ final class DeviceRouter {
         case .item, .gap, .stored, .outcome, .outcomeAck, .chunk, .fetch:
             outlets?.frameMoved(envelope, false)
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
-            return exchange.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
+            return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
         case .failure where envelope.channel != nil:
             guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
-            exchange.take(failure)
+            delivery.take(failure)
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else {
@@ -115,7 +115,7 @@ final class DeviceRouter {
     private func take(_ event: DeliveryEvent) {
         switch event {
         case .received(let item) where item.queue.channel == .configuration:
-            guard let configuration else { return exchange.arrivals.failed(item.ordinal, in: item.queue) }
+            guard let configuration else { return delivery.arrivals.failed(item.ordinal, in: item.queue) }
             configuration.received(item)
         case .ended(let id, let queue, let outcome, _) where queue.channel == .configuration:
             configuration?.ended(id, outcome)

@@ -19,19 +19,19 @@ final class HealthService {
     private var ledger = HealthLedger()
     private let pairings: PairingService
     private let links: LinkService
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private let items: AppDelivery
     private let store: LoopStore
     private let scheduler: any Scheduler
     private var isStopping = false
 
     init(
-        pairings: PairingService, links: LinkService, exchange: DurableDelivery, items: AppDelivery, store: LoopStore,
+        pairings: PairingService, links: LinkService, delivery: DurableDelivery, items: AppDelivery, store: LoopStore,
         scheduler: any Scheduler
     ) {
         self.pairings = pairings
         self.links = links
-        self.exchange = exchange
+        self.delivery = delivery
         self.items = items
         self.store = store
         self.scheduler = scheduler
@@ -55,10 +55,10 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        for queue in exchange.queues where isBacklog(count: queue.count, bytes: queue.bytes) {
+        for queue in delivery.queues where isBacklog(count: queue.count, bytes: queue.bytes) {
             problems.insert(HealthProblem(.backlog, pairing: queue.key.pairing))
         }
-        if !exchange.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
+        if !delivery.deadLetters().isEmpty { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if items.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems

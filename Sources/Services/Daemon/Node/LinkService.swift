@@ -17,7 +17,7 @@ final class LinkService {
     private let pairings: PairingService
     private let own: PairingRegistry.OwnDevice
     private let relay: Relay
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private let router: DeviceRouter
     private let network: any NodeNetwork
     /// Spreads the waits between attempts.
@@ -37,13 +37,13 @@ final class LinkService {
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
-        exchange: DurableDelivery, router: DeviceRouter, network: any NodeNetwork, random: @escaping () -> UInt64
+        delivery: DurableDelivery, router: DeviceRouter, network: any NodeNetwork, random: @escaping () -> UInt64
     ) {
         self.context = context
         self.own = own
         self.pairings = pairings
         self.relay = relay
-        self.exchange = exchange
+        self.delivery = delivery
         self.router = router
         self.network = network
         self.random = random
@@ -150,7 +150,7 @@ extension LinkService: LinkHost {
 
     package func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
         guard let record = pairings[pairing] else { return nil }
-        let positions = exchange.positions(of: pairing)
+        let positions = delivery.positions(of: pairing)
         let mark = { (position: (key: QueueKey, sequence: UInt64)) in
             SequenceMark(app: position.key.app, channel: position.key.channel, sequence: position.sequence)
         }

@@ -23,7 +23,7 @@ package final class Node {
     let pairings: PairingService
     let links: LinkService
     let relay: Relay
-    let exchange: DurableDelivery
+    let delivery: DurableDelivery
     let items: AppDelivery
     let local: LocalEndpoint
     let configuration: ConfigurationService
@@ -89,14 +89,14 @@ package final class Node {
                     try device.applications.directory(named: app.description, mode: 0o750, owner: user)
                 }
             }, counters: counters, log: log)
-        exchange = DurableDelivery(
+        delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
-        configuration = try Self.configuration(options, device, exchange, store, pairings, installed, local, relay, log)
-        router = DeviceRouter(endpoint: local, exchange: exchange, configuration: configuration)
+        configuration = try Self.configuration(options, device, delivery, store, pairings, installed, local, relay, log)
+        router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
         items = router.apps
         directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
@@ -108,14 +108,14 @@ package final class Node {
             device: LinkDevice(
                 vendorIdentifier: vendor, name: options.name, software: software, instance: .random()), log: log)
         links = LinkService(
-            context, own: own, pairings: pairings, relay: relay, exchange: exchange, router: router, network: network,
+            context, own: own, pairings: pairings, relay: relay, delivery: delivery, router: router, network: network,
             random: random)
         health = HealthService(
-            pairings: pairings, links: links, exchange: exchange, items: items, store: store, scheduler: loop)
+            pairings: pairings, links: links, delivery: delivery, items: items, store: store, scheduler: loop)
         if let commands = options.wake, let processes {
             starter = AppStarter(
                 commands, socket: options.local, loop: processes, log: log,
-                waiting: { [exchange] in exchange.applicationsWithItems },
+                waiting: { [delivery] in delivery.applicationsWithItems },
                 owner: { [installed] in installed.state[$0]?.user })
         } else {
             starter = nil
@@ -125,7 +125,7 @@ package final class Node {
     }
 
     private static func configuration(
-        _ options: NodeOptions, _ device: DeviceState, _ exchange: DurableDelivery, _ store: LoopStore,
+        _ options: NodeOptions, _ device: DeviceState, _ delivery: DurableDelivery, _ store: LoopStore,
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ local: LocalEndpoint,
         _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
@@ -148,7 +148,7 @@ package final class Node {
                 ConfigurationService.Options(
                     device: device.keys.vendorIdentifier, name: options.name, role: role,
                     signer: device.keys.report, allowsInvalidSignatures: options.allowsInvalidSignatures),
-                in: surroundings, exchange: exchange, store: store, applications: device.applications,
+                in: surroundings, delivery: delivery, store: store, applications: device.applications,
                 scheduler: local.scheduler, rows: { try device.rows(in: $0) }, log: log)
         } catch {
             throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
@@ -199,9 +199,9 @@ package final class Node {
     }
 
     private func restore() throws(NodeError) {
-        for record in pairings.all { exchange.setPairing(record.pairing, epoch: record.epoch) }
+        for record in pairings.all { delivery.setPairing(record.pairing, epoch: record.epoch) }
         do {
-            try exchange.restore { try device.rows(in: $0) }
+            try delivery.restore { try device.rows(in: $0) }
         } catch {
             throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
         }
@@ -214,7 +214,7 @@ package final class Node {
         }
         pairings.restore()
         // Removes files that belong to no item, now that the items are known.
-        exchange.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
+        delivery.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
     }
 
     /// Relay, queues, links, directories and configuration follow the pairings.
@@ -222,7 +222,7 @@ package final class Node {
         switch event {
         case .paired(let record):
             guard let peer = record.peerVendorIdentifier else { return }
-            exchange.setPairing(record.pairing, epoch: record.epoch)
+            delivery.setPairing(record.pairing, epoch: record.epoch)
             relay.setPairing(
                 RelayedPairing(
                     pairing: record.pairing, role: record.role, peer: peer, name: record.name,
@@ -233,7 +233,7 @@ package final class Node {
             relay.refresh(app, role: .secondary)
             configuration.targetChanged(of: app, as: .secondary, isConnected: local.connected(app) != nil)
         case .newEpoch(let record):
-            exchange.setPairing(record.pairing, epoch: record.epoch)
+            delivery.setPairing(record.pairing, epoch: record.epoch)
             links.restart(record.pairing)
         }
     }
@@ -243,7 +243,7 @@ package final class Node {
         links.forget(pairing)
         relay.removePairing(pairing, role: record.role)
         directories.remove(pairing)
-        exchange.removePairing(pairing, apps: Array(installed.state.records.keys))
+        delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
         store.commit(DurableDelivery.removal(of: pairing)) { _ in }
         configuration.unpaired(pairing, targets: targets)
@@ -267,7 +267,7 @@ package final class Node {
             throw .needsAdvertise(address)
         }
         configuration.start()
-        exchange.resume()
+        delivery.resume()
         starter?.itemsMayWait()
         try listen()
         links.start()

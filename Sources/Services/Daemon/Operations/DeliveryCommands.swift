@@ -24,7 +24,7 @@ struct DrainCommand: ControlCommand {
     func run(on node: Node) async -> PropertyListDictionary {
         node.items.setDraining(!isEnd)
         var left = wait
-        while left > .zero, node.items.isDraining, node.exchange.queues.contains(where: { $0.count > 0 }) {
+        while left > .zero, node.items.isDraining, node.delivery.queues.contains(where: { $0.count > 0 }) {
             let pause = min(Self.interval, left)
             left = left - pause
             await node.loop.sleep(for: pause)
@@ -45,7 +45,7 @@ struct DeadLettersCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
 
     func run(on node: Node) -> PropertyListDictionary {
-        let letters = node.exchange.deadLetters().filter { app == nil || $0.queue.app == app }
+        let letters = node.delivery.deadLetters().filter { app == nil || $0.queue.app == app }
         return ["letters": .array(letters.map { .dictionary($0.body) })]
     }
 }
@@ -63,9 +63,9 @@ private struct DeadLetterChoice {
 
     /// Acts on one letter after the other, each durable before the next; returns the answer.
     func act(
-        on exchange: DurableDelivery, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
+        on delivery: DurableDelivery, _ action: (DeadLetter, @escaping (Bool) -> Void) -> Void
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        let letters = exchange.deadLetters().filter { letter in
+        let letters = delivery.deadLetters().filter { letter in
             (app == nil || letter.queue.app == app) && (id == nil || letter.id == id)
         }
         guard !letters.isEmpty || id == nil else {
@@ -91,8 +91,8 @@ struct DeadLetterRetryCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(on: node.exchange) { letter, done in
-            node.exchange.retryDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
+        try await choice.act(on: node.delivery) { letter, done in
+            node.delivery.retryDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
         }
     }
 }
@@ -106,8 +106,8 @@ struct DeadLetterDropCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        try await choice.act(on: node.exchange) { letter, done in
-            node.exchange.dropDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
+        try await choice.act(on: node.delivery) { letter, done in
+            node.delivery.dropDeadLetter(letter.ordinal, in: letter.queue, letter.direction, then: done)
         }
     }
 }

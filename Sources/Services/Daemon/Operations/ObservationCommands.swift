@@ -91,7 +91,7 @@ struct TraceCommand: ControlCommand {
 extension Node {
     /// The outbound queues in which something waits.
     var waitingQueues: [PropertyListValue] {
-        exchange.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
+        delivery.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
     }
 
     private static func describe(_ queue: DurableDelivery.WaitingItems) -> PropertyListDictionary {
@@ -108,7 +108,7 @@ extension Node {
 
     fileprivate var contexts: [PropertyListValue] {
         // A peer may name any application; one that is not installed here is nobody's.
-        exchange.contextRevisions.filter { installed.state[$0.key.app] != nil }.map { context in
+        delivery.contextRevisions.filter { installed.state[$0.key.app] != nil }.map { context in
             var body: PropertyListDictionary = [
                 "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
             ]
@@ -144,7 +144,7 @@ extension PairingRecord {
         ]
         body["peer"] = peerVendorIdentifier.map { .data($0.bytes) }
         body["version"] = highestVersion.map { .integer(Int64($0.number)) }
-        let queues = node.exchange.queues.filter { $0.key.pairing == pairing }
+        let queues = node.delivery.queues.filter { $0.key.pairing == pairing }
         body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
         body["error"] = node.links.lastError(pairing).map { .string($0) }

@@ -18,7 +18,7 @@ final class SimulatedDevice {
     let name: String
     let endpoint: LocalEndpoint
     private let router: DeviceRouter
-    private let exchange: DurableDelivery
+    private let delivery: DurableDelivery
     private let files: FileDelivery?
     /// Nil in a simulator without a directory.
     let signed: ConfigurationService?
@@ -49,11 +49,11 @@ final class SimulatedDevice {
                     }
                 }, log: log)
         }
-        let exchange = DurableDelivery(store: store, files: files, scheduler: scheduler, channels: channels, log: log)
+        let delivery = DurableDelivery(store: store, files: files, scheduler: scheduler, channels: channels, log: log)
         let peers = SimulatedPeers(of: endpoint, signs: applications != nil)
-        signed = applications.flatMap { peers.configuration(name, exchange, store, $0, scheduler, log) }
-        (self.exchange, self.files, self.peers) = (exchange, files, peers)
-        router = DeviceRouter(endpoint: endpoint, exchange: exchange, configuration: signed)
+        signed = applications.flatMap { peers.configuration(name, delivery, store, $0, scheduler, log) }
+        (self.delivery, self.files, self.peers) = (delivery, files, peers)
+        router = DeviceRouter(endpoint: endpoint, delivery: delivery, configuration: signed)
         // Nothing here is ever restored from a backup.
         router.connect(DeviceRouter.Outlets(needsEpoch: { SimulatedPath.contradiction($0, log) }))
         endpoint.controlResponder = self
@@ -76,7 +76,7 @@ final class SimulatedDevice {
     /// Joins two devices by a pairing; once, before any app is there.
     static func pair(_ pairing: UniqueIdentifier, _ first: SimulatedDevice, _ second: SimulatedDevice) {
         for (device, other) in [(first, second), (second, first)] {
-            device.exchange.setPairing(pairing, epoch: 1)
+            device.delivery.setPairing(pairing, epoch: 1)
             device.peers.add(other.peers, by: pairing, named: other.name)
         }
         for (device, other) in [(first, second), (second, first)] {
@@ -175,7 +175,7 @@ private final class SimulatedPeers {
 
     /// The device's configuration; nil if it signs nothing.
     func configuration(
-        _ name: String, _ exchange: DurableDelivery, _ store: LoopStore, _ applications: OwnedDirectory,
+        _ name: String, _ delivery: DurableDelivery, _ store: LoopStore, _ applications: OwnedDirectory,
         _ scheduler: any Scheduler, _ log: @escaping LogHandler
     ) -> ConfigurationService? {
         guard let signer else { return nil }
@@ -195,7 +195,7 @@ private final class SimulatedPeers {
             return try ConfigurationService(
                 ConfigurationService.Options(
                     device: options.device, name: name, role: role, signer: signer, allowsInvalidSignatures: true),
-                in: surroundings, exchange: exchange, store: store, applications: applications, scheduler: scheduler,
+                in: surroundings, delivery: delivery, store: store, applications: applications, scheduler: scheduler,
                 rows: { _ in [] }, log: log)
         } catch {
             preconditionFailure("a service without rows has none that do not read: \(error)")

@@ -12,7 +12,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// One device: its exchange of files, and what the daemon around it would do.
+/// One device: its files, and what the daemon around it would do.
 final class FileDevice {
     private(set) lazy var files = FileDelivery(
         in: state, scheduler: scheduler, limits: limits,
