@@ -88,7 +88,7 @@ package final class AppDelivery {
     /// A connection is gone: what its app had as the receiver comes again.
     func left(_ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool) {
         outcomes.submitterLeft(connection.number)
-        delivery.files?.submissions.sourceLeft(connection.number)
+        delivery.files?.uploads.sourceLeft(connection.number)
         guard receives else { return }
         offered.remove(connection.number, app)
         outcomes.receiverLeft(app)
@@ -172,7 +172,7 @@ package final class AppDelivery {
     /// item.
     private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
-        guard let files = delivery.files?.submissions, let body = try? Body.dictionary(frame.body) else {
+        guard let files = delivery.files?.uploads, let body = try? Body.dictionary(frame.body) else {
             let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
             return refuse(item, error, connection)
         }
@@ -195,7 +195,7 @@ package final class AppDelivery {
     private func submit(_ manifest: [UInt8], _ frame: SubmitFrame, _ number: ConnectionNumber) {
         delivery.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
             guard let self else { return }
-            if case .failure = result { delivery.files?.submissions.discard(frame.item) }
+            if case .failure = result { delivery.files?.uploads.discard(frame.item) }
             submitted(frame.item, result, number)
         }
     }
@@ -210,7 +210,7 @@ package final class AppDelivery {
 
     /// A part of a file.
     private func chunk(_ chunk: ChunkFrame, _ connection: HostAppConnection) -> Refusal? {
-        guard let files = delivery.files?.submissions, chunk.item.queue.channel == .file else {
+        guard let files = delivery.files?.uploads, chunk.item.queue.channel == .file else {
             return Refusal(.unexpected, "a part of no file")
         }
         return files.take(chunk, from: connection.number)

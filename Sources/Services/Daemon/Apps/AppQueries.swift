@@ -131,7 +131,7 @@ final class AppQueries {
         let number = connection.number
         // Only this device knows a file that it has not accepted.
         if queue.channel == .file,
-            delivery.files?.submissions.drop(ItemKey(queue, item), for: number, .cancelled) == true
+            delivery.files?.uploads.drop(ItemKey(queue, item), for: number, .cancelled) == true
         {
             outcomes.removeSubmitter(of: item, in: queue)
             return answer(query, connection, .cancelled)

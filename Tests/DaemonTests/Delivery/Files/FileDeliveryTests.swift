@@ -139,7 +139,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
     func brokenOff() throws {
         let devices = try FileDevices()
         let key = devices.key(1)
-        devices.sender.files.submissions.take(
+        devices.sender.files.uploads.take(
             key, body: ["name": "x", "size": .integer(100_000)], from: devices.sender.source
         ) { _ in
             Issue.record("it was never complete")
@@ -152,7 +152,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
             !devices.sender.take(devices.chunk([1], at: 5, of: key), from: devices.sender.source))
         devices.settle()
         #expect(try devices.sender.names(in: "spool").count == 1)
-        devices.sender.files.submissions.sourceLeft(devices.sender.source)
+        devices.sender.files.uploads.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
         #expect(
@@ -191,7 +191,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         let devices = try FileDevices()
         let (key, older) = (devices.key(1), ConnectionNumber(2))
         var refusals: [FileRefusal] = []
-        devices.sender.files.submissions.take(key, body: ["name": "x", "size": 2], from: older) { result in
+        devices.sender.files.uploads.take(key, body: ["name": "x", "size": 2], from: older) { result in
             if case .failure(let refusal) = result { refusals.append(refusal) }
         }
         devices.settle()
@@ -201,11 +201,11 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(
             devices.sender.take(devices.chunk([9], at: 1, of: key), from: older),
             "is dropped")
-        devices.sender.files.submissions.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
+        devices.sender.files.uploads.take(devices.key(2), body: ["name": "x", "size": 2], from: older) { result in
             if case .failure(let refusal) = result { refusals.append(refusal) }
         }
         devices.settle()
-        #expect(devices.sender.files.submissions.drop(devices.key(2), for: devices.sender.source, .cancelled))
+        #expect(devices.sender.files.uploads.drop(devices.key(2), for: devices.sender.source, .cancelled))
         #expect(refusals == [.takenOver, .cancelled])
     }
 

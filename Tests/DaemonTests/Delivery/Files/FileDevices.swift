@@ -44,7 +44,7 @@ final class FileDevice {
 
     /// A part of a file from its app.
     func take(_ chunk: Envelope, from source: ConnectionNumber) -> Bool {
-        (try? ChunkFrame(chunk)).map { files.submissions.take($0, from: source) } ?? false
+        (try? ChunkFrame(chunk)).map { files.uploads.take($0, from: source) } ?? false
     }
 
     /// The names of the files in one of its directories, at any depth.
@@ -174,7 +174,7 @@ final class FileDevices {
         let key = key(number)
         var result: Result<[UInt8], FileRefusal>?
         let file = FileDescription(name: name, size: Int64(bytes.count), metadata: metadata)
-        sender.files.submissions.take(key, body: file.dictionary, from: sender.source) { result = $0 }
+        sender.files.uploads.take(key, body: file.dictionary, from: sender.source) { result = $0 }
         settle()
         var offset = 0
         while result == nil, offset < bytes.count {

@@ -28,7 +28,7 @@ import Testing
 
         var result: Result<[UInt8], FileRefusal>?
         let key = devices.key(2)
-        devices.sender.files.submissions.take(key, body: ["name": "x", "size": 9], from: devices.sender.source) {
+        devices.sender.files.uploads.take(key, body: ["name": "x", "size": 9], from: devices.sender.source) {
             result = $0
         }
         devices.settle()
@@ -110,7 +110,7 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var ended = 0
         for number in UInt64(1)...1000 {
-            devices.sender.files.submissions.take(
+            devices.sender.files.uploads.take(
                 devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
             ) { _ in
                 ended += 1
@@ -121,7 +121,7 @@ import Testing
         #expect(
             !devices.sender.take(last, from: devices.sender.source),
             "it has not begun")
-        devices.sender.files.submissions.sourceLeft(devices.sender.source)
+        devices.sender.files.uploads.sourceLeft(devices.sender.source)
         devices.settle()
         #expect(ended == 0)
         #expect(try devices.sender.names(in: "spool").isEmpty)
@@ -149,7 +149,7 @@ import Testing
             devices.scheduler.run()
         }
         var answer: Result<[UInt8], FileRefusal>?
-        again.submissions.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender.source) {
+        again.uploads.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender.source) {
             answer = $0
         }
         #expect(answer == .failure(refusal))
@@ -221,7 +221,7 @@ import Testing
         let devices = try FileDevices(senderLimits: limits)
         var refused: [FileRefusal] = []
         for number in UInt64(1)...6 {
-            devices.sender.files.submissions.take(
+            devices.sender.files.uploads.take(
                 devices.key(number), body: ["name": "x", "size": 9], from: devices.sender.source
             ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
         }
@@ -232,12 +232,12 @@ import Testing
             QueueKey(
                 pairing: devices.queue.pairing, app: try ApplicationIdentifier("org.example.other"), channel: .file),
             devices.key(9).id)
-        devices.sender.files.submissions.take(other, body: ["name": "x", "size": 9], from: devices.sender.source) { _ in
+        devices.sender.files.uploads.take(other, body: ["name": "x", "size": 9], from: devices.sender.source) { _ in
         }
         devices.settle()
         #expect(devices.sender.told.last?.id == other.id)
-        devices.sender.files.submissions.drop(devices.key(1))
-        devices.sender.files.submissions.drop(other)
+        devices.sender.files.uploads.drop(devices.key(1))
+        devices.sender.files.uploads.drop(other)
         devices.settle()
         #expect(devices.sender.told.last?.id == devices.key(3).id)
     }

@@ -32,7 +32,7 @@ package protocol FileItems: AnyObject {
 
 /// Moves files between apps and links; confined to its loop.
 package final class FileDelivery {
-    package let submissions: FileSubmissions
+    package let uploads: FileUploads
     package let offers: FileOffers
     private let sendings: FileSendings
     private let arrivals: FileArrivals
@@ -53,8 +53,8 @@ package final class FileDelivery {
         let environment = FileEnvironment(
             in: directory, suffix: suffix, scheduler: scheduler, limits: limits, inbox: inbox, log: log)
         self.environment = environment
-        submissions = FileSubmissions(in: environment, userOf: userOf)
-        sendings = FileSendings(of: submissions, in: environment, stray: counters.counter("files.stray"))
+        uploads = FileUploads(in: environment, userOf: userOf)
+        sendings = FileSendings(of: uploads, in: environment, stray: counters.counter("files.stray"))
         arrivals = FileArrivals(in: environment)
         offers = FileOffers(of: arrivals, in: environment)
     }
@@ -102,7 +102,7 @@ package final class FileDelivery {
         sent: [FileKey], received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]
     ) {
         guard environment.spool.exists || environment.partials.exists else { return }
-        submissions.restore(sent)
+        uploads.restore(sent)
         arrivals.restore(pairings)
         offers.restore(received, pairings: pairings, apps: apps)
     }
@@ -116,7 +116,7 @@ package final class FileDelivery {
     /// A pairing is gone, and all its files with it.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         linkClosed(pairing)
-        submissions.removePairing(pairing)
+        uploads.removePairing(pairing)
         arrivals.removePairing(pairing)
         offers.removePairing(pairing, apps: apps)
     }
@@ -167,7 +167,7 @@ package final class FileDelivery {
         case .outbound:
             sendings.end(key)
             // A new item of that identifier may be on its way in already.
-            if !submissions.isTaking(key) { submissions.discard(key) }
+            if !uploads.isTaking(key) { uploads.discard(key) }
         }
     }
 }

@@ -26,14 +26,14 @@ final class FileSendings {
     }
 
     private let environment: FileEnvironment
-    private let submissions: FileSubmissions
+    private let uploads: FileUploads
     private var senders: [UniqueIdentifier: FileSender] = [:]
     private var sendings: [FileKey: Sending] = [:]
     /// Wants of files that are not on their way to the peer.
     private let stray: Counter
 
-    init(of submissions: FileSubmissions, in environment: FileEnvironment, stray: Counter) {
-        self.submissions = submissions
+    init(of uploads: FileUploads, in environment: FileEnvironment, stray: Counter) {
+        self.uploads = uploads
         self.environment = environment
         self.stray = stray
     }
@@ -116,7 +116,7 @@ final class FileSendings {
         guard let offset = senders[key.queue.pairing]?.acknowledged(key),
             sending.pace?.isDue(offset, at: environment.scheduler.now) == true
         else { return }
-        environment.notify(.transferred(offset: offset, nil), of: key, submissions.source(of: key), key.queue.app)
+        environment.notify(.transferred(offset: offset, nil), of: key, uploads.source(of: key), key.queue.app)
     }
 
     /// The file is stored, or will not be sent any more.

@@ -9,14 +9,14 @@ package import TandemSession
 package import TandemWire
 
 /// Takes files from apps into the spool; confined to its loop.
-package final class FileSubmissions {
+package final class FileUploads {
     /// Called once, unless the app goes away or cancels: with the manifest, which is then to be submitted, or why not.
     package typealias Completion = (Result<[UInt8], FileRefusal>) -> Void
 
     private let environment: FileEnvironment
     /// The user of this device who owns an app; nil if unknown.
     private let userOf: (ApplicationIdentifier) -> UInt32?
-    private var uploads: [FileKey: FileSubmission] = [:]
+    private var uploads: [FileKey: Submission] = [:]
     private var waiting = WaitingFiles()
     private var spooled = FileBudget<SpoolOwner>()
     /// The connection that submitted a file, which gets its progress.
@@ -41,7 +41,7 @@ package final class FileSubmissions {
         do throws(FileRefusal) {
             let (description, size) = try described(body)
             drop(key, for: source, .takenOver)
-            let submission = FileSubmission(
+            let submission = Submission(
                 key, description, size: size, from: source, limits: limits, completion: completion)
             let mayBegin = mayBegin(submission)
             try checkRoom(for: submission, mayBegin: mayBegin)
@@ -54,7 +54,7 @@ package final class FileSubmissions {
 
     /// What waits for its turn is bounded as what waits for the peer (LIM-14), for all its peers together; and so are the
     /// bytes of all files (LIM-43).
-    private func checkRoom(for submission: FileSubmission, mayBegin: Bool) throws(FileRefusal) {
+    private func checkRoom(for submission: Submission, mayBegin: Bool) throws(FileRefusal) {
         let (key, size) = (submission.key, submission.description.size)
         if let refusal = spooled.refusal(of: key, of: owner(of: key), size: size, limit: limits.spooled) {
             throw refusal
@@ -86,7 +86,7 @@ package final class FileSubmissions {
         userOf(file.queue.app).map { .user($0) } ?? .app(file.queue.app)
     }
 
-    private func begin(_ submission: FileSubmission) {
+    private func begin(_ submission: Submission) {
         uploads[submission.key] = submission
         let (spool, place) = (environment.spool, submission.key.place)
         let (size, reserve) = (submission.description.size, limits.reserve)
@@ -127,7 +127,7 @@ package final class FileSubmissions {
         return true
     }
 
-    private func wrote(_ submission: FileSubmission) {
+    private func wrote(_ submission: Submission) {
         let written = submission.taking.written
         if written == submission.taking.received || written - submission.reported >= Int64(limits.chunk * 2) {
             report(written, of: submission)
@@ -135,12 +135,12 @@ package final class FileSubmissions {
         if submission.taking.isComplete { finish(submission) }
     }
 
-    private func report(_ offset: Int64, of submission: FileSubmission) {
+    private func report(_ offset: Int64, of submission: Submission) {
         submission.reported = offset
         environment.notify(.taking(offset: offset), of: submission.key, submission.source, nil)
     }
 
-    private func finish(_ submission: FileSubmission) {
+    private func finish(_ submission: Submission) {
         guard let file = submission.file else { return }
         environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
             guard !submission.isOver else { return }
@@ -162,13 +162,13 @@ package final class FileSubmissions {
         }
     }
 
-    private func refuse(_ submission: FileSubmission, _ refusal: FileRefusal) {
+    private func refuse(_ submission: Submission, _ refusal: FileRefusal) {
         end(submission)
         discard(submission.key)
         submission.completion(.failure(refusal))
     }
 
-    private func end(_ submission: FileSubmission) {
+    private func end(_ submission: Submission) {
         submission.isOver = true
         submission.file = nil
         if uploads[submission.key] === submission { uploads[submission.key] = nil }
@@ -179,7 +179,7 @@ package final class FileSubmissions {
     }
 
     /// One file of each app at any time: an app that begins many and continues none holds up only itself.
-    private func mayBegin(_ submission: FileSubmission) -> Bool {
+    private func mayBegin(_ submission: Submission) -> Bool {
         uploads.count < limits.uploads || !uploads.keys.contains { $0.queue.app == submission.key.queue.app }
     }
 
@@ -199,7 +199,7 @@ package final class FileSubmissions {
     /// An app's connection has ended.
     package func sourceLeft(_ source: ConnectionNumber) { dropAll { $0.source == source } }
 
-    private func dropAll(where isGone: (FileSubmission) -> Bool) {
+    private func dropAll(where isGone: (Submission) -> Bool) {
         // First those that wait: the end of one lets the next one begin.
         for submission in (waiting.all + uploads.values).filter(isGone) { drop(submission.key) }
     }
@@ -240,13 +240,13 @@ package final class FileSubmissions {
 }
 
 /// One file that an app submits; confined to its loop.
-private final class FileSubmission {
+private final class Submission {
     let key: FileKey
     let description: FileDescription
     /// Bytes of the manifest that it will have.
     let size: Int
     let source: ConnectionNumber
-    let completion: FileSubmissions.Completion
+    let completion: FileUploads.Completion
     var taking: FileUpload
     var file: GrowingFile?
     var reported: Int64 = 0
@@ -254,7 +254,7 @@ private final class FileSubmission {
 
     init(
         _ key: FileKey, _ description: FileDescription, size: Int, from source: ConnectionNumber, limits: FileLimits,
-        completion: @escaping FileSubmissions.Completion
+        completion: @escaping FileUploads.Completion
     ) {
         self.key = key
         self.description = description
@@ -269,26 +269,26 @@ private final class FileSubmission {
 /// looks at all of them for one: an entry that is gone is skipped in the order, and dropped from it when such entries are the
 /// greater part.
 private struct WaitingFiles {
-    private var order: [FileSubmission] = []
-    private var submissions: [FileKey: FileSubmission] = [:]
+    private var order: [Submission] = []
+    private var submissions: [FileKey: Submission] = [:]
     private var kept: [ApplicationIdentifier: KeptAmount] = [:]
 
     /// In no order.
-    var all: [FileSubmission] { Array(submissions.values) }
+    var all: [Submission] { Array(submissions.values) }
 
-    subscript(key: FileKey) -> FileSubmission? { submissions[key] }
+    subscript(key: FileKey) -> Submission? { submissions[key] }
 
     /// How many of an app wait, and the bytes that describe them.
     func kept(of app: ApplicationIdentifier) -> KeptAmount { kept[app] ?? KeptAmount() }
 
-    mutating func append(_ submission: FileSubmission) {
+    mutating func append(_ submission: Submission) {
         order.append(submission)
         submissions[submission.key] = submission
         kept[submission.key.queue.app, default: KeptAmount()].records += 1
         kept[submission.key.queue.app, default: KeptAmount()].bytes += submission.size
     }
 
-    mutating func remove(_ submission: FileSubmission) {
+    mutating func remove(_ submission: Submission) {
         guard submissions[submission.key] === submission else { return }
         submissions[submission.key] = nil
         let app = submission.key.queue.app
@@ -302,7 +302,7 @@ private struct WaitingFiles {
     }
 
     /// Takes out the first one whose app may begin.
-    mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> FileSubmission? {
+    mutating func takeFirst(where mayBegin: (ApplicationIdentifier) -> Bool) -> Submission? {
         guard kept.keys.contains(where: mayBegin) else { return nil }
         let first = order.first { submissions[$0.key] === $0 && mayBegin($0.key.queue.app) }
         if let first { remove(first) }
