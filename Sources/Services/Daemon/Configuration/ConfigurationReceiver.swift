@@ -19,7 +19,7 @@ final class ConfigurationReceiver {
     typealias Event = (inout ConfigurationSlot, VerificationContext) -> ApplyTransition
 
     private let context: ConfigurationContext
-    private let files: ConfigurationFiles
+    private let files: ConfigurationSlotFiles
     private let committed: CommittedState<ReceiverState>
     /// The apps whose code allows invalid signatures, as their last registrations said.
     private var waivingApplications: Set<ApplicationIdentifier> = []
@@ -30,7 +30,7 @@ final class ConfigurationReceiver {
     /// Callers that wait for the app's verdict on bytes with a digest.
     private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
 
-    init(_ context: ConfigurationContext, files: ConfigurationFiles, state: ReceiverState, store: LoopStore) {
+    init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
         self.files = files
         committed = CommittedState(state, in: store)

@@ -85,7 +85,7 @@ final class ConfigurationService {
         context = ConfigurationContext(
             options: options, device: device, delivery: delivery, scheduler: scheduler, log: log)
         receiver = ConfigurationReceiver(
-            context, files: ConfigurationFiles(applications: applications),
+            context, files: ConfigurationSlotFiles(applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
         forwarder = ConfigurationForwarder(context, state: try ForwardingState(rows: rows), store: store)
         lastTick = scheduler.now

@@ -6,8 +6,8 @@ import TandemFiles
 import TandemPropertyList
 import TandemSignedConfiguration
 
-/// Writes the configuration files of apps.
-struct ConfigurationFiles {
+/// Writes the files of the apps' configuration slots.
+struct ConfigurationSlotFiles {
     static let activeFile = "configuration.plist"
     static let stagedFile = "staged.plist"
     static let waivedFile = "waived.plist"
