@@ -165,15 +165,15 @@ import Testing
         try gateway.remember(pairing, .primary, peer: panel, epoch: primary)
         try panel.remember(pairing, .secondary, peer: gateway, epoch: secondary)
         let mark = SequenceMark(app: try ApplicationIdentifier("app"), channel: .configuration, sequence: 9)
-        if !primaryIsEmpty { gateway.positions[pairing] = LinkSituation(epoch: primary, sent: [mark]) }
-        if !secondaryIsEmpty { panel.positions[pairing] = LinkSituation(epoch: secondary, received: [mark]) }
+        if !primaryIsEmpty { gateway.positions[pairing] = LinkPositions(epoch: primary, sent: [mark]) }
+        if !secondaryIsEmpty { panel.positions[pairing] = LinkPositions(epoch: secondary, received: [mark]) }
         let dialer = try network.dialer(of: panel)
         dialer.start()
         network.scheduler.run()
         #expect(dialer.status == .linked)
-        #expect(gateway.link?.peer.situation.epoch == panel.link?.peer.situation.epoch)
+        #expect(gateway.link?.peer.positions.epoch == panel.link?.peer.positions.epoch)
         #expect(gateway.registry[pairing]?.epoch == panel.registry[pairing]?.epoch)
-        if primary != secondary { #expect(gateway.link?.peer.situation.isEmpty == true) }
+        if primary != secondary { #expect(gateway.link?.peer.positions.isEmpty == true) }
         return gateway.registry[pairing]?.epoch
     }
 
@@ -195,7 +195,7 @@ import Testing
         let pairing = UniqueIdentifier.random()
         try primary.remember(pairing, .primary, peer: secondary, epoch: 4)
         try secondary.remember(pairing, .secondary, peer: primary, epoch: 4)
-        primary.positions[pairing] = LinkSituation(epoch: 3)
+        primary.positions[pairing] = LinkPositions(epoch: 3)
         let dialer = try network.dialer(of: secondary)
         dialer.start()
         network.scheduler.run()

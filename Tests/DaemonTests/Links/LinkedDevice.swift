@@ -23,7 +23,7 @@ final class LinkedDevice {
     var holdsCommits = false
     private var heldCommits: [() -> Void] = []
     private(set) var committed: [PairingChange] = []
-    var positions: [UniqueIdentifier: LinkSituation] = [:]
+    var positions: [UniqueIdentifier: LinkPositions] = [:]
 
     private(set) var ready: [Link] = []
     private(set) var received: [Envelope] = []
@@ -87,8 +87,8 @@ private final class LogBox {
 extension LinkedDevice: LinkHost {
     func isPinned(_ pin: KeyIdentifier) -> Bool { registry.isPinned(pin, now: scheduler.wallNow) }
 
-    func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
-        registry[pairing].map { positions[pairing] ?? LinkSituation(epoch: $0.epoch) }
+    func positions(of pairing: UniqueIdentifier) -> LinkPositions? {
+        registry[pairing].map { positions[pairing] ?? LinkPositions(epoch: $0.epoch) }
     }
 
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {

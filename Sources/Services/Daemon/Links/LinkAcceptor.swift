@@ -156,7 +156,7 @@ final class AcceptedConnection {
         } catch { return refuse(error.refusal, "\(error)") }
         let judged = hello.judged(
             pairing: pairing, peer: pin, version: agreement.version,
-            place: .opening(ownHasNoSequences: host.situation(of: pairing)?.isEmpty ?? true))
+            place: .opening(ownHasNoSequences: host.positions(of: pairing)?.isEmpty ?? true))
         judge({ await host.judge(judged) }, then: { [self] in answer($0, to: hello, agreement) })
     }
 
@@ -165,18 +165,18 @@ final class AcceptedConnection {
         case .refused(let name): refuse(name, "the hello was refused")
         case .accepted(let record):
             // The registry may have changed again since the commit.
-            guard let situation = context.host?.situation(of: record.pairing) else {
+            guard let positions = context.host?.positions(of: record.pairing) else {
                 return refuse(.notPaired, "the pairing has ended")
             }
             phase = .over
             let own = context.device.hello(
-                .chosen(agreement.version), role: record.role, situation, capabilities: agreement.capabilities,
+                .chosen(agreement.version), role: record.role, positions, capabilities: agreement.capabilities,
                 clock: context.wallNow)
             guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: own.body) else {
                 return refuse(.unexpected, "this device's hello cannot be written")
             }
             channel.send(envelope)
-            let peer = hello.counting(in: situation.epoch)
+            let peer = hello.counting(in: positions.epoch)
             let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
             link.begin()
             channel.frames.resumeReading()

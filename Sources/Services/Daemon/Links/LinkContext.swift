@@ -34,11 +34,11 @@ package struct LinkDevice: Sendable {
 extension LinkDevice {
     /// This device's hello for a pairing in which it has the role.
     func hello(
-        _ versions: Hello.Versions, role: DeviceRole, _ situation: LinkSituation, capabilities: Set<Capability>,
+        _ versions: Hello.Versions, role: DeviceRole, _ positions: LinkPositions, capabilities: Set<Capability>,
         clock: WallTime
     ) -> Hello {
         let link = LinkHello(
-            name: name, epoch: situation.epoch, instance: instance, received: situation.received, sent: situation.sent,
+            name: name, epoch: positions.epoch, instance: instance, received: positions.received, sent: positions.sent,
             clock: clock)
         return Hello(
             versions, capabilities: Capability.allCases.filter(capabilities.contains), software: software,

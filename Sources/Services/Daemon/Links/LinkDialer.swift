@@ -200,7 +200,7 @@ final class DialledConnection {
         case .refused(let name): channel.refuse(name, "the hello was refused")
         case .accepted(let record):
             // The registry may have changed again since the commit.
-            guard context.host?.situation(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }
+            guard context.host?.positions(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }
             let link = Link(record: record, peer: hello, agreement: agreement, channel: channel, context: context)
             finish(.linked(link))
             link.begin()
@@ -211,13 +211,13 @@ final class DialledConnection {
 
 extension DialledConnection: FrameChannelDelegate {
     func channelDidOpen(_ frames: FrameChannel) {
-        guard let situation = context.host?.situation(of: record.pairing) else {
+        guard let positions = context.host?.positions(of: record.pairing) else {
             return channel.cut(.ended(.unpaired))
         }
         channel.allowLargeFrames()
         let offer = context.device.offer
         let hello = context.device.hello(
-            .offered(offer.versions), role: record.role, situation, capabilities: offer.capabilities,
+            .offered(offer.versions), role: record.role, positions, capabilities: offer.capabilities,
             clock: context.wallNow)
         guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: hello.body) else {
             return channel.cut(.ended(.stopping))

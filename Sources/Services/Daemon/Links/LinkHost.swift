@@ -15,7 +15,7 @@ package protocol LinkHost: AnyObject {
     func isPinned(_ pin: KeyIdentifier) -> Bool
 
     /// This device's epoch and positions in a pairing; nil if the pairing is gone.
-    func situation(of pairing: UniqueIdentifier) -> LinkSituation?
+    func positions(of pairing: UniqueIdentifier) -> LinkPositions?
 
     /// Judges a peer's hello.
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict

@@ -19,7 +19,7 @@ package struct PeerGreeting: Sendable, Equatable {
     package let name: String
     /// New at each start of the peer's daemon.
     package let instance: UniqueIdentifier
-    package private(set) var situation: LinkSituation
+    package private(set) var positions: LinkPositions
     /// How far the peer's wall clock is ahead of ours, as near as one way of a hello tells; nil if it did not say.
     package let clockSkew: Duration?
 
@@ -37,15 +37,15 @@ package struct PeerGreeting: Sendable, Equatable {
         self.device = device
         name = link.name
         instance = link.instance
-        situation = LinkSituation(epoch: link.epoch, received: link.received, sent: link.sent)
+        positions = LinkPositions(epoch: link.epoch, received: link.received, sent: link.sent)
         clockSkew = link.clock.map { $0.since(now) }
     }
 
     /// The greeting as it counts in an epoch: what the peer said of another one is over.
     func counting(in epoch: UInt64) -> PeerGreeting {
-        guard situation.epoch != epoch else { return self }
+        guard positions.epoch != epoch else { return self }
         var greeting = self
-        greeting.situation = LinkSituation(epoch: epoch)
+        greeting.positions = LinkPositions(epoch: epoch)
         return greeting
     }
 
@@ -53,13 +53,13 @@ package struct PeerGreeting: Sendable, Equatable {
         pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, place: PairingRegistry.PeerHello.Place
     ) -> PairingRegistry.PeerHello {
         PairingRegistry.PeerHello(
-            pairing: pairing, peer: peer, role: role, epoch: situation.epoch, hasNoSequences: situation.isEmpty,
+            pairing: pairing, peer: peer, role: role, epoch: positions.epoch, hasNoSequences: positions.isEmpty,
             version: version, device: device, name: name, place: place)
     }
 }
 
 /// One side's epoch and queue positions (SES-2). The delivery rules make it and read it; a link only carries it.
-package struct LinkSituation: Sendable, Equatable {
+package struct LinkPositions: Sendable, Equatable {
     package let epoch: UInt64
     /// The highest sequence stored in order from the peer, for each queue.
     package let received: [SequenceMark]

@@ -148,14 +148,13 @@ final class LinkService {
 extension LinkService: LinkHost {
     package func isPinned(_ pin: KeyIdentifier) -> Bool { pairings.isPinned(pin) }
 
-    package func situation(of pairing: UniqueIdentifier) -> LinkSituation? {
+    package func positions(of pairing: UniqueIdentifier) -> LinkPositions? {
         guard let record = pairings[pairing] else { return nil }
-        let positions = delivery.positions(of: pairing)
+        let known = delivery.positions(of: pairing)
         let mark = { (position: (key: QueueKey, sequence: UInt64)) in
             SequenceMark(app: position.key.app, channel: position.key.channel, sequence: position.sequence)
         }
-        return LinkSituation(
-            epoch: record.epoch, received: positions.received.map(mark), sent: positions.sent.map(mark))
+        return LinkPositions(epoch: record.epoch, received: known.received.map(mark), sent: known.sent.map(mark))
     }
 
     package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict { await pairings.judge(hello) }
@@ -173,7 +172,7 @@ extension LinkService: LinkHost {
         link.forwarder = port
         router.open(
             link.pairing, over: link, port: port,
-            received: link.peer.situation.received.map { ($0.app, $0.channel, $0.sequence) },
+            received: link.peer.positions.received.map { ($0.app, $0.channel, $0.sequence) },
             channels: Set(link.agreement.capabilities.compactMap { Channel(rawValue: $0.rawValue) }))
     }
 
