@@ -238,10 +238,10 @@ extension PairingRegistry {
         package let device: UniqueIdentifier
         /// The sender's name.
         package let name: String
-        package let place: Place
+        package let phase: Phase
 
         /// Where in the exchange a hello stands.
-        package enum Place: Sendable, Equatable {
+        package enum Phase: Sendable, Equatable {
             /// The client's, to which this device still answers; whether this device has received and sent nothing in
             /// its epoch.
             case opening(ownHasNoSequences: Bool)
@@ -251,7 +251,7 @@ extension PairingRegistry {
 
         package init(
             pairing: UniqueIdentifier, peer: KeyIdentifier, role: DeviceRole, epoch: UInt64, hasNoSequences: Bool,
-            version: ProtocolVersion, device: UniqueIdentifier, name: String, place: Place = .answer
+            version: ProtocolVersion, device: UniqueIdentifier, name: String, phase: Phase = .answer
         ) {
             self.pairing = pairing
             self.peer = peer
@@ -261,7 +261,7 @@ extension PairingRegistry {
             self.version = version
             self.device = device
             self.name = name
-            self.place = place
+            self.phase = phase
         }
     }
 
@@ -309,7 +309,7 @@ extension PairingRegistry {
         guard hello.epoch != own else { return own }
         let higher = max(hello.epoch, own)
         if hello.epoch > own, hello.hasNoSequences { return higher }
-        guard case .opening(let ownHasNoSequences) = hello.place else { return nil }
+        guard case .opening(let ownHasNoSequences) = hello.phase else { return nil }
         if own > hello.epoch, ownHasNoSequences { return higher }
         return higher < UInt64(Int64.max) ? higher + 1 : nil
     }

@@ -50,11 +50,11 @@ package struct PeerGreeting: Sendable, Equatable {
     }
 
     func judged(
-        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, place: PairingRegistry.PeerHello.Place
+        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, phase: PairingRegistry.PeerHello.Phase
     ) -> PairingRegistry.PeerHello {
         PairingRegistry.PeerHello(
             pairing: pairing, peer: peer, role: role, epoch: positions.epoch, hasNoSequences: positions.isEmpty,
-            version: version, device: device, name: name, place: place)
+            version: version, device: device, name: name, phase: phase)
     }
 }
 
