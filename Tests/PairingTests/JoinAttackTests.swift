@@ -43,7 +43,7 @@ struct JoinAttackTests {
         let second = try fixture.request(by: fixture.stranger)
         let outcome = fixture.join(second, peer: fixture.stranger)
         #expect(outcome.cause == .consumedByAnother)
-        guard case .refused(_, _, let event) = outcome else { return }
+        guard case .refused(_, let event) = outcome else { return }
         #expect(event.logEvent.level == .error)
     }
 

@@ -83,7 +83,7 @@ struct JoinFixture {
 extension PairingRegistry.JoinOutcome {
     /// The cause, if this is the one answer that every refused join gets.
     var cause: JoinRefusalCause? {
-        guard case .refused(.joinRefused, _, .joinRefused(let cause, _)) = self else { return nil }
+        guard case .refused(_, .joinRefused(let cause, _)) = self else { return nil }
         return cause
     }
 }

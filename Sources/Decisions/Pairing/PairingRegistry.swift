@@ -4,7 +4,7 @@
 
 package import TandemBase
 package import TandemCrypto
-import TandemPropertyList
+package import TandemPropertyList
 package import TandemWire
 
 /// The pairings of one device with their tokens, trusted pins and claims.
@@ -114,8 +114,8 @@ extension PairingRegistry {
     package enum JoinOutcome: Sendable, Equatable {
         /// Commit the changes, then send the answer, then log the event.
         case joined(JoinAnswer, changes: [PairingChange], event: PairingEvent)
-        /// Commit the changes, then refuse with this name and nothing else, and log the event.
-        case refused(RefusalName, changes: [PairingChange], event: PairingEvent)
+        /// Commit the changes, then refuse with `join-refused` and nothing else, and log the event.
+        case refused(changes: [PairingChange], event: PairingEvent)
     }
 
     /// Issues a token; `expires` is the time in the link.
@@ -215,7 +215,7 @@ extension PairingRegistry {
     ) -> JoinOutcome {
         let isCounted = cause == .wrongProof
         let changes = isCounted ? token.flatMap { tokens[$0] }.map { [PairingChange.putToken($0)] } ?? [] : []
-        return .refused(.joinRefused, changes: changes, event: .joinRefused(cause, peer: circumstances.peer))
+        return .refused(changes: changes, event: .joinRefused(cause, peer: circumstances.peer))
     }
 }
 
@@ -419,5 +419,124 @@ extension PairingRegistry {
         let next = left.count == 1 ? left.first : nil
         choices[record.role] = next?.pairing
         return [next.map { .putChoice(record.role, $0.pairing) } ?? .removeChoice(record.role)]
+    }
+}
+
+// MARK: - changes
+
+/// One row to write or to remove. The caller commits all changes of a transition in one transaction before it performs any effect.
+package enum PairingChange: Sendable, Equatable {
+    case putToken(JoinToken)
+    case removeToken(JoinTokenIdentifier)
+    case putPairing(PairingRecord)
+    case removePairing(UniqueIdentifier)
+    case putTrust(TrustedDevice)
+    case removeTrust(KeyIdentifier, as: DeviceRole)
+    /// The pairing that the default session of this device's role is bound to.
+    case putChoice(DeviceRole, UniqueIdentifier)
+    case removeChoice(DeviceRole)
+    case putClaim(IdentifierClaim)
+    case removeClaim(UniqueIdentifier, ApplicationIdentifier)
+}
+
+/// The stored form of a change, and of everything that is read back at start.
+package struct PairingRow: Sendable, Equatable {
+    package let key: [UInt8]
+    /// nil removes the row.
+    package let value: PropertyListDictionary?
+
+    package init(key: [UInt8], value: PropertyListDictionary?) {
+        self.key = key
+        self.value = value
+    }
+
+    /// The first byte of a row's key.
+    package enum Table: UInt8, Sendable, CaseIterable {
+        case token = 1
+        case pairing
+        case trust
+        case choice
+        case claim
+    }
+}
+
+extension PairingChange {
+    package var row: PairingRow {
+        switch self {
+        case .putToken(let token): Self.row(.token, token.identifier.bytes, token.row)
+        case .removeToken(let identifier): Self.row(.token, identifier.bytes, nil)
+        case .putPairing(let record): Self.row(.pairing, record.pairing.bytes, record.row)
+        case .removePairing(let pairing): Self.row(.pairing, pairing.bytes, nil)
+        case .putTrust(let device): Self.row(.trust, Self.key(device.pin, device.role), device.row)
+        case .removeTrust(let pin, let role): Self.row(.trust, Self.key(pin, role), nil)
+        case .putChoice(let role, let pairing): Self.row(.choice, Self.key(role), Self.choiceRow(role, pairing))
+        case .removeChoice(let role): Self.row(.choice, Self.key(role), nil)
+        case .putClaim(let claim): Self.row(.claim, Self.key(claim.pairing, claim.app), claim.row)
+        case .removeClaim(let pairing, let app): Self.row(.claim, Self.key(pairing, app), nil)
+        }
+    }
+
+    private static func row(
+        _ table: PairingRow.Table, _ key: [UInt8], _ value: PropertyListDictionary?
+    ) -> PairingRow {
+        PairingRow(key: [table.rawValue] + key, value: value)
+    }
+
+    private static func key(_ role: DeviceRole) -> [UInt8] { Array(role.rawValue.utf8) }
+
+    private static func key(_ pin: KeyIdentifier, _ role: DeviceRole) -> [UInt8] { pin.bytes + key(role) }
+
+    private static func key(_ pairing: UniqueIdentifier, _ app: ApplicationIdentifier) -> [UInt8] {
+        pairing.bytes + Array(app.description.utf8)
+    }
+
+    private static func choiceRow(_ role: DeviceRole, _ pairing: UniqueIdentifier) -> PropertyListDictionary {
+        ["role": .string(role.rawValue), "pairing": .data(pairing.bytes)]
+    }
+}
+
+// MARK: - events
+
+/// Something to log about pairing. The peer gets the same answer for every refusal; the log names the cause. No event contains a
+/// token, a secret or a proof.
+package enum PairingEvent: Sendable, Equatable {
+    case joined(UniqueIdentifier, peer: KeyIdentifier)
+    case joinRepeated(UniqueIdentifier, peer: KeyIdentifier)
+    case joinRefused(JoinRefusalCause, peer: KeyIdentifier)
+    case activated(UniqueIdentifier, peer: KeyIdentifier)
+    case helloFromStranger(UniqueIdentifier, peer: KeyIdentifier)
+    case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
+    case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
+    case identifierChanged(UniqueIdentifier, app: ApplicationIdentifier)
+
+    package var logEvent: LogEvent {
+        switch self {
+        case .joined(let pairing, let peer): Self.event(.info, "device joined, pairing pending", pairing, peer)
+        case .joinRepeated(let pairing, let peer): Self.event(.info, "join repeated by the same device", pairing, peer)
+        case .joinRefused(let cause, let peer):
+            LogEvent(cause.isAlarm ? .error : .warning, cause.message, .text("peer", peer.fingerprint))
+        case .activated(let pairing, let peer): Self.event(.info, "pairing active", pairing, peer)
+        case .helloFromStranger(let pairing, let peer):
+            Self.event(.warning, "hello for a pairing that this device's key does not have", pairing, peer)
+        case .versionLowered(let pairing, let from, let to):
+            LogEvent(
+                .error, "alarm: protocol version lowered", .text("pairing", pairing.description),
+                .integer("seen", from.number), .integer("offered", to.number))
+        case .epochRefused(let pairing, let own, let peer):
+            LogEvent(
+                .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),
+                .integer("peer", peer))
+        case .identifierChanged(let pairing, let app):
+            LogEvent(
+                .error, "alarm: custom identifier changed, the old one stays until it is accepted",
+                .text("pairing", pairing.description), .text("app", app.description))
+        }
+    }
+
+    private static func event(
+        _ level: LogLevel, _ message: StaticString, _ pairing: UniqueIdentifier, _ peer: KeyIdentifier
+    ) -> LogEvent {
+        LogEvent(
+            level, message, .text("pairing", pairing.description), .text("peer", peer.fingerprint))
     }
 }

@@ -104,18 +104,18 @@ extension LinkedDevice: LinkHost {
         }
     }
 
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
         switch registry.join(join, own: own, at: circumstances) {
-        case .refused(let name, let changes, let event):
+        case .refused(let changes, let event):
             pairingEvents.append(event)
             await commit(changes)
-            return .refused(name)
+            return nil
         case .joined(let answer, let changes, let event):
             pairingEvents.append(event)
             await commit(changes)
-            return .joined(answer)
+            return answer
         }
     }
 

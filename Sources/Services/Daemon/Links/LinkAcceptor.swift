@@ -198,19 +198,15 @@ final class AcceptedConnection {
         do throws(KeyError) {
             _ = try PublicKey(subjectPublicKeyInfo: request.claim.reportKey)
         } catch { return refuse(.envelope, "join: reportKey: \(error)") }
-        judge(
-            { await host.judge(request, peer: pin, exporter: exporter) }, then: { [self] verdict in answer(verdict) })
+        judge({ await host.judge(request, peer: pin, exporter: exporter) }, then: { [self] in self.answer($0) })
     }
 
-    private func answer(_ verdict: JoinVerdict) {
-        switch verdict {
-        case .refused(let name): refuse(name, "the join was refused")
-        case .joined(let answer):
-            phase = .over
-            guard let envelope = try? Envelope(.joined).with(body: answer.body) else { return }
-            channel.send(envelope)
-            channel.end(.joined)
-        }
+    private func answer(_ answer: JoinAnswer?) {
+        guard let answer else { return refuse(.joinRefused, "the join was refused") }
+        phase = .over
+        guard let envelope = try? Envelope(.joined).with(body: answer.body) else { return }
+        channel.send(envelope)
+        channel.end(.joined)
     }
 }
 

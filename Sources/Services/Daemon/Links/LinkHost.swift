@@ -20,8 +20,8 @@ package protocol LinkHost: AnyObject {
     /// Judges a peer's hello.
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict
 
-    /// Judges a `join` at this device.
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict
+    /// Judges a `join` at this device; nil refuses it, and the peer learns no cause (PAR-8).
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer?
 
     /// Both sides have said hello and all its changes are durable.
     func linkDidBecomeReady(_ link: Link)
@@ -43,12 +43,6 @@ package protocol LinkHost: AnyObject {
 /// The judgement of a peer's hello.
 package enum HelloVerdict: Sendable, Equatable {
     case accepted(PairingRecord)
-    case refused(RefusalName)
-}
-
-/// The judgement of a `join`.
-package enum JoinVerdict: Sendable, Equatable {
-    case joined(JoinAnswer)
     case refused(RefusalName)
 }
 

@@ -159,7 +159,7 @@ extension LinkService: LinkHost {
 
     package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict { await pairings.judge(hello) }
 
-    package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+    package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
         await pairings.judge(join, peer: peer, exporter: exporter)
     }
 

@@ -8,6 +8,7 @@ import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemStore
+import TandemTransport
 import TandemWire
 
 /// The pairings of one daemon; confined to its loop.
@@ -197,7 +198,7 @@ final class PairingService {
     }
 
     /// Judges a `join` at this device, the primary; returns when the changes are durable.
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
         do throws(StoreError) {
@@ -209,15 +210,15 @@ final class PairingService {
                         changes.map(\.rowChange),
                         { [self] in
                             if let record { follow(record) }
-                            return logged(event, .joined(answer))
+                            return logged(event, answer)
                         }
                     )
-                case .refused(let name, let changes, let event):
-                    return (changes.map(\.rowChange), { [self] in logged(event, .refused(name)) })
+                case .refused(let changes, let event):
+                    return (changes.map(\.rowChange), { [self] in logged(event, nil) })
                 }
             }
         } catch {
-            return .refused(.joinRefused)
+            return nil
         }
     }
 
@@ -286,11 +287,18 @@ final class PairingService {
 
     // MARK: the operator
 
-    /// Issues the token of a join link.
-    func issue(_ link: JoinLink) async throws(StoreError) {
+    /// Makes a join link to an address of this device, and issues its token (PAR-4); nil for an address that no link can carry.
+    func issueLink(to address: SocketAddress, life: Duration) async throws(StoreError) -> JoinLink? {
+        guard let token = JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)),
+            let link = try? JoinLink(
+                address: address.description, token: token,
+                secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount), primary: own.pin,
+                expires: scheduler.wallNow + life, name: own.claim.name)
+        else { return nil }
         try await commit { next in
             (next.issue(link.token, secret: link.secret, expires: link.expires).map(\.rowChange), {})
         }
+        return link
     }
 
     /// Trusts a device by its fingerprint.

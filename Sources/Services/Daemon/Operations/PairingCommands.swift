@@ -29,14 +29,12 @@ struct PairCommand: ControlCommand {
         guard let address = node.advertised else {
             throw ControlFailure(.noAddress, "this daemon accepts no device links; start it with --listen")
         }
-        guard let token = JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)),
-            let link = try? JoinLink(
-                address: address.description, token: token,
-                secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount),
-                primary: node.device.keys.device.publicKey.identifier, expires: node.loop.wallNow + life,
-                name: node.options.name)
-        else { throw ControlFailure(.noAddress, "the address '\(address)' does not fit a join link") }
-        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.issue(link) }
+        let link = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.issueLink(to: address, life: life)
+        }
+        guard let link else {
+            throw ControlFailure(.noAddress, "the address '\(address)' does not fit a join link")
+        }
         return ["link": .string(link.text), "expires": .integer(link.expires.milliseconds)]
     }
 }

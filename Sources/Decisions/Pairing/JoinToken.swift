@@ -1,0 +1,338 @@
+// One-time join tokens: the rule by which a primary takes one (PAR-5, PAR-8), their stored form, and the link that
+// carries one to the other device (PAR-4). All refusals look the same to the peer; the cause goes to the log only. The
+// step that accepts a token consumes it, so of two simultaneous joins exactly one is accepted, and the caller commits
+// the changed token before it answers. A consumed token stays until it expires, because its joiner may have missed the
+// answer and ask again.
+
+package import TandemBase
+package import TandemCrypto
+package import TandemPropertyList
+package import TandemWire
+
+/// The cause of a refused join; never sent to the peer.
+package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
+    case unknownToken
+    case expired
+    case attemptsUsedUp
+    case wrongProof
+    /// The token is spent. An alarm: the link is in the hands of two devices.
+    case consumedByAnother
+    /// The pin was not trusted by hand for this role.
+    case untrustedPin
+    /// The pairing that the token gave has been removed or has lapsed.
+    case pairingGone
+}
+
+extension JoinRefusalCause {
+    var isAlarm: Bool { self == .consumedByAnother }
+
+    var message: StaticString {
+        switch self {
+        case .unknownToken: "join refused: unknown token"
+        case .expired: "join refused: token expired"
+        case .attemptsUsedUp: "join refused: no attempts left"
+        case .wrongProof: "join refused: wrong proof"
+        case .consumedByAnother: "alarm: join refused, the token was already used by another device"
+        case .untrustedPin: "join refused: fingerprint not trusted"
+        case .pairingGone: "join refused: the pairing of this token is gone"
+        }
+    }
+}
+
+/// All issued tokens.
+package struct TokenLedger: Sendable, Equatable {
+    /// The result of an attempt with a token.
+    package enum Verdict: Sendable, Equatable {
+        /// First use: the token is consumed now.
+        case accepted
+        /// The same device again: repeat the answer for this pairing.
+        case repeated(UniqueIdentifier)
+        case refused(JoinRefusalCause)
+    }
+
+    private var tokens: [JoinTokenIdentifier: JoinToken]
+    /// Stands in for the secret of unknown tokens, so that they take as long as known ones.
+    private let decoy = SecretBytes(copying: [UInt8](repeating: 0, count: JoinTokenIdentifier.byteCount))
+
+    package init(tokens: [JoinToken] = []) {
+        self.tokens = Dictionary(tokens.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package subscript(identifier: JoinTokenIdentifier) -> JoinToken? { tokens[identifier] }
+
+    /// Adds a new token.
+    package mutating func issue(_ token: JoinToken) { tokens[token.identifier] = token }
+
+    /// Judges an attempt; an accepted token records `pairing`. Read the token again for the row to commit.
+    package mutating func attempt(
+        _ identifier: JoinTokenIdentifier, proof: [UInt8], message: [UInt8], by pin: KeyIdentifier,
+        pairing: UniqueIdentifier, now: WallTime
+    ) -> Verdict {
+        let secret = tokens[identifier]?.secret ?? decoy
+        let isProved = HMACSHA256.isValid(proof, for: message, key: secret)
+        guard var token = tokens[identifier] else { return .refused(.unknownToken) }
+        guard now < token.expires else { return .refused(.expired) }
+        guard token.attemptsLeft > 0 else { return .refused(.attemptsUsedUp) }
+        if let consumption = token.consumption, consumption.pin != pin { return .refused(.consumedByAnother) }
+        guard isProved else {
+            token.attemptsLeft -= 1
+            tokens[identifier] = token
+            return .refused(.wrongProof)
+        }
+        if let consumption = token.consumption { return .repeated(consumption.pairing) }
+        token.consumption = JoinToken.Consumption(pin: pin, pairing: pairing)
+        tokens[identifier] = token
+        return .accepted
+    }
+
+    /// Removes expired tokens; returns their identifiers in a stable order.
+    package mutating func expire(now: WallTime) -> [JoinTokenIdentifier] {
+        let gone = tokens.values.filter { $0.expires <= now }.map(\.identifier)
+        for identifier in gone { tokens[identifier] = nil }
+        return gone.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    package static func == (left: Self, right: Self) -> Bool { left.tokens == right.tokens }
+}
+
+/// A join token's public half: it names the token, it proves nothing.
+package struct JoinTokenIdentifier: Sendable, Hashable {
+    /// Bytes of a token identifier, and of a join secret.
+    package static var byteCount: Int { 16 }
+
+    package let bytes: [UInt8]
+
+    /// nil for any count but 16.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
+
+/// An issued join token.
+package struct JoinToken: Sendable, Equatable {
+    /// The device that consumed the token, and its pairing.
+    package struct Consumption: Sendable, Equatable {
+        package let pin: KeyIdentifier
+        package let pairing: UniqueIdentifier
+    }
+
+    package let identifier: JoinTokenIdentifier
+    package let secret: SecretBytes
+    package let expires: WallTime
+    /// Wrong proofs that it still survives.
+    package var attemptsLeft: Int
+    package var consumption: Consumption?
+
+    package init(
+        identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
+        attemptsLeft: Int = Limits.joinAttempts, consumption: Consumption? = nil
+    ) {
+        self.identifier = identifier
+        self.secret = secret
+        self.expires = expires
+        self.attemptsLeft = attemptsLeft
+        self.consumption = consumption
+    }
+}
+
+extension JoinToken {
+    /// The stored form; the secret is in it, the store is its owner's only.
+    package var row: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "token": .data(identifier.bytes), "secret": .data(secret.exposed),
+            "expires": .integer(expires.milliseconds), "attempts": .integer(Int64(attemptsLeft)),
+        ]
+        if let consumption {
+            row["pin"] = .data(consumption.pin.bytes)
+            row["pairing"] = .data(consumption.pairing.bytes)
+        }
+        return row
+    }
+
+    package init(row: PropertyListDictionary) throws(WireError) {
+        let fields = BodyFields(row)
+        try fields.refuseKeys(otherThan: ["token", "secret", "expires", "attempts", "pin", "pairing"])
+        let secret = try fields.data("secret")
+        guard secret.count == JoinTokenIdentifier.byteCount else {
+            throw .invalidValue(key: "secret", expected: "data of 16 bytes")
+        }
+        let attempts = try fields.unsigned("attempts")
+        guard attempts <= UInt64(Limits.joinAttempts) else {
+            throw .invalidValue(key: "attempts", expected: "an integer up to 5")
+        }
+        self.init(
+            identifier: try fields.token("token"), secret: SecretBytes(copying: secret),
+            expires: WallTime(milliseconds: try fields.integer("expires")), attemptsLeft: Int(attempts))
+        guard row["pin"] != nil || row["pairing"] != nil else { return }
+        consumption = Consumption(pin: try fields.pin("pin"), pairing: try fields.identifier("pairing"))
+    }
+}
+
+// MARK: - link
+
+/// The one-time link that pairs two devices (PAR-4), read or about to be printed: `tandem:join/1?at=...&token=...&secret=...&key=...&
+/// expires=...`. The whole link is a secret: no description shows it, and no error repeats a value. The reader accepts exactly one
+/// spelling, so that a link cannot mean one thing to the eye or the QR code and another to the parser.
+package struct JoinLink: Sendable, Equatable {
+    /// The longest link that is read, in bytes.
+    package static var maximumLength: Int { 1024 }
+    /// The longest device name, in bytes.
+    package static var maximumNameLength: Int { 64 }
+
+    /// `HOST:PORT` or `unix:PATH`.
+    package let address: String
+    package let token: JoinTokenIdentifier
+    package let secret: SecretBytes
+    /// The pin that the primary must show.
+    package let primary: KeyIdentifier
+    /// To the second.
+    package let expires: WallTime
+    /// The primary's name, for people.
+    package let name: String?
+
+    /// - Throws: ``JoinLinkError`` for an address or name that no link can carry.
+    package init(
+        address: String, token: JoinTokenIdentifier, secret: SecretBytes, primary: KeyIdentifier, expires: WallTime,
+        name: String? = nil
+    ) throws(JoinLinkError) {
+        guard Self.isAddress(address) else { throw .address }
+        guard secret.count == JoinTokenIdentifier.byteCount else { throw .parameter("secret") }
+        if let name, !Self.isName(name) { throw .parameter("name") }
+        self.address = address
+        self.token = token
+        self.secret = secret
+        self.primary = primary
+        self.expires = WallTime(seconds: expires.seconds)
+        self.name = name
+    }
+
+    /// The printed form: a secret.
+    package var text: String {
+        let fixed = [
+            "at=\(PercentEncoding.encode(address))", "token=\(Base64URL.encode(token.bytes))",
+            "secret=\(Base64URL.encode(secret.exposed))", "key=\(Base64URL.encode(primary.bytes))",
+            "expires=\(expires.seconds)",
+        ]
+        let optional = name.map { ["name=\(PercentEncoding.encode($0))"] } ?? []
+        return Self.prefix + (fixed + optional).joined(separator: "&")
+    }
+
+    private static var prefix: String { "tandem:join/1?" }
+
+    static func isName(_ name: String) -> Bool {
+        (1...maximumNameLength).contains(name.utf8.count) && !name.utf8.contains(0)
+    }
+
+    private static func isAddress(_ address: String) -> Bool {
+        guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 33 || $0 == 127 }) else { return false }
+        if address.hasPrefix("unix:") { return (1...107).contains(address.utf8.count - 5) }
+        guard let colon = address.lastIndex(of: ":"), colon != address.startIndex else { return false }
+        guard let port = UInt16(address[address.index(after: colon)...]), port > 0 else { return false }
+        return true
+    }
+}
+
+/// Why a text is not a join link.
+package enum JoinLinkError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// It does not begin with `tandem:join/1?`, or is far too long.
+    case notAJoinLink
+    case address
+    /// The named parameter is missing, misplaced, repeated or has no valid value.
+    case parameter(String)
+    /// Something follows the last known parameter.
+    case surplus
+    /// The link's time is over.
+    case expired(at: WallTime)
+
+    package var description: String {
+        switch self {
+        case .notAJoinLink:
+            "this is not a join link (it starts with tandem:join/1?); copy the whole line that 'tandem pair' printed"
+        case .address: "the join link's address is not HOST:PORT or unix:PATH (at most 107 bytes of path)"
+        case .parameter(let name):
+            "the join link's parameter '\(name)' is missing, misplaced or not valid; copy the whole line"
+        case .surplus: "the join link has something after its last parameter; copy exactly the line that was printed"
+        case .expired(let time): "the join link expired at \(time); run 'tandem pair' again on the primary"
+        }
+    }
+}
+
+extension JoinLink {
+    /// Reads the printed form exactly; white space around it is the caller's to remove.
+    package init(text: String) throws(JoinLinkError) {
+        guard text.hasPrefix(Self.prefix), text.utf8.count <= Self.maximumLength else { throw .notAJoinLink }
+        var parameters = Parameters(text.dropFirst(Self.prefix.count))
+        let address = try parameters.take("at", PercentEncoding.decode)
+        let token = try parameters.take("token") { Base64URL.decode($0).flatMap { JoinTokenIdentifier(bytes: $0) } }
+        let secret = try parameters.take("secret") { Base64URL.decode($0).flatMap(Self.secret) }
+        let primary = try parameters.take("key") { Base64URL.decode($0).flatMap { KeyIdentifier(bytes: $0) } }
+        let expires = try parameters.take("expires", Self.time)
+        let name = parameters.isEmpty ? nil : try parameters.take("name", PercentEncoding.decode)
+        guard parameters.isEmpty else { throw .surplus }
+        try self.init(
+            address: address, token: token, secret: secret, primary: primary, expires: expires, name: name)
+    }
+
+    private static func secret(_ bytes: [UInt8]) -> SecretBytes? {
+        bytes.count == JoinTokenIdentifier.byteCount ? SecretBytes(copying: bytes) : nil
+    }
+
+    private static func time(_ text: String) -> WallTime? {
+        guard let seconds = UInt64(text), String(seconds) == text else { return nil }
+        return WallTime(seconds: seconds)
+    }
+}
+
+/// The parameters of a link in their order.
+private struct Parameters {
+    private var rest: ArraySlice<Substring>
+
+    init(_ text: Substring) { rest = text.split(separator: "&", omittingEmptySubsequences: false)[...] }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    mutating func take<Value>(_ name: String, _ read: (String) -> Value?) throws(JoinLinkError) -> Value {
+        guard let next = rest.popFirst(), next.hasPrefix(name + "=") else { throw .parameter(name) }
+        guard let value = read(String(next.dropFirst(name.count + 1))) else { throw .parameter(name) }
+        return value
+    }
+}
+
+/// Strict percent-encoding of parameter values: a fixed set of plain characters, every other byte of the UTF-8 text as
+/// upper-case %XX. Each text has one spelling; decoding refuses all others.
+private enum PercentEncoding {
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~:/[]".utf8.contains(byte)
+        }
+    }
+
+    static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let characters = text.utf8.flatMap { byte in
+            isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The text; nil unless `encode` would write exactly this spelling.
+    static func decode(_ spelling: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(spelling.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
+            guard let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(value)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), encode(text) == spelling else { return nil }
+        return text
+    }
+}
