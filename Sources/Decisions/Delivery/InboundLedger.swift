@@ -12,7 +12,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     package let key: QueueKey
     private let limits: DeliveryLimits
     private var journal: HeaderJournal<InboundHeader>
-    private var records: InboundRecords
+    private var records: RecordTable<InboundRecord>
     private var turn = HandlerTurn()
     /// The latest context received; used by the channel `context`.
     package private(set) var context: ReceivedContext?
@@ -25,7 +25,13 @@ package struct InboundLedger: ~Copyable, Sendable {
         self.key = key
         self.limits = limits
         self.context = context
-        records = InboundRecords(stored)
+        // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a redelivery.
+        records = RecordTable(
+            stored.map { record in
+                var record = record
+                if record.phase == .handing { record.phase = .waiting }
+                return record
+            })
         journal = HeaderJournal(header, at: reading)
         for record in stored { journal.restore(record) }
     }
@@ -49,7 +55,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// The items whose files must stay: their handler has not returned, or they are dead letters.
     package var itemsWithFiles: Set<UniqueIdentifier> {
-        Set((records.deadLetters + records.unfinished).compactMap(\.id))
+        Set((records.deadLetters + records.unfinished()).compactMap(\.id))
     }
 
     // MARK: arrival
@@ -98,9 +104,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         _ item: ReceivedItem, _ sequence: UInt64, at reading: ClockReading, _ transition: inout InboundTransition
     ) -> UInt64 {
         let record = InboundRecord(journal.takeOrdinal(for: sequence), item, sequence: sequence, at: now(reading))
-        records.add(record)
-        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
-        transition.changes.append(.put(row(.inboundPayload, of: record), .payload(item.payload)))
+        records.set(record)
+        transition.put(record, of: key, payload: item.payload)
         return record.ordinal
     }
 
@@ -128,8 +133,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         _ sequence: UInt64, _ reason: GapReason, _ transition: inout InboundTransition
     ) {
         let record = InboundRecord(journal.takeOrdinal(for: sequence), gap: reason, sequence: sequence)
-        records.add(record)
-        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
+        records.set(record)
+        transition.put(record, of: key)
         transition.effects += [.acknowledge(through: sequence), .report(sequence: sequence, .withdrawn(reason))]
     }
 
@@ -141,7 +146,7 @@ package struct InboundLedger: ~Copyable, Sendable {
             transition.effects.append(.staleContext(revision: next.revision))
             return false
         }
-        for older in records.unfinished where older.phase == .waiting {
+        for older in records.unfinished() where older.phase == .waiting {
             finish(older, .withdrawn(.superseded), &transition)
         }
         context = next
@@ -166,8 +171,8 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// The link is ready: answers that the sender may have missed are sent again.
     package func linkOpened() -> InboundTransition {
         var transition = InboundTransition(effects: [.acknowledge(through: received)])
-        for record in records.sequenced {
-            guard let sequence = record.sequence, case .finished(let outcome) = record.phase else { continue }
+        for sequence in records.sequences {
+            guard case .finished(let outcome)? = records.record(sequence: sequence)?.phase else { continue }
             transition.effects.append(.report(sequence: sequence, outcome))
         }
         return transition
@@ -178,7 +183,8 @@ package struct InboundLedger: ~Copyable, Sendable {
     package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> InboundTransition {
         guard epoch != journal.epoch else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
-            for var record in ledger.records.sequenced {
+            for sequence in ledger.records.sequences {
+                guard var record = ledger.records.record(sequence: sequence) else { continue }
                 if !record.isUnfinished, !record.isDeadLetter {
                     ledger.remove(record, &transition)
                 } else {
@@ -234,7 +240,6 @@ package struct InboundLedger: ~Copyable, Sendable {
             }
             record.phase = .waiting
             ledger.put(record, &transition)
-            ledger.records.addExpiry(of: record)
             ledger.turn.pause(until: reading.monotonic + ledger.limits.pause(afterAttempts: record.attempts))
         }
     }
@@ -247,7 +252,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         at reading: ClockReading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
         _ transition: inout InboundTransition
     ) {
-        while turn.isFree, var record = records.nextWaiting(), let itemID = record.id {
+        while turn.isFree, var record = records.first(), record.phase == .waiting, let itemID = record.id {
             let (isCounted, isDurable, body) = turn.take(record.ordinal)
             if !isCounted {
                 if record.attempts >= limits.attempts {
@@ -279,11 +284,13 @@ package struct InboundLedger: ~Copyable, Sendable {
         let limit = turn.countable(limits)
         guard limit > 0, count > turn.countedCount else { return }
         var ordinals: [UInt64] = []
-        for var record in records.neverDelivered(behind: turn.countedCount, depth: limits.countedAhead, limit: limit) {
+        for ordinal in records.ordinals.dropFirst(turn.countedCount).prefix(limits.countedAhead)
+        where ordinals.count < limit {
+            guard var record = records[ordinal], record.phase == .waiting, record.attempts == 0 else { continue }
             record.attempts = 1
             put(record, &transition)
-            turn.count(record.ordinal)
-            ordinals.append(record.ordinal)
+            turn.count(ordinal)
+            ordinals.append(ordinal)
         }
         if !ordinals.isEmpty { transition.effects.append(.counted(ordinals: ordinals)) }
     }
@@ -336,7 +343,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
         transition.effects.append(.report(sequence: sequence, outcome))
         if ended.isDeadLetter { return keep(ended, &transition) }
-        removePayload(of: record, &transition)
+        transition.removePayload(of: record, in: key)
         put(ended, &transition)
     }
 
@@ -351,27 +358,24 @@ package struct InboundLedger: ~Copyable, Sendable {
         // Its sender has not acknowledged the outcome: it stays, as that of any other item.
         var ended = letter
         ended.attempts = 0
-        removePayload(of: letter, &transition)
+        transition.removePayload(of: letter, in: key)
         put(ended, &transition)
     }
 
     /// Drops a dead letter and its body; nothing for another number.
     package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
-        guard let letter = records[ordinal], letter.isDeadLetter else { return InboundTransition() }
+        guard let letter = records.deadLetter(ordinal) else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in ledger.drop(letter, &transition) }
     }
 
     /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is not reported to
     /// the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not delivered yet.
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
-        guard var record = records[ordinal], record.isDeadLetter, record.sequence == nil else {
-            return InboundTransition()
-        }
+        guard var record = records.deadLetter(ordinal), record.sequence == nil else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             record.attempts = 0
             record.expiresAt = nil
             record.phase = .waiting
-            ledger.records.reopen(record)
             ledger.put(record, &transition)
             ledger.deliverNext(at: reading, &transition)
         }
@@ -390,31 +394,81 @@ package struct InboundLedger: ~Copyable, Sendable {
         return transition
     }
 
-    private func row(_ table: DeliveryTable, of record: InboundRecord) -> DeliveryRowKey {
-        DeliveryRowKey(table, key, record.ordinal)
-    }
-
     private mutating func put(_ record: InboundRecord, _ transition: inout InboundTransition) {
         if let sequence = records.set(record)?.sequence, record.sequence == nil { journal.sequenceRemoved(sequence) }
-        transition.changes.append(.put(row(.inboundRecord, of: record), .inboundRecord(record)))
+        transition.put(record, of: key)
     }
 
-    /// Removes a record and whatever body it still has.
     private mutating func remove(_ record: InboundRecord, _ transition: inout InboundTransition) {
-        records.remove(record)
+        records.remove(record.ordinal)
         journal.recordRemoved(record.ordinal)
         if let sequence = record.sequence { journal.sequenceRemoved(sequence) }
-        transition.changes.append(.remove(row(.inboundRecord, of: record)))
-        if record.isUnfinished || record.isDeadLetter { removePayload(of: record, &transition) }
-    }
-
-    /// Removes a body, and releases the file that belongs to it.
-    private func removePayload(of record: InboundRecord, _ transition: inout InboundTransition) {
-        if key.channel == .file, let id = record.id { transition.effects.append(.released(id)) }
-        transition.changes.append(.remove(row(.inboundPayload, of: record)))
+        transition.remove(record, of: key)
     }
 }
 
 extension InboundLedger: DeliveryMachine {
     package var kept: KeptAmount { records.kept }
+}
+
+/// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts only once it
+/// is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting items are counted together,
+/// and their bodies stay in memory: each is delivered the moment its predecessor has ended.
+private struct HandlerTurn: Sendable {
+    /// Bytes of bodies in memory (LIM-45): a window of large items.
+    private static var bodyLimit: Int { 256 << 10 }
+
+    private var hasHandler = false
+    /// The item that the handler has.
+    private(set) var current: UInt64?
+    /// The head failed: it is not delivered again before this.
+    private(set) var pausedUntil: MonotonicTime?
+    /// Waiting items whose next attempt is counted, and whether their count is durable.
+    private var counted: [UInt64: Bool] = [:]
+    private var bodies: [UInt64: [UInt8]] = [:]
+    private var bodyBytes = 0
+
+    /// Whether the handler can be given an item now.
+    var isFree: Bool { hasHandler && current == nil && pausedUntil == nil }
+
+    mutating func handlerArrived() { hasHandler = true }
+
+    mutating func handlerLeft() { hasHandler = false }
+
+    mutating func begin(_ ordinal: UInt64) { current = ordinal }
+
+    /// The item has ended, or the handler failed.
+    mutating func end(_ ordinal: UInt64) { if current == ordinal { current = nil } }
+
+    mutating func pause(until time: MonotonicTime) { pausedUntil = time }
+
+    mutating func timeAdvanced(to time: MonotonicTime) { if let end = pausedUntil, end <= time { pausedUntil = nil } }
+
+    // MARK: attempts counted ahead
+
+    var countedCount: Int { counted.count }
+
+    /// How many more attempts may be counted ahead.
+    func countable(_ limits: DeliveryLimits) -> Int { hasHandler ? limits.countedAhead - counted.count : 0 }
+
+    mutating func count(_ ordinal: UInt64) { counted[ordinal] = false }
+
+    /// Their commit is done. Items that were delivered or have ended meanwhile are counted no longer.
+    mutating func becameDurable(_ ordinals: [UInt64]) { for ordinal in ordinals { counted[ordinal]? = true } }
+
+    /// Keeps the body of a counted item for its turn, if there is room.
+    mutating func keep(_ body: [UInt8], of ordinal: UInt64) {
+        guard counted[ordinal] != nil, body.count <= Self.bodyLimit - bodyBytes else { return }
+        bodies[ordinal] = body
+        bodyBytes += body.count
+    }
+
+    /// The item is delivered now, or has ended.
+    /// - Returns: whether its attempt is counted, and durably; its body if it is in memory.
+    mutating func take(_ ordinal: UInt64) -> (isCounted: Bool, isDurable: Bool, body: [UInt8]?) {
+        guard let isDurable = counted.removeValue(forKey: ordinal) else { return (false, false, nil) }
+        let body = bodies.removeValue(forKey: ordinal)
+        bodyBytes -= body?.count ?? 0
+        return (true, isDurable, body)
+    }
 }

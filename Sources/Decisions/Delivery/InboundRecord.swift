@@ -110,6 +110,16 @@ package struct InboundRecord: Sendable, Equatable {
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && attempts > 0 }
 }
 
+extension InboundRecord: QueueRecord {
+    static var recordTable: DeliveryTable { .inboundRecord }
+    static var payloadTable: DeliveryTable { .inboundPayload }
+
+    var itemID: UniqueIdentifier? { id }
+    /// An item with its handler does not expire; one that waits again does.
+    var deadline: Int64? { phase == .waiting ? expiresAt : nil }
+    var value: DeliveryValue { .inboundRecord(self) }
+}
+
 // MARK: stored form
 
 extension InboundRecord {

@@ -47,10 +47,10 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package var lastSent: UInt64 { journal.lastSent }
 
     /// Unfinished items.
-    package var count: Int { records.count }
+    package var count: Int { records.table.count }
 
     /// Bytes of the unfinished items' bodies.
-    package var bytes: Int { records.bytes }
+    package var bytes: Int { records.table.bytes }
 
     /// The item's record; nil if it is unknown or forgotten.
     package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
@@ -60,7 +60,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// The unfinished items in order of acceptance, from behind `ordinal`.
     package func outstanding(after ordinal: UInt64 = 0, limit: Int = .max) -> [OutboundRecord] {
-        records.outstanding(after: ordinal, limit: limit)
+        records.table.unfinished(after: ordinal, limit: limit)
     }
 
     /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
@@ -69,7 +69,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
 
     /// The items that the peer refused too often, in order of acceptance.
-    package var deadLetters: [OutboundRecord] { records.deadLetters }
+    package var deadLetters: [OutboundRecord] { records.table.deadLetters }
 
     /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
@@ -79,12 +79,14 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Why the peer does not take the item that is its turn, as far as it has said.
     package var headRefusal: ItemRefusal? {
-        let head = records.record(sequence: lastStored + 1)
+        let head = records.table.record(sequence: lastStored + 1)
         return head?.withdrawal == nil ? head?.refusal : nil
     }
 
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
-    package func oldestAge(at reading: ClockReading) -> Int64? { records.oldest.map { now(reading) - $0.acceptedAt } }
+    package func oldestAge(at reading: ClockReading) -> Int64? {
+        records.table.unfinished(limit: 1).first.map { now(reading) - $0.acceptedAt }
+    }
 
     /// The urgent items left of the day.
     package func urgentBudget(at reading: ClockReading) -> UrgentAllowance {
@@ -135,8 +137,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         records.add(record)
         // Its row, its body's and perhaps the header.
         transition.changes.reserveCapacity(transition.changes.count + 3)
-        transition.changes.append(.put(row(.outboundRecord, of: record), .outboundRecord(record)))
-        transition.changes.append(.put(row(.outboundPayload, of: record), .payload(item.payload)))
+        transition.put(record, of: key, payload: item.payload)
         sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
     }
 
@@ -159,14 +160,14 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Takes an item back for a reason. The peer may have one that was sent, so it decides.
     private mutating func withdraw(_ ordinal: UInt64, _ reason: GapReason, _ transition: inout OutboundTransition) {
-        guard var record = records[ordinal], record.withdrawal == nil else { return }
+        guard var record = records.table[ordinal], record.withdrawal == nil else { return }
         guard let sequence = record.phase.sequence else {
             if record.phase == .waiting { finish(record, .withdrawn(reason), &transition) }
             return
         }
         record.withdrawal = reason
         records.unrelate(record)
-        if reason != .dead { removePayload(of: record, &transition) }
+        if reason != .dead { transition.removePayload(of: record, in: key) }
         put(record, &transition)
         if link.isOpen { transition.effects.append(.sendGap(sequence: sequence, reason)) }
     }
@@ -302,7 +303,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     {
         guard sequence <= lastSent, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
         return transition(at: reading) { queue, transition in
-            if let record = queue.records.record(sequence: sequence) {
+            if let record = queue.records.table.record(sequence: sequence) {
                 // The acknowledgement that it was stored may have been lost with a link.
                 if record.phase == .sent(sequence: sequence), outcome.wasStored {
                     transition.effects.append(.stored(record.id))
@@ -317,13 +318,13 @@ package struct OutboundQueue: ~Copyable, Sendable {
     private mutating func acknowledge(through sequence: UInt64, _ transition: inout OutboundTransition) {
         guard sequence > lastStored else { return }
         for number in lastStored + 1...sequence {
-            guard var record = records.record(sequence: number) else {
+            guard var record = records.table.record(sequence: number) else {
                 journal.acknowledgedWithoutRecord()
                 continue
             }
             record.phase = .stored(sequence: number)
             if record.withdrawal == nil {
-                removePayload(of: record, &transition)
+                transition.removePayload(of: record, in: key)
                 transition.effects.append(.stored(record.id))
             }
             put(record, &transition)
@@ -336,13 +337,13 @@ package struct OutboundQueue: ~Copyable, Sendable {
         at reading: ClockReading, after first: UInt64 = 0, _ transition: inout OutboundTransition
     ) {
         guard link.isOpen else { return }
-        for sequence in records.sequences where sequence > first && sequence <= lastStored {
-            guard let reason = records.record(sequence: sequence)?.withdrawal else { continue }
+        for sequence in records.table.sequences where sequence > first && sequence <= lastStored {
+            guard let reason = records.table.record(sequence: sequence)?.withdrawal else { continue }
             transition.effects.append(.sendGap(sequence: sequence, reason))
         }
         let start = max(lastStored, first) + 1
         for sequence in start..<max(start, lastSent + 1) {
-            guard let record = records.record(sequence: sequence) else {
+            guard let record = records.table.record(sequence: sequence) else {
                 transition.effects.append(.sendGap(sequence: sequence, .lost))
                 continue
             }
@@ -368,7 +369,14 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     // MARK: refusals
 
-    /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
+    /// The peer cannot take an item now (DEL-12).
+    package mutating func refused(_ failure: FailureFrame, at reading: ClockReading) -> OutboundTransition {
+        let refusal = ItemRefusal(failure)
+        return failure.isBlockedOnSpace
+            ? blockedOnSpace(failure.id, refusal, at: reading) : refused(failure.id, refusal, at: reading)
+    }
+
+    /// The peer cannot take this item now for another reason than space. The head blocks for a few attempts and then becomes a dead letter.
     package mutating func refused(
         _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: ClockReading
     ) -> OutboundTransition {
@@ -413,7 +421,9 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package mutating func timeAdvanced(at reading: ClockReading) -> OutboundTransition {
         let now = now(reading)
         return transition(at: reading) { queue, transition in
-            while let ordinal = queue.records.takeExpired(at: now) { queue.withdraw(ordinal, .expired, &transition) }
+            while let record = queue.records.takeExpired(at: now) {
+                queue.withdraw(record.ordinal, .expired, &transition)
+            }
             if let time = queue.resendTime, time <= reading.monotonic {
                 queue.link.opened(at: reading.monotonic)
                 queue.sendAgain(at: reading, &transition)
@@ -424,7 +434,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// The next time at which ``timeAdvanced(at:)`` has something to do; nil if nothing depends on time.
     package var nextDeadline: MonotonicTime? {
-        let earliest = records.nextExpiry.map { journal.clock.time(of: $0) }
+        let earliest = records.table.nextExpiry.map { journal.clock.time(of: $0) }
         guard let earliest, let resendTime else { return earliest ?? resendTime }
         return min(earliest, resendTime)
     }
@@ -446,8 +456,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard epoch != journal.epoch else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
-            for sequence in queue.records.sequences {
-                guard var record = queue.records.record(sequence: sequence) else { continue }
+            for sequence in queue.records.table.sequences {
+                guard var record = queue.records.table.record(sequence: sequence) else { continue }
                 if let reason = record.withdrawal {
                     queue.finish(record, .withdrawn(reason), &transition)
                 } else if case .stored = record.phase {
@@ -478,9 +488,9 @@ package struct OutboundQueue: ~Copyable, Sendable {
         if record.withdrawal != .dead { ended.refusal = nil }
         records.unrelate(record)
         noteContext(record, outcome)
-        if !ended.isDeadLetter { removePayload(of: record, &transition) }
+        if !ended.isDeadLetter { transition.removePayload(of: record, in: key) }
         put(ended, &transition)
-        if ended.isDeadLetter { dropExcessLetters(&transition) }
+        while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {
             if !ended.isDeadLetter { remove(ended, &transition) }
             return
@@ -517,7 +527,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// Drops a dead letter and its body; nothing for another number.
     package mutating func dropDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
-        guard let letter = records[ordinal], letter.isDeadLetter else { return OutboundTransition() }
+        guard let letter = records.table.deadLetter(ordinal) else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in queue.drop(letter, &transition) }
     }
 
@@ -526,24 +536,19 @@ package struct OutboundQueue: ~Copyable, Sendable {
         // Its submitter still has to acknowledge its end.
         var ended = letter
         ended.withdrawal = nil
-        removePayload(of: letter, &transition)
+        transition.removePayload(of: letter, in: key)
         put(ended, &transition)
-    }
-
-    private mutating func dropExcessLetters(_ transition: inout OutboundTransition) {
-        while let oldest = records.excessLetter(over: limits) { drop(oldest, &transition) }
     }
 
     /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter that has
     /// acknowledged its end is not notified again.
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
-        guard var record = records[ordinal], record.isDeadLetter else { return OutboundTransition() }
+        guard var record = records.table.deadLetter(ordinal) else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
             record.phase = .waiting
             record.withdrawal = nil
             record.attempts = 0
             record.expiresAt = queue.expiry(of: nil, at: reading)
-            queue.records.reopen(record)
             queue.put(record, &transition)
             queue.sendWaiting(at: reading, &transition)
         }
@@ -562,30 +567,18 @@ package struct OutboundQueue: ~Copyable, Sendable {
         return transition
     }
 
-    private func row(_ table: DeliveryTable, of record: OutboundRecord) -> DeliveryRowKey {
-        DeliveryRowKey(table, key, record.ordinal)
-    }
-
     private mutating func put(_ record: OutboundRecord, _ transition: inout OutboundTransition) {
         if let before = records.set(record) { journal.recordChanged(from: before.phase, to: record.phase) }
-        transition.changes.append(.put(row(.outboundRecord, of: record), .outboundRecord(record)))
+        transition.put(record, of: key)
     }
 
-    /// Removes an ended item and whatever body it still has.
     private mutating func remove(_ record: OutboundRecord, _ transition: inout OutboundTransition) {
         journal.recordRemoved(record.ordinal)
         records.remove(record)
-        transition.changes.append(.remove(row(.outboundRecord, of: record)))
-        if record.isDeadLetter { removePayload(of: record, &transition) }
-    }
-
-    /// Removes a body, and releases the file that belongs to it.
-    private func removePayload(of record: OutboundRecord, _ transition: inout OutboundTransition) {
-        if key.channel == .file { transition.effects.append(.released(record.id)) }
-        transition.changes.append(.remove(row(.outboundPayload, of: record)))
+        transition.remove(record, of: key)
     }
 }
 
 extension OutboundQueue: DeliveryMachine {
-    package var kept: KeptAmount { records.kept }
+    package var kept: KeptAmount { records.table.kept }
 }

@@ -1,110 +1,310 @@
-// The records of an outbound queue, and every index over them. Each index follows from a record's change alone, so that
-// no event can forget one. An entry of an order whose item has moved on is stale: it is skipped, and dropped in time.
-// No event looks at all records, except those that report something about each.
+// Items of a sender: as they are submitted, as the records that the queue keeps of them without their bodies, and the
+// indexes over these records. A record is enough to continue after a restart at any point.
 
-import TandemBase
-import TandemWire
+package import TandemBase
+import TandemPropertyList
+package import TandemWire
 
-/// An outbound queue's records by ordinal.
+/// Which items go first. Key sets and revocations pass configurations, and each other never.
+package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {
+    case first = 0
+    case ordinary = 1
+}
+
+/// An item as it is submitted.
+package struct OutboundItem: Sendable, Equatable {
+    package let id: UniqueIdentifier
+    package let payload: [UInt8]
+    package var precedence: Precedence
+    package var supersedeKey: [UInt8]?
+    /// The time to live; nil for the usual one.
+    package var lifetime: Duration?
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package var topic: String?
+    /// What an urgent item is about: the newest of each kind is the current one.
+    package var kind: String?
+    /// The item whose end this one waits for; only one that is known and has not ended.
+    package var after: UniqueIdentifier?
+    /// For a context: what to do if its bytes equal those of the last one.
+    package var policy = ContextPolicy.ifChanged
+    /// Assigned by the queue to a context.
+    var revision: UInt64?
+
+    package init(
+        id: UniqueIdentifier, payload: [UInt8], precedence: Precedence = .ordinary, supersedeKey: [UInt8]? = nil,
+        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil
+    ) {
+        self.id = id
+        self.payload = payload
+        self.precedence = precedence
+        self.supersedeKey = supersedeKey
+        self.lifetime = lifetime
+        self.topic = topic
+        self.kind = kind
+        self.after = after
+    }
+}
+
+/// The state of an item on its way.
+package enum OutboundPhase: Sendable, Equatable {
+    /// Durable here, never sent: the sender alone decides about it.
+    case waiting
+    /// Given this place in the numbering and sent at least once.
+    case sent(sequence: UInt64)
+    /// Durable at the peer.
+    case stored(sequence: UInt64)
+    /// Ended; kept until its submitter has acknowledged that.
+    case finished(Outcome)
+
+    var sequence: UInt64? {
+        switch self {
+        case .sent(let sequence), .stored(let sequence): sequence
+        case .waiting, .finished: nil
+        }
+    }
+}
+
+/// An item of an outbound queue without its body.
+package struct OutboundRecord: Sendable, Equatable {
+    /// The order of acceptance; local to this queue and never used again.
+    package let ordinal: UInt64
+    /// The item's identifier, for its submitter and for tracing.
+    package let id: UniqueIdentifier
+    package let precedence: Precedence
+    /// Items with equal keys supersede each other; nil for one that is never superseded.
+    package let supersedeKey: [UInt8]?
+    /// Bytes of the body.
+    package let size: Int
+    /// In the queue's time.
+    package let acceptedAt: Int64
+    package internal(set) var expiresAt: Int64
+    /// Which handler of the peer's application is meant; nil for the usual one.
+    package internal(set) var topic: String?
+    /// The revision of a context.
+    package internal(set) var revision: UInt64?
+    /// What an urgent item is about; of each kind one is the current one.
+    package internal(set) var kind: String?
+    package internal(set) var isCurrent = false
+    /// The item that has to end before this one is sent, while it has not.
+    package internal(set) var after: UniqueIdentifier?
+    /// Attempts that the peer refused, and its last refusal.
+    package internal(set) var attempts = 0
+    package internal(set) var refusal: ItemRefusal?
+    package internal(set) var phase = OutboundPhase.waiting
+    /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
+    package internal(set) var withdrawal: GapReason?
+    /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once more.
+    package internal(set) var isAcknowledged = false
+
+    init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
+        self.init(
+            ordinal: ordinal, id: item.id, precedence: item.precedence, supersedeKey: item.supersedeKey,
+            size: item.payload.count, acceptedAt: acceptedAt, expiresAt: expiresAt)
+        topic = item.topic
+        revision = item.revision
+        kind = item.kind
+        after = item.after
+    }
+
+    init(
+        ordinal: UInt64, id: UniqueIdentifier, precedence: Precedence, supersedeKey: [UInt8]?, size: Int,
+        acceptedAt: Int64, expiresAt: Int64
+    ) {
+        self.ordinal = ordinal
+        self.id = id
+        self.precedence = precedence
+        self.supersedeKey = supersedeKey
+        self.size = size
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Sends the item, or the gap in its place.
+    /// - Parameter payload: the body if it is at hand.
+    func sending(_ sequence: UInt64, at now: Int64, payload: [UInt8]? = nil) -> OutboundEffect {
+        if let reason = withdrawal { return .sendGap(sequence: sequence, reason) }
+        return .send(
+            OutboundDispatch(
+                ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
+                remaining: max(0, expiresAt - now), attempt: attempts + 1, topic: topic, revision: revision,
+                payload: payload))
+    }
+
+    package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
+
+    /// Whether it has ended and its submitter has not acknowledged that.
+    var isUnacknowledged: Bool { !isUnfinished && !isAcknowledged }
+
+    /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
+    package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
+
+    /// The peer's last refusal, if it explains the item's end: its sender gave it up.
+    package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
+}
+
+/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item that was
+/// given up (DEL-25).
+package struct ItemRefusal: Sendable, Hashable {
+    /// One of the error codes.
+    package let code: Int64
+    /// A more exact reason; nil if the peer sent none.
+    package let name: String?
+
+    package init(code: Int64, name: String? = nil) {
+        self.code = code
+        self.name = name
+    }
+
+    /// What a `failure` says. A name that is none is not kept.
+    init(_ failure: FailureFrame) {
+        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
+    }
+}
+
+extension FailureFrame {
+    /// Whether it says that there is no room now, and that there may be later.
+    var isBlockedOnSpace: Bool {
+        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
+            return false
+        }
+        return body[BodyKey.retry]?.booleanValue == true
+    }
+}
+
+extension OutboundRecord: QueueRecord {
+    static var recordTable: DeliveryTable { .outboundRecord }
+    static var payloadTable: DeliveryTable { .outboundPayload }
+
+    var itemID: UniqueIdentifier? { id }
+    var sequence: UInt64? { phase.sequence }
+    /// Its time to live counts until it ends or is being taken back.
+    var deadline: Int64? { isUnfinished && withdrawal == nil ? expiresAt : nil }
+    var value: DeliveryValue { .outboundRecord(self) }
+}
+
+// MARK: stored form
+
+extension OutboundRecord {
+    /// The record's stored form; its ordinal is in the row's key.
+    var stored: [UInt8] {
+        var record = RecordWriter()
+        record.add(.id, id)
+        record.add(.precedence, Int(precedence.rawValue), unless: Int(Precedence.ordinary.rawValue))
+        record.add(.size, Int64(size))
+        record.add(.accepted, acceptedAt)
+        record.add(.expires, expiresAt)
+        record.add(.attempts, attempts, unless: 0)
+        record.add(.supersedes, supersedeKey)
+        record.add(.topic, topic)
+        record.add(.revision, revision)
+        record.add(.kind, kind)
+        record.add(.current, if: isCurrent)
+        record.add(.after, after)
+        record.add(.failure, refusal?.code)
+        record.add(.acknowledged, if: isAcknowledged)
+        record.add(.withdrawal, withdrawal?.rawValue)
+        switch phase {
+        case .waiting: break
+        case .sent(let sequence): record.add(.sent, sequence)
+        case .stored(let sequence): record.add(.stored, sequence)
+        case .finished(let outcome): record.add(outcome)
+        }
+        record.add(.refusal, refusal?.name)
+        return record.bytes
+    }
+
+    init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
+        var fields = try RecordReader(stored, of: .outboundRecord)
+        guard let id = try fields.identifier(.id) else { throw .missing(.outboundRecord, .id) }
+        let precedence = try fields.count(.precedence, usually: Int(Precedence.ordinary.rawValue))
+        guard let precedence = UInt8(exactly: precedence).flatMap({ Precedence(rawValue: $0) }) else {
+            throw .invalid(.outboundRecord, .precedence)
+        }
+        let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
+        let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
+        self.init(
+            ordinal: ordinal, id: id, precedence: precedence, supersedeKey: try fields.bytes(.supersedes), size: size,
+            acceptedAt: acceptedAt, expiresAt: expiresAt)
+        self.attempts = attempts
+        topic = try fields.text(.topic)
+        revision = try fields.optionalNumber(.revision)
+        kind = try fields.text(.kind)
+        isCurrent = fields.flag(.current)
+        after = try fields.identifier(.after)
+        let failure = try fields.integer(.failure)
+        isAcknowledged = fields.flag(.acknowledged)
+        withdrawal = try fields.word(.withdrawal) { GapReason(rawValue: $0) }
+        phase = try Self.phase(in: &fields)
+        let name = try fields.text(.refusal)
+        refusal = failure.map { ItemRefusal(code: $0, name: name) }
+        try fields.finish()
+    }
+
+    /// One of three fields names the phase; a second one is left over and refused.
+    private static func phase(in fields: inout RecordReader) throws(DeliveryRecordError) -> OutboundPhase {
+        if let sequence = try fields.optionalNumber(.sent) { return .sent(sequence: sequence) }
+        if let sequence = try fields.optionalNumber(.stored) { return .stored(sequence: sequence) }
+        return try fields.outcome().map { .finished($0) } ?? .waiting
+    }
+}
+
+/// The records of an outbound queue, with the indexes that only a sender needs.
 struct OutboundRecords: Sendable {
-    private var records: [UInt64: OutboundRecord] = [:]
+    private(set) var table: RecordTable<OutboundRecord>
     private var ordinalByID: [UniqueIdentifier: UInt64] = [:]
-    /// The unfinished items with a sequence.
-    private var ordinalBySequence: [UInt64: UInt64] = [:]
     private var newestBySupersedeKey: [[UInt8]: UInt64] = [:]
     private var currentByKind: [String: UInt64] = [:]
     /// Items that wait for the end of another item, by that item.
     private var barriers: [UniqueIdentifier: [UInt64]] = [:]
-    private var expiry = ExpiryIndex()
-    /// Unfinished items in order of acceptance.
-    private var acceptance = OrdinalQueue()
     /// Items that were not sent, in order of acceptance, for each precedence.
     private var waiting = Precedence.allCases.map { _ in OrdinalQueue() }
     /// Ended items that their submitters have not acknowledged, in the order of their ends.
     private var ended = OrdinalQueue()
-    private var letters = DeadLetters()
     /// Ended items that their submitters have not acknowledged.
     private(set) var unacknowledged = 0
     /// Sent items whose withdrawal the peer has not answered.
     private(set) var withdrawing = 0
-    /// Unfinished items, and their bytes.
-    private(set) var count = 0
-    private(set) var bytes = 0
 
     init(_ stored: [OutboundRecord]) {
-        records.reserveCapacity(stored.count)
+        table = RecordTable(stored)
         ordinalByID.reserveCapacity(stored.count)
         for record in stored.sorted(by: { $0.ordinal < $1.ordinal }) {
-            set(record)
+            index(record.ordinal, from: nil, to: record)
             ordinalByID[record.id] = record.ordinal
-            guard record.isUnfinished else { continue }
-            acceptance.append(record.ordinal)
-            if record.canExpire { expiry.add(record.ordinal, at: record.expiresAt) }
-            relate(record)
+            if record.isUnfinished { relate(record) }
         }
-        rebuildWaiting()
         prune()
     }
 
     // MARK: records
 
-    /// Rows and bytes of all records, ended ones and dead letters included.
-    var kept: KeptAmount { KeptAmount(records: records.count, bytes: bytes + letters.bytes) }
-
-    subscript(ordinal: UInt64) -> OutboundRecord? { records[ordinal] }
-
-    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { records[$0] } }
-
-    func record(sequence: UInt64) -> OutboundRecord? { ordinalBySequence[sequence].flatMap { records[$0] } }
-
-    /// The sequences that unfinished items have, in order.
-    var sequences: [UInt64] { ordinalBySequence.keys.sorted() }
+    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } }
 
     /// Adds an item that was accepted now.
     mutating func add(_ record: OutboundRecord) {
         set(record)
         ordinalByID[record.id] = record.ordinal
         relate(record)
-        waiting[Int(record.precedence.rawValue)].append(record.ordinal)
-        acceptance.append(record.ordinal)
-        expiry.add(record.ordinal, at: record.expiresAt)
     }
 
     /// Replaces a record.
     /// - Returns: the record before.
     @discardableResult
     mutating func set(_ record: OutboundRecord) -> OutboundRecord? {
-        let before = records.updateValue(record, forKey: record.ordinal)
-        index(record.ordinal, record.size, from: before, to: record)
+        let before = table.set(record)
+        index(record.ordinal, from: before, to: record)
         return before
     }
 
     mutating func remove(_ record: OutboundRecord) {
-        let before = records.removeValue(forKey: record.ordinal)
         ordinalByID[record.id] = nil
-        index(record.ordinal, record.size, from: before, to: nil)
+        index(record.ordinal, from: table.remove(record.ordinal), to: nil)
     }
 
-    /// Puts an ended item back into its place in the order of acceptance; the caller sets its record.
-    mutating func reopen(_ record: OutboundRecord) {
-        // A stale entry would come alive again beside the new one.
-        acceptance.remove(record.ordinal)
-        acceptance.insert(record.ordinal)
-        waiting[Int(record.precedence.rawValue)].insert(record.ordinal)
-        expiry.add(record.ordinal, at: record.expiresAt)
-    }
-
-    private mutating func index(
-        _ ordinal: UInt64, _ size: Int, from before: OutboundRecord?, to after: OutboundRecord?
-    ) {
-        if before?.phase.sequence != after?.phase.sequence {
-            if let sequence = before?.phase.sequence { ordinalBySequence[sequence] = nil }
-            if let sequence = after?.phase.sequence { ordinalBySequence[sequence] = ordinal }
-        }
-        withdrawing += Self.change(before, after) { $0.phase.sequence != nil && $0.withdrawal != nil }
+    private mutating func index(_ ordinal: UInt64, from before: OutboundRecord?, to after: OutboundRecord?) {
+        withdrawing += Self.change(before, after) { $0.sequence != nil && $0.withdrawal != nil }
         let opened = Self.change(before, after, where: \.isUnfinished)
-        count += opened
-        bytes += opened * size
+        if opened > 0, let after, after.phase == .waiting { waiting[Int(after.precedence.rawValue)].insert(ordinal) }
         switch Self.change(before, after, where: \.isUnacknowledged) {
         case 1:
             unacknowledged += 1
@@ -113,11 +313,6 @@ struct OutboundRecords: Sendable {
             unacknowledged -= 1
             // Its entry would come alive again with its next end.
             if opened > 0 { ended.remove(ordinal) }
-        default: break
-        }
-        switch Self.change(before, after, where: \.isDeadLetter) {
-        case 1: letters.add(ordinal, size: size)
-        case -1: letters.remove(ordinal, size: size)
         default: break
         }
     }
@@ -131,13 +326,13 @@ struct OutboundRecords: Sendable {
 
     /// Drops stale entries of the orders.
     mutating func prune() {
-        let records = records
-        expiry.prune(living: count) { entry in
-            records[entry.ordinal].map { $0.canExpire && $0.expiresAt == entry.time } ?? false
-        }
-        acceptance.prune(living: count) { records[$0]?.isUnfinished == true }
-        ended.prune(living: unacknowledged) { records[$0]?.isUnacknowledged == true }
+        table.prune()
+        let table = table
+        ended.prune(living: unacknowledged) { table[$0]?.isUnacknowledged == true }
     }
+
+    /// Takes an item out of the index that has expired.
+    mutating func takeExpired(at now: Int64) -> OutboundRecord? { table.takeExpired(at: now) }
 
     // MARK: relations between items
 
@@ -161,18 +356,20 @@ struct OutboundRecords: Sendable {
 
     /// The item that a new one with this key supersedes.
     func newest(supersededBy key: [UInt8]?) -> OutboundRecord? {
-        key.flatMap { newestBySupersedeKey[$0] }.flatMap { records[$0] }
+        key.flatMap { newestBySupersedeKey[$0] }.flatMap { table[$0] }
     }
 
     /// Unfinished items and their bytes without the one that a new item with this key replaces at once.
     func remaining(supersededBy key: [UInt8]?) -> (items: Int, bytes: Int) {
-        guard let replaced = newest(supersededBy: key), replaced.phase == .waiting else { return (count, bytes) }
-        return (count - 1, bytes - replaced.size)
+        guard let replaced = newest(supersededBy: key), replaced.phase == .waiting else {
+            return (table.count, table.bytes)
+        }
+        return (table.count - 1, table.bytes - replaced.size)
     }
 
     /// The current item of a kind, which is the current one no longer.
     mutating func removeCurrent(_ kind: String) -> OutboundRecord? {
-        currentByKind.removeValue(forKey: kind).flatMap { records[$0] }
+        currentByKind.removeValue(forKey: kind).flatMap { table[$0] }
     }
 
     /// The items for whose end others wait here.
@@ -182,7 +379,7 @@ struct OutboundRecords: Sendable {
 
     /// The items that waited for this one, and do so no longer.
     mutating func removeBarrier(_ id: UniqueIdentifier) -> [OutboundRecord] {
-        (barriers.removeValue(forKey: id) ?? []).compactMap { records[$0] }
+        (barriers.removeValue(forKey: id) ?? []).compactMap { table[$0] }
     }
 
     // MARK: orders
@@ -190,9 +387,8 @@ struct OutboundRecords: Sendable {
     /// Puts all items that were not sent in order of acceptance again.
     mutating func rebuildWaiting() {
         waiting = Precedence.allCases.map { _ in OrdinalQueue() }
-        for ordinal in acceptance.all {
-            guard let record = records[ordinal], record.phase == .waiting else { continue }
-            waiting[Int(record.precedence.rawValue)].append(ordinal)
+        for record in table.unfinished() where record.phase == .waiting {
+            waiting[Int(record.precedence.rawValue)].append(record.ordinal)
         }
     }
 
@@ -200,7 +396,7 @@ struct OutboundRecords: Sendable {
     mutating func takeWaiting() -> OutboundRecord? {
         for precedence in waiting.indices {
             while let ordinal = waiting[precedence].first {
-                guard let record = records[ordinal], record.phase == .waiting else {
+                guard let record = table[ordinal], record.phase == .waiting else {
                     waiting[precedence].removeFirst()
                     continue
                 }
@@ -213,48 +409,15 @@ struct OutboundRecords: Sendable {
         return nil
     }
 
-    /// When the first item expires, in the queue's time.
-    var nextExpiry: Int64? { expiry.first?.time }
-
-    /// Takes an item out of the index that has expired.
-    mutating func takeExpired(at now: Int64) -> UInt64? {
-        while let next = expiry.first, next.time <= now {
-            expiry.removeFirst()
-            if let record = records[next.ordinal], record.canExpire, record.expiresAt <= now { return next.ordinal }
-        }
-        return nil
-    }
-
-    /// The oldest unfinished item.
-    var oldest: OutboundRecord? { acceptance.first.flatMap { records[$0] } }
-
-    /// The unfinished items in order of acceptance, from behind `ordinal`.
-    func outstanding(after ordinal: UInt64, limit: Int) -> [OutboundRecord] {
-        var found: [OutboundRecord] = []
-        for next in acceptance.all where next > ordinal {
-            guard found.count < limit else { break }
-            if let record = records[next], record.isUnfinished { found.append(record) }
-        }
-        return found
-    }
-
     /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
     func unacknowledged(limit: Int) -> [OutboundRecord] {
-        Array(ended.all.lazy.compactMap { records[$0] }.filter(\.isUnacknowledged).prefix(limit))
+        Array(ended.all.lazy.compactMap { table[$0] }.filter(\.isUnacknowledged).prefix(limit))
     }
 
     /// The oldest of them if there are more than so many.
     mutating func excessUnacknowledged(over limit: Int) -> OutboundRecord? {
         guard unacknowledged > limit else { return nil }
         prune()
-        return ended.first.flatMap { records[$0] }
-    }
-
-    /// The dead letters in order of acceptance.
-    var deadLetters: [OutboundRecord] { letters.ordinals.compactMap { records[$0] } }
-
-    /// The oldest dead letter if there are more than the limits allow.
-    func excessLetter(over limits: DeliveryLimits) -> OutboundRecord? {
-        letters.excess(over: limits).flatMap { records[$0] }
+        return ended.first.flatMap { table[$0] }
     }
 }

@@ -41,7 +41,7 @@ struct PeerLink: Sendable {
     mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime, limits: DeliveryLimits) {
         let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
         blockedOnSpace = (ordinal, times)
-        pause(until: time + limits.pause(withoutSpace: times))
+        pause(until: time + min(limits.pause(afterAttempts: times), limits.longestSpacePause))
     }
 
     /// When everything unacknowledged is sent again; nil if nothing depends on time.

@@ -23,7 +23,7 @@ import Testing
 
     private func standing(_ device: MemoryDevice) -> [LatestContext] {
         var contexts: [LatestContext] = []
-        device.delivery.contexts(of: device.app) { context, next in
+        device.delivery.contexts.read(of: device.app) { context, next in
             contexts.append(context)
             next()
         }

@@ -159,7 +159,7 @@ final class AppQueries {
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        delivery.contexts(of: app) { [weak self] context, next in
+        delivery.contexts.read(of: app) { [weak self] context, next in
             guard let self, let connection = endpoint.connection(number) else { return }
             send(context, to: connection)
             whenRead(by: number, next)

@@ -9,10 +9,10 @@ package import TandemWire
 
 /// The inbound ledgers of all pairings, and the applications that take their items; confined to its loop.
 package final class Arrivals {
-    typealias Ledger = JournaledQueue<InboundLedger, InboundEffect>
+    typealias Ledger = JournaledQueue<InboundLedger>
 
+    let table: QueueTable<InboundLedger>
     private let environment: DeliveryEnvironment
-    private var ledgers: [QueueKey: Ledger] = [:]
     /// The highest sequence of each ledger whose commit is done: hello may announce no other.
     private var committed: [QueueKey: UInt64] = [:]
     /// The applications that take items now, and from which channels.
@@ -25,7 +25,15 @@ package final class Arrivals {
     init(in environment: DeliveryEnvironment, counters: Counters) {
         self.environment = environment
         staleContexts = counters.counter("contexts.stale")
+        table = QueueTable(in: environment)
+        table.connect(
+            QueueTable<InboundLedger>.Owner(
+                run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+                wasReadBack: { [weak self] key in self?.startHandler(of: key) },
+                leftEpoch: { [weak self] key in self?.committed[key] = 0 }))
     }
+
+    private var ledgers: [QueueKey: Ledger] { table.queues }
 
     private var reading: ClockReading { environment.reading }
 
@@ -38,9 +46,9 @@ package final class Arrivals {
         let reading = reading
         for (key, ledger) in ledgers where key.app == app && key.channel != .configuration {
             if channels.contains(key.channel) {
-                ledger.perform { $0.consumerArrived(at: reading).answer }
+                ledger.perform { $0.consumerArrived(at: reading) }
             } else if before.contains(key.channel) {
-                ledger.perform { $0.consumerLeft(at: reading).answer }
+                ledger.perform { $0.consumerLeft(at: reading) }
             }
         }
     }
@@ -67,19 +75,19 @@ package final class Arrivals {
     /// The handler has taken a received item.
     package func handled(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.handled(ordinal, at: reading).answer }
+        ledgers[key]?.perform { $0.handled(ordinal, at: reading) }
     }
 
     /// The handler has rejected a received item for good.
     package func rejected(_ ordinal: UInt64, code: Int64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.rejected(ordinal, code: code, at: reading).answer }
+        ledgers[key]?.perform { $0.rejected(ordinal, code: code, at: reading) }
     }
 
     /// The handler could not take a received item: it comes again after a pause.
     package func failed(_ ordinal: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform { $0.failed(ordinal, at: reading).answer }
+        ledgers[key]?.perform { $0.failed(ordinal, at: reading) }
     }
 
     // MARK: frames
@@ -91,7 +99,7 @@ package final class Arrivals {
         let arrive = { [unowned ledger] (machine: inout InboundLedger) in
             machine.arrived(
                 item, as: sequence, at: reading, isFull: ledger.refusal(of: item.payload.count) != nil
-            ).answer
+            )
         }
         ledger.perform(arrive, size: item.payload.count)
     }
@@ -101,14 +109,14 @@ package final class Arrivals {
         let reading = reading
         guard let ledger = ledger(key) else { return }
         ledger.perform { [unowned ledger] in
-            $0.gapArrived(sequence, reason, at: reading, isFull: ledger.refusal(of: 0) != nil).answer
+            $0.gapArrived(sequence, reason, at: reading, isFull: ledger.refusal(of: 0) != nil)
         }
     }
 
     /// The sender has made an outcome durable.
     func settled(_ sequence: UInt64, in key: QueueKey) {
         let reading = reading
-        ledgers[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading).answer }, repeats: true)
+        ledgers[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
     }
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
@@ -127,7 +135,7 @@ package final class Arrivals {
         ledger.perform(
             { ledger in
                 kept = ledger.itemsWithFiles
-                return QueueAnswer()
+                return InboundTransition()
             },
             then: { result in if case .success = result { done(kept) } else { done(nil) } })
     }
@@ -155,7 +163,7 @@ package final class Arrivals {
         case .counted(let ordinals):
             ledgers[key]?.perform { ledger in
                 ledger.attemptsAreDurable(ordinals)
-                return QueueAnswer()
+                return InboundTransition()
             }
         case .droppedAhead: log(.debug, "item dropped, it comes again", key, .text("channel", key.channel.rawValue))
         case .droppedFull:
@@ -201,11 +209,14 @@ package final class Arrivals {
     private func ledger(_ key: QueueKey) -> Ledger? {
         if let ledger = ledgers[key] { return ledger }
         guard let epoch = environment.epoch(of: key.pairing), hasRoom(for: key) else { return nil }
-        let reading = reading
-        let header = InboundHeader(epoch: epoch, at: reading)
-        let ledger = add(InboundLedger(key, header: header, at: reading, limits: environment.limits(key.channel)))
-        if hasConsumer(key) { ledger.perform { $0.consumerArrived(at: reading).answer } }
+        let ledger = table.make(key, epoch: epoch)
+        startHandler(of: key)
         return ledger
+    }
+
+    private func startHandler(of key: QueueKey) {
+        let reading = reading
+        if hasConsumer(key) { ledgers[key]?.perform { $0.consumerArrived(at: reading) } }
     }
 
     /// A peer may name any application. On each channel it gets as many ledgers as a device has apps (LIM-11).
@@ -213,95 +224,27 @@ package final class Arrivals {
         environment.budgets.inboundQueues(of: key.pairing, key.channel) < Limits.applications
     }
 
-    @discardableResult
-    private func add(_ machine: consuming InboundLedger) -> Ledger {
-        let key = machine.key
-        committed[key] = machine.received
-        let ledger = Ledger(
-            machine, store: environment.store, scheduler: environment.scheduler,
-            Ledger.Surroundings(
-                run: { [weak self] effect, done in self?.run(effect, of: key, done) },
-                reload: { [weak self] done in self?.reload(key, done) },
-                renewed: { [weak self] ledger in self.map { $0.startEpoch(&ledger) } ?? QueueAnswer() },
-                timeAdvanced: { [weak self] ledger in
-                    self.map { ledger.timeAdvanced(at: $0.reading).answer } ?? QueueAnswer()
-                },
-                usage: environment.budgets.add(key, .inbound, user: nil)))
-        ledgers[key] = ledger
-        environment.watchClock()
-        return ledger
-    }
-
-    /// Reads a ledger back after a commit that failed.
-    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<InboundLedger, StoreError>) -> Void) {
-        let reading = reading
-        let tables: [DeliveryTable] = [.inboundHeader, .inboundRecord, .receivedContext]
-        environment.store.rows(of: key, in: tables[...]) { [weak self] result in
-            guard let self else { return }
-            let epoch = environment.epoch(of: key.pairing) ?? 1
-            let limits = environment.limits(key.channel)
-            done(
-                result.map { rows in
-                    let header = rows.inboundHeaders[key] ?? InboundHeader(epoch: epoch, at: reading)
-                    return rows.ledger(key, header, at: reading, limits: limits)
-                })
-            guard case .success = result, hasConsumer(key) else { return }
-            ledgers[key]?.perform { $0.consumerArrived(at: reading).answer }
-        }
-    }
-
     // MARK: life
 
     /// Makes the ledgers of the known pairings from their rows.
     func restore(_ rows: DeliveryRows) {
-        let reading = reading
-        for (key, header) in rows.inboundHeaders where environment.epoch(of: key.pairing) != nil {
-            add(rows.ledger(key, header, at: reading, limits: environment.limits(key.channel)))
-        }
+        table.restore(rows)
+        committed = ledgers.mapValues { $0.machine.received }
     }
 
     /// Passes waiting items to their handlers; once, when all is set up.
-    func resume() {
-        let reading = reading
-        for (key, ledger) in ledgers where hasConsumer(key) {
-            ledger.perform { $0.consumerArrived(at: reading).answer }
-        }
-    }
-
-    /// Starts the pairing's epoch in its ledgers.
-    func startEpoch(of pairing: UniqueIdentifier) {
-        for (key, ledger) in ledgers where key.pairing == pairing {
-            committed[key] = 0
-            catchUp(ledger)
-        }
-    }
-
-    /// A daemon that ended between the commit of a new epoch and those of its ledgers starts the epoch in them now.
-    func startEpochs() { for ledger in ledgers.values { catchUp(ledger) } }
-
-    private func catchUp(_ ledger: Ledger) { ledger.perform { [unowned self] in startEpoch(&$0) } }
-
-    /// Starts the pairing's epoch in a ledger of another one; its former numbers are announced no more.
-    private func startEpoch(_ ledger: inout InboundLedger) -> QueueAnswer<InboundEffect> {
-        guard let epoch = environment.epoch(of: ledger.key.pairing), ledger.epoch != epoch else { return QueueAnswer() }
-        committed[ledger.key] = 0
-        return ledger.startEpoch(epoch, at: reading).answer
-    }
+    func resume() { for key in ledgers.keys { startHandler(of: key) } }
 
     func removePairing(_ pairing: UniqueIdentifier) {
-        for key in Array(ledgers.keys) where key.pairing == pairing { ledgers.removeValue(forKey: key)?.end() }
+        table.removePairing(pairing)
         committed = committed.filter { $0.key.pairing != pairing }
         full = full.filter { $0.pairing != pairing }
-    }
-
-    func noteClock(at reading: ClockReading) {
-        for ledger in ledgers.values { ledger.perform { $0.noteClock(at: reading).answer } }
     }
 
     /// The link of a pairing is ready.
     func linkOpened(_ pairing: UniqueIdentifier) {
         for (key, ledger) in ledgers where key.pairing == pairing && environment.isOpen(key) {
-            ledger.perform { $0.linkOpened().answer }
+            ledger.perform { $0.linkOpened() }
         }
     }
 
@@ -313,9 +256,6 @@ package final class Arrivals {
             .sorted { $0.0.app < $1.0.app }
     }
 
-    /// The revision of the last context of each ledger that has one.
-    var contextRevisions: [QueueKey: UInt64] { ledgers.compactMapValues { $0.machine.context?.revision } }
-
     var deadLetters: [DeadLetter] {
         ledgers.flatMap { key, ledger in
             ledger.machine.deadLetters.map { record in
@@ -324,17 +264,5 @@ package final class Arrivals {
                     attempts: record.attempts, size: record.size, refusal: nil)
             }
         }
-    }
-
-    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = reading
-        guard let ledger = ledgers[key] else { return completion(false) }
-        ledger.attempt({ $0.retryDeadLetter(ordinal, at: reading).answer }, then: completion)
-    }
-
-    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = reading
-        guard let ledger = ledgers[key] else { return completion(false) }
-        ledger.attempt({ $0.dropDeadLetter(ordinal, at: reading).answer }, then: completion)
     }
 }

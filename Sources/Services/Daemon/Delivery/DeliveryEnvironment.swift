@@ -14,23 +14,26 @@ final class DeliveryEnvironment {
     let log: LogHandler
     let limits: (Channel) -> DeliveryLimits
     let budgets: ItemBudgets
+    /// The user of this device who owns an app; nil if unknown.
+    let userOf: (ApplicationIdentifier) -> UInt32?
     private var epochs: [UniqueIdentifier: UInt64] = [:]
     /// The pairings with a ready link, and the channels that both ends of it know.
     private var open: [UniqueIdentifier: Set<Channel>] = [:]
     /// How far the wall clock was ahead of the monotonic one when the queues last noted it; nil before the first queue.
     private var clockOffset: Int64?
-    private var clockWasSet: (ClockReading) -> Void = { _ in }
+    private var clockWasSet: [(ClockReading) -> Void] = []
     private var sendFrame: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
     private var onEvent: (DeliveryEvent) -> Void = { _ in }
 
     init(
         store: LoopStore, scheduler: any Scheduler, limits: @escaping (Channel) -> DeliveryLimits,
-        budgets: ItemBudgets, log: @escaping LogHandler
+        budgets: ItemBudgets, userOf: @escaping (ApplicationIdentifier) -> UInt32?, log: @escaping LogHandler
     ) {
         self.store = store
         self.scheduler = scheduler
         self.limits = limits
         self.budgets = budgets
+        self.userOf = userOf
         self.log = log
     }
 
@@ -73,7 +76,7 @@ final class DeliveryEnvironment {
     // MARK: the clock
 
     /// - Parameter clockWasSet: called when the wall clock was set while there are queues.
-    func whenClockSet(_ clockWasSet: @escaping (ClockReading) -> Void) { self.clockWasSet = clockWasSet }
+    func whenClockSet(_ clockWasSet: @escaping (ClockReading) -> Void) { self.clockWasSet.append(clockWasSet) }
 
     /// Watches the clock from the first queue on, once a minute.
     func watchClock() {
@@ -89,7 +92,7 @@ final class DeliveryEnvironment {
     private func noteClock() {
         let reading = reading
         let offset = Self.offset(reading)
-        if (offset - (clockOffset ?? offset)).magnitude > 1000 { clockWasSet(reading) }
+        if (offset - (clockOffset ?? offset)).magnitude > 1000 { for note in clockWasSet { note(reading) } }
         clockOffset = offset
         scheduleClock()
     }

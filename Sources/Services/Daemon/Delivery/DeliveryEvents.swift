@@ -28,22 +28,6 @@ package enum DeliveryEvent {
     case violation(UniqueIdentifier)
 }
 
-/// The latest context of one direction.
-package struct LatestContext: Sendable, Equatable {
-    package let pairing: UniqueIdentifier
-    package let app: ApplicationIdentifier
-    package let direction: ContextFrame.Direction
-    package let revision: UInt64
-    package let body: [UInt8]
-
-    init(_ queue: QueueKey, _ direction: ContextFrame.Direction, _ revision: UInt64, _ body: [UInt8]) {
-        (pairing, app) = (queue.pairing, queue.app)
-        self.direction = direction
-        self.revision = revision
-        self.body = body
-    }
-}
-
 /// An item is durable here.
 package struct SubmitReceipt: Sendable, Equatable {
     package var note: AcceptedFrame.Note?

@@ -53,13 +53,13 @@ private struct RowOfQueue: Hashable {
 
 /// The rows of all queues, as they were committed.
 struct DeliveryRows {
-    private(set) var outboundHeaders: [QueueKey: OutboundHeader] = [:]
-    private(set) var outboundRecords: [QueueKey: [OutboundRecord]] = [:]
-    private(set) var inboundHeaders: [QueueKey: InboundHeader] = [:]
-    private(set) var inboundRecords: [QueueKey: [InboundRecord]] = [:]
-    private var budgets: [QueueKey: UrgentBudget] = [:]
-    private var sentContexts: [QueueKey: SentContext] = [:]
-    private var receivedContexts: [QueueKey: ReceivedContext] = [:]
+    fileprivate var outboundHeaders: [QueueKey: OutboundHeader] = [:]
+    fileprivate var outboundRecords: [QueueKey: [OutboundRecord]] = [:]
+    fileprivate var inboundHeaders: [QueueKey: InboundHeader] = [:]
+    fileprivate var inboundRecords: [QueueKey: [InboundRecord]] = [:]
+    fileprivate var budgets: [QueueKey: UrgentBudget] = [:]
+    fileprivate var sentContexts: [QueueKey: SentContext] = [:]
+    fileprivate var receivedContexts: [QueueKey: ReceivedContext] = [:]
 
     /// The tables without the bodies, which are read when they are needed.
     static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {
@@ -81,23 +81,45 @@ struct DeliveryRows {
             }
         }
     }
+}
 
-    /// The queue of these rows.
-    func queue(
-        _ key: QueueKey, _ header: OutboundHeader, at reading: ClockReading, limits: DeliveryLimits
-    ) -> OutboundQueue {
-        OutboundQueue(
-            key, header: header, records: outboundRecords[key] ?? [], budget: budgets[key] ?? UrgentBudget(),
-            context: sentContexts[key], at: reading, limits: limits)
+/// A delivery machine that its rows restore.
+protocol StoredMachine: DeliveryMachine, ~Copyable {
+    static var direction: DeliveryDirection { get }
+    /// Its tables without the bodies, which are read when they are needed.
+    static var tables: [DeliveryTable] { get }
+
+    /// The queues that have rows.
+    static func keys(in rows: DeliveryRows) -> [QueueKey]
+
+    /// The machine of these rows; a new one in this epoch if there are none.
+    init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits)
+}
+
+extension OutboundQueue: StoredMachine {
+    static var direction: DeliveryDirection { .outbound }
+    static var tables: [DeliveryTable] { [.outboundHeader, .outboundRecord, .urgentBudget, .sentContext] }
+
+    static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
+
+    init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits) {
+        self.init(
+            key, header: rows.outboundHeaders[key] ?? OutboundHeader(epoch: epoch, at: reading),
+            records: rows.outboundRecords[key] ?? [], budget: rows.budgets[key] ?? UrgentBudget(),
+            context: rows.sentContexts[key], at: reading, limits: limits)
     }
+}
 
-    /// The ledger of these rows.
-    func ledger(
-        _ key: QueueKey, _ header: InboundHeader, at reading: ClockReading, limits: DeliveryLimits
-    ) -> InboundLedger {
-        InboundLedger(
-            key, header: header, records: inboundRecords[key] ?? [], context: receivedContexts[key], at: reading,
-            limits: limits)
+extension InboundLedger: StoredMachine {
+    static var direction: DeliveryDirection { .inbound }
+    static var tables: [DeliveryTable] { [.inboundHeader, .inboundRecord, .receivedContext] }
+
+    static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.inboundHeaders.keys) }
+
+    init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits) {
+        self.init(
+            key, header: rows.inboundHeaders[key] ?? InboundHeader(epoch: epoch, at: reading),
+            records: rows.inboundRecords[key] ?? [], context: rows.receivedContexts[key], at: reading, limits: limits)
     }
 }
 
@@ -129,19 +151,5 @@ extension LoopStore {
     ) {
         let place = DeliveryRowKey(table, key, ordinal)
         fetch(.key(place.bytes, in: table.space)) { result in done((try? result.get())?.first?.value) }
-    }
-
-    /// Reads the context of a queue from its row; nil if there is none.
-    func context(at place: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
-        fetch(.key(place.bytes, in: place.table.space)) { result in
-            let row = (try? result.get())?.first
-            switch row.flatMap({ try? DeliveryValue(place, bytes: $0.value) }) {
-            case .sentContext(let context, let body):
-                done(LatestContext(place.queue, .sent, context.revision, body))
-            case .receivedContext(let context, let body):
-                done(LatestContext(place.queue, .received, context.revision, body))
-            default: done(nil)
-            }
-        }
     }
 }

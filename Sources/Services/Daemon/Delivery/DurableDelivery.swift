@@ -13,6 +13,7 @@ package import TandemWire
 package final class DurableDelivery {
     package let submissions: Submissions
     package let arrivals: Arrivals
+    package let contexts: Contexts
     /// The bytes of the channel `file`; nil where no files are taken.
     package let files: FileDelivery?
     private let environment: DeliveryEnvironment
@@ -30,18 +31,16 @@ package final class DurableDelivery {
         counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
         let environment = DeliveryEnvironment(
-            store: store, scheduler: scheduler, limits: limits, budgets: ItemBudgets(budgets), log: log)
-        let outbound = OutboundQueues(in: environment, userOf: userOf)
-        submissions = Submissions(to: outbound, in: environment)
+            store: store, scheduler: scheduler, limits: limits, budgets: ItemBudgets(budgets), userOf: userOf,
+            log: log)
+        let outbound = OutboundQueues(in: environment)
         arrivals = Arrivals(in: environment, counters: counters)
+        contexts = Contexts(to: outbound, from: arrivals, in: environment)
+        submissions = Submissions(to: outbound, contexts: contexts, in: environment)
         self.environment = environment
         self.outbound = outbound
         self.files = files
         self.channels = channels
-        environment.whenClockSet { [weak outbound, weak arrivals] reading in
-            outbound?.noteClock(at: reading)
-            arrivals?.noteClock(at: reading)
-        }
         files?.attach(to: self)
     }
 
@@ -68,15 +67,15 @@ package final class DurableDelivery {
     /// A pairing exists in this epoch. Another epoch than before restarts its numbering.
     package func setPairing(_ pairing: UniqueIdentifier, epoch: UInt64) {
         guard let before = environment.setEpoch(epoch, of: pairing), before != epoch else { return }
-        outbound.startEpoch(of: pairing)
-        arrivals.startEpoch(of: pairing)
+        outbound.table.startEpoch(of: pairing)
+        arrivals.table.startEpoch(of: pairing)
     }
 
     /// A pairing is gone: its queues and files go with it. The caller commits ``removal(of:)``.
     /// - Parameter apps: all that may have files.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier] = []) {
         environment.removePairing(pairing)
-        outbound.removePairing(pairing)
+        outbound.table.removePairing(pairing)
         arrivals.removePairing(pairing)
         environment.budgets.remove(pairing)
         files?.removePairing(pairing, apps: apps)
@@ -94,7 +93,7 @@ package final class DurableDelivery {
     package func restore<Failure: Error>(_ rows: (RowSpace) throws(Failure) -> [Row]) throws {
         var stored = DeliveryRows()
         for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
-        outbound.restore(stored)
+        outbound.table.restore(stored)
         arrivals.restore(stored)
     }
 
@@ -106,8 +105,8 @@ package final class DurableDelivery {
 
     /// Reports unconfirmed ends, and passes waiting items to their handlers; once, when all is set up.
     package func resume() {
-        outbound.startEpochs()
-        arrivals.startEpochs()
+        outbound.table.startEpochs()
+        arrivals.table.startEpochs()
         outbound.resume()
         arrivals.resume()
     }
@@ -159,8 +158,7 @@ package final class DurableDelivery {
     /// - Returns: false if this device has sent no such item.
     @discardableResult
     package func take(_ failure: FailureFrame) -> Bool {
-        guard let item = failure.item, submissions.hasAccepted(item.id, in: item.queue) else { return false }
-        outbound.refused(item.id, ItemRefusal(failure), isBlockedOnSpace: failure.isBlockedOnSpace, in: item.queue)
+        guard let item = outbound.take(failure) else { return false }
         if item.queue.channel == .file { files?.refused(item) }
         return true
     }
@@ -202,40 +200,6 @@ package final class DurableDelivery {
         channels.contains(queue.channel) && environment.epoch(of: queue.pairing) != nil
     }
 
-    // MARK: contexts
-
-    /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and was
-    /// applied.
-    package var contextRevisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
-        let (sent, received) = (outbound.contextRevisions, arrivals.contextRevisions)
-        let keys = Set(sent.keys).union(received.keys)
-        return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
-    }
-
-    /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
-    /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
-    package func contexts(
-        of app: ApplicationIdentifier,
-        each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
-    ) {
-        let sent = outbound.contextRevisions.keys.filter { $0.app == app }
-        let received = arrivals.contextRevisions.keys.filter { $0.app == app }
-        let places =
-            sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
-        readContexts(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each)
-    }
-
-    private func readContexts(
-        at places: ArraySlice<DeliveryRowKey>,
-        _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
-    ) {
-        guard let place = places.first else { return }
-        environment.store.context(at: place) { [weak self] context in
-            let next = { [weak self] in self?.readContexts(at: places.dropFirst(), each) ?? () }
-            if let context { each(context, next) } else { next() }
-        }
-    }
-
     // MARK: status
 
     /// What waits in an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not take the
@@ -262,8 +226,8 @@ package final class DurableDelivery {
         then completion: @escaping (Bool) -> Void = { _ in }
     ) {
         switch direction {
-        case .outbound: outbound.retryDeadLetter(ordinal, in: key, then: completion)
-        case .inbound: arrivals.retryDeadLetter(ordinal, in: key, then: completion)
+        case .outbound: outbound.table.retryDeadLetter(ordinal, in: key, then: completion)
+        case .inbound: arrivals.table.retryDeadLetter(ordinal, in: key, then: completion)
         }
     }
 
@@ -273,8 +237,8 @@ package final class DurableDelivery {
         then completion: @escaping (Bool) -> Void = { _ in }
     ) {
         switch direction {
-        case .outbound: outbound.dropDeadLetter(ordinal, in: key, then: completion)
-        case .inbound: arrivals.dropDeadLetter(ordinal, in: key, then: completion)
+        case .outbound: outbound.table.dropDeadLetter(ordinal, in: key, then: completion)
+        case .inbound: arrivals.table.dropDeadLetter(ordinal, in: key, then: completion)
         }
     }
 }
@@ -288,7 +252,7 @@ extension DurableDelivery: FileItems {
 
     package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
         let code = Int64(SessionError.Code.deliveryFailed.rawValue)
-        outbound.refused(id, ItemRefusal(code: code, name: ErrorName.fileError.rawValue), in: queue)
+        outbound.failed(id, ItemRefusal(code: code, name: ErrorName.fileError.rawValue), in: queue)
     }
 
     package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
@@ -301,22 +265,5 @@ extension ReceivedItem {
         self.init(
             queue: frame.item.queue, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
             age: frame.age, topic: frame.topic, revision: frame.revision)
-    }
-}
-
-extension FailureFrame {
-    /// Whether it says that there is no room now, and that there may be later.
-    fileprivate var isBlockedOnSpace: Bool {
-        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
-            return false
-        }
-        return body[BodyKey.retry]?.booleanValue == true
-    }
-}
-
-extension ItemRefusal {
-    /// What a `failure` says. A name that is none is not kept.
-    fileprivate init(_ failure: FailureFrame) {
-        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
     }
 }

@@ -1,4 +1,4 @@
-// Journaled queue: one delivery machine in front of the store. Events change the machine at once. The changes of one
+// Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes of one
 // turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit rests on
 // one that failed. The effects of an event run only after its commit, in order. If a commit fails, memory is ahead of
 // the disk: the machine is then read back from its rows before it takes another event.
@@ -7,17 +7,7 @@ import TandemBase
 import TandemDelivery
 import TandemReactor
 import TandemStore
-
-/// What an event of the machine leads to.
-struct QueueAnswer<Effect> {
-    var changes: [DeliveryChange] = []
-    /// Run after the commit of the changes, and of all changes before them.
-    var effects: [Effect] = []
-    /// Depend on nothing that is not durable yet, and run at once.
-    var atOnce: [Effect] = []
-    /// The event promises nothing: its completion does not wait for the disk.
-    var isRefusal = false
-}
+import TandemWire
 
 /// Why a queue could not make an event durable.
 enum QueueFailure: Error {
@@ -27,10 +17,11 @@ enum QueueFailure: Error {
 }
 
 /// A queue or ledger of one (pairing, app, channel) and direction; confined to its loop.
-final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
-    typealias Answer = QueueAnswer<Effect>
+final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
+    typealias Effect = Machine.Effect
     typealias Completion = (Result<Void, QueueFailure>) -> Void
-    typealias Event = (inout Machine) -> Answer
+    /// Nil refuses the event: its completion does not wait for the disk.
+    typealias Event = (inout Machine) -> DeliveryTransition<Effect>?
 
     /// What the queue needs from its owner.
     struct Surroundings {
@@ -39,8 +30,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
         /// Reads the machine back from its rows.
         let reload: (@escaping (consuming Result<Machine, StoreError>) -> Void) -> Void
         /// The first event of a machine that was read back: its rows may belong to a former epoch.
-        let renewed: (inout Machine) -> Answer
-        let timeAdvanced: (inout Machine) -> Answer
+        let renewed: Event
         /// Counts what the machine keeps, after each event.
         let usage: ItemUsage
     }
@@ -115,7 +105,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
-    func whenDurable(_ done: @escaping Completion) { perform({ _ in QueueAnswer() }, then: done) }
+    func whenDurable(_ done: @escaping Completion) { perform({ _ in DeliveryTransition() }, then: done) }
 
     /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of the turn
     /// if the event was refused.
@@ -133,9 +123,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
         let answer = event(&machine)
         weigh()
         setTimer()
-        if answer.isRefusal {
-            scheduler.atEndOfTurn { completion?(.success(())) }
-        } else if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
+        guard let answer else { return scheduler.atEndOfTurn { completion?(.success(())) } }
+        if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
             if !answer.changes.isEmpty { pending.changes.append(answer.changes) }
             pending.effects += answer.effects
             if let completion { pending.completions.append(completion) }
@@ -152,7 +141,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
         perform(
             { machine in
                 let answer = event(&machine)
-                hasChanged = !answer.changes.isEmpty
+                hasChanged = answer?.changes.isEmpty == false
                 return answer
             },
             then: { result in if case .success = result { completion(hasChanged) } else { completion(false) } })
@@ -250,8 +239,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
         state = .open
         weigh()
         setTimer()
-        let renewed = surroundings.renewed
-        perform { renewed(&$0) }
+        perform(surroundings.renewed)
         resumeDelayed()
     }
 
@@ -271,17 +259,9 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable, Effect> {
     private func timeAdvanced() {
         timer = nil
         guard let deadline = machine.nextDeadline, deadline <= scheduler.now else { return setTimer() }
-        let event = surroundings.timeAdvanced
-        perform { event(&$0) }
+        let reading = ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow)
+        perform { $0.timeAdvanced(at: reading) }
     }
-}
-
-extension OutboundTransition {
-    var answer: QueueAnswer<OutboundEffect> { QueueAnswer(changes: changes, effects: effects) }
-}
-
-extension InboundTransition {
-    var answer: QueueAnswer<InboundEffect> { QueueAnswer(changes: changes, effects: effects, atOnce: atOnce) }
 }
 
 /// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up those
@@ -351,5 +331,128 @@ private final class EffectQueue<Effect> {
         }
         defer { done += 1 }
         return entries[done]
+    }
+}
+
+/// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that failed, moved to
+/// new epochs, and removed with their pairings. Confined to its loop.
+final class QueueTable<Machine: StoredMachine & ~Copyable> {
+    typealias Queue = JournaledQueue<Machine>
+
+    /// What the owner of the table does.
+    struct Owner {
+        /// Runs one effect, then calls back; later effects of the queue wait for that.
+        let run: (Machine.Effect, QueueKey, @escaping () -> Void) -> Void
+        /// A queue was read back: it has neither a link nor a handler.
+        let wasReadBack: (QueueKey) -> Void
+        /// The numbers of a queue's former epoch are over.
+        let leftEpoch: (QueueKey) -> Void
+    }
+
+    private let environment: DeliveryEnvironment
+    private(set) var queues: [QueueKey: Queue] = [:]
+    private var owner: Owner?
+
+    init(in environment: DeliveryEnvironment) {
+        self.environment = environment
+        environment.whenClockSet { [weak self] reading in
+            guard let self else { return }
+            for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
+        }
+    }
+
+    /// Connects the owner; before the first queue.
+    func connect(_ owner: Owner) { self.owner = owner }
+
+    subscript(key: QueueKey) -> Queue? { queues[key] }
+
+    func queues(of pairing: UniqueIdentifier) -> [Queue] { queues.filter { $0.key.pairing == pairing }.map(\.value) }
+
+    // MARK: making
+
+    /// Makes a queue that was never used.
+    func make(_ key: QueueKey, epoch: UInt64) -> Queue {
+        add(
+            Machine(
+                key, from: DeliveryRows(), epoch: epoch, at: environment.reading,
+                limits: environment.limits(key.channel)))
+    }
+
+    /// Makes the queues of the known pairings from their rows.
+    func restore(_ rows: DeliveryRows) {
+        let reading = environment.reading
+        for key in Machine.keys(in: rows) {
+            guard let epoch = environment.epoch(of: key.pairing) else { continue }
+            _ = add(Machine(key, from: rows, epoch: epoch, at: reading, limits: environment.limits(key.channel)))
+        }
+    }
+
+    private func add(_ machine: consuming Machine) -> Queue {
+        let key = machine.key
+        let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
+        let queue = Queue(
+            machine, store: environment.store, scheduler: environment.scheduler,
+            Queue.Surroundings(
+                run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
+                reload: { [weak self] done in self?.reload(key, done) },
+                renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage))
+        queues[key] = queue
+        environment.watchClock()
+        return queue
+    }
+
+    /// Reads a queue back after a commit that failed.
+    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<Machine, StoreError>) -> Void) {
+        let reading = environment.reading
+        environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
+            guard let self else { return }
+            let epoch = environment.epoch(of: key.pairing) ?? 1
+            let limits = environment.limits(key.channel)
+            done(result.map { Machine(key, from: $0, epoch: epoch, at: reading, limits: limits) })
+            if case .success = result { owner?.wasReadBack(key) }
+        }
+    }
+
+    // MARK: pairings
+
+    /// Starts the pairing's epoch in its queues.
+    func startEpoch(of pairing: UniqueIdentifier) {
+        for (key, queue) in queues where key.pairing == pairing {
+            // At once: a queue that is being read back takes the event later.
+            owner?.leftEpoch(key)
+            catchUp(queue)
+        }
+    }
+
+    /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
+    func startEpochs() { for queue in queues.values { catchUp(queue) } }
+
+    private func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
+
+    /// Starts the pairing's epoch in a queue of another one.
+    private func startEpoch(_ machine: inout Machine) -> DeliveryTransition<Machine.Effect> {
+        guard let epoch = environment.epoch(of: machine.key.pairing), machine.epoch != epoch else {
+            return DeliveryTransition()
+        }
+        owner?.leftEpoch(machine.key)
+        return machine.startEpoch(epoch, at: environment.reading)
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) {
+        for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
+    }
+
+    // MARK: dead letters
+
+    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = environment.reading
+        guard let queue = queues[key] else { return completion(false) }
+        queue.attempt({ $0.retryDeadLetter(ordinal, at: reading) }, then: completion)
+    }
+
+    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
+        let reading = environment.reading
+        guard let queue = queues[key] else { return completion(false) }
+        queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
     }
 }

@@ -9,17 +9,23 @@ import TandemWire
 
 /// The outbound queues of all pairings; confined to its loop.
 final class OutboundQueues {
-    typealias Queue = JournaledQueue<OutboundQueue, OutboundEffect>
+    typealias Queue = JournaledQueue<OutboundQueue>
 
+    let table: QueueTable<OutboundQueue>
     private let environment: DeliveryEnvironment
-    /// The user of this device who owns an app; nil if unknown.
-    private let userOf: (ApplicationIdentifier) -> UInt32?
-    private var queues: [QueueKey: Queue] = [:]
+    /// Sets the context of a queue again.
+    private var contextIsLost: (QueueKey) -> Void = { _ in }
 
-    init(in environment: DeliveryEnvironment, userOf: @escaping (ApplicationIdentifier) -> UInt32?) {
+    init(in environment: DeliveryEnvironment) {
         self.environment = environment
-        self.userOf = userOf
+        table = QueueTable(in: environment)
+        table.connect(
+            QueueTable<OutboundQueue>.Owner(
+                run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+                wasReadBack: { [weak self] key in self?.wasReadBack(key) }, leftEpoch: { _ in }))
     }
+
+    private var queues: [QueueKey: Queue] { table.queues }
 
     private var reading: ClockReading { environment.reading }
 
@@ -32,69 +38,53 @@ final class OutboundQueues {
         guard let epoch = environment.epoch(of: key.pairing) else {
             preconditionFailure("a queue of a pairing that does not exist")
         }
+        let queue = table.make(key, epoch: epoch)
         let reading = reading
-        let header = OutboundHeader(epoch: epoch, at: reading)
-        let queue = add(OutboundQueue(key, header: header, at: reading, limits: environment.limits(key.channel)))
-        if environment.isOpen(key) { queue.perform { $0.linkOpened(received: 0, at: reading).answer } }
+        if environment.isOpen(key) { queue.perform { $0.linkOpened(received: 0, at: reading) } }
         return queue
     }
 
-    @discardableResult
-    private func add(_ machine: consuming OutboundQueue) -> Queue {
-        let key = machine.key
-        let queue = Queue(
-            machine, store: environment.store, scheduler: environment.scheduler,
-            Queue.Surroundings(
-                run: { [weak self] effect, done in self?.run(effect, of: key, done) },
-                reload: { [weak self] done in self?.reload(key, done) },
-                renewed: { [weak self] queue in self.map { $0.startEpoch(&queue) } ?? QueueAnswer() },
-                timeAdvanced: { [weak self] queue in
-                    self.map { queue.timeAdvanced(at: $0.reading).answer } ?? QueueAnswer()
-                },
-                usage: environment.budgets.add(key, .outbound, user: userOf(key.app))))
-        queues[key] = queue
-        environment.watchClock()
-        return queue
-    }
-
-    /// Reads a queue back after a commit that failed.
-    private func reload(_ key: QueueKey, _ done: @escaping (consuming Result<OutboundQueue, StoreError>) -> Void) {
+    private func wasReadBack(_ key: QueueKey) {
         let reading = reading
-        let tables: [DeliveryTable] = [.outboundHeader, .outboundRecord, .urgentBudget, .sentContext]
-        environment.store.rows(of: key, in: tables[...]) { [weak self] result in
-            guard let self else { return }
-            let epoch = environment.epoch(of: key.pairing) ?? 1
-            let limits = environment.limits(key.channel)
-            done(
-                result.map { rows in
-                    let header = rows.outboundHeaders[key] ?? OutboundHeader(epoch: epoch, at: reading)
-                    return rows.queue(key, header, at: reading, limits: limits)
-                })
-            guard case .success = result else { return }
-            if environment.isOpen(key) {
-                queues[key]?.perform { queue in
-                    queue.linkOpened(received: queue.lastStored, at: reading).answer
-                }
-            }
-            reconsiderBarriers(of: key.app, in: key.pairing)
+        if environment.isOpen(key) {
+            queues[key]?.perform { $0.linkOpened(received: $0.lastStored, at: reading) }
         }
+        reconsiderBarriers(of: key.app, in: key.pairing)
+    }
+
+    func whenContextIsLost(_ action: @escaping (QueueKey) -> Void) { contextIsLost = action }
+
+    /// Applies an event that the queue may refuse, and completes the submission once.
+    func accept(
+        _ key: QueueKey, size: Int,
+        _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
+        then completion: @escaping (Result<Void, SubmitFailure>) -> Void
+    ) {
+        var refusal: SubmitFailure?
+        let queue = queue(key)
+        queue.perform(
+            { [unowned queue] machine in
+                do throws(DeliveryError) {
+                    return try event(&machine, queue.refusal(of: size))
+                } catch {
+                    refusal = SubmitFailure(error)
+                    return nil
+                }
+            },
+            size: size,
+            then: { result in
+                if let refusal { return completion(.failure(refusal)) }
+                completion(result.mapError { SubmitFailure($0) })
+            })
     }
 
     // MARK: life
-
-    /// Makes the queues of the known pairings from their rows.
-    func restore(_ rows: DeliveryRows) {
-        let reading = reading
-        for (key, header) in rows.outboundHeaders where environment.epoch(of: key.pairing) != nil {
-            add(rows.queue(key, header, at: reading, limits: environment.limits(key.channel)))
-        }
-    }
 
     /// Reports ends that nobody has confirmed, repeats contexts, and reconsiders barriers; once, when all is set up.
     func resume() {
         for (key, queue) in queues {
             if key.channel == .configuration { reportUnheard(in: key) }
-            if queue.machine.needsContextAgain { setContextAgain(key) }
+            if queue.machine.needsContextAgain { contextIsLost(key) }
             reconsiderBarriers(of: key.app, in: key.pairing)
         }
     }
@@ -106,32 +96,6 @@ final class OutboundQueues {
         }
     }
 
-    /// Starts the pairing's epoch in its queues.
-    func startEpoch(of pairing: UniqueIdentifier) { for queue in queues(of: pairing) { catchUp(queue) } }
-
-    /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
-    func startEpochs() { for queue in queues.values { catchUp(queue) } }
-
-    private func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
-
-    /// Starts the pairing's epoch in a queue of another one.
-    private func startEpoch(_ queue: inout OutboundQueue) -> QueueAnswer<OutboundEffect> {
-        guard let epoch = environment.epoch(of: queue.key.pairing) else { return QueueAnswer() }
-        return queue.startEpoch(epoch, at: reading).answer
-    }
-
-    func removePairing(_ pairing: UniqueIdentifier) {
-        for key in Array(queues.keys) where key.pairing == pairing { queues.removeValue(forKey: key)?.end() }
-    }
-
-    func noteClock(at reading: ClockReading) {
-        for queue in queues.values { queue.perform { $0.noteClock(at: reading).answer } }
-    }
-
-    private func queues(of pairing: UniqueIdentifier) -> [Queue] {
-        queues.filter { $0.key.pairing == pairing }.map(\.value)
-    }
-
     /// The link of a pairing is ready.
     /// - Parameter positions: the highest sequences that the peer has stored.
     func linkOpened(_ pairing: UniqueIdentifier, positions: [QueueKey: UInt64]) {
@@ -141,15 +105,15 @@ final class OutboundQueues {
             environment.report(.needsEpoch(pairing))
         }
         for (key, queue) in queues where key.pairing == pairing && environment.isOpen(key) {
-            queue.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading).answer }
+            queue.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading) }
         }
     }
 
     func linkClosed(_ pairing: UniqueIdentifier) {
-        for queue in queues(of: pairing) {
+        for queue in table.queues(of: pairing) {
             queue.perform { queue in
                 queue.linkClosed()
-                return QueueAnswer()
+                return OutboundTransition()
             }
         }
     }
@@ -161,7 +125,7 @@ final class OutboundQueues {
     func stored(through sequence: UInt64, in key: QueueKey) -> Bool {
         guard let queue = queues[key] else { return false }
         let reading = reading
-        queue.perform { $0.stored(through: sequence, at: reading).answer }
+        queue.perform { $0.stored(through: sequence, at: reading) }
         return true
     }
 
@@ -170,18 +134,25 @@ final class OutboundQueues {
     func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) -> Bool {
         guard let queue = queues[key] else { return false }
         let reading = reading
-        queue.perform({ $0.ended(sequence, outcome, at: reading).answer }, repeats: true)
+        queue.perform({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
         return true
     }
 
     /// The peer cannot take an item now (DEL-12).
-    /// - Parameter isBlockedOnSpace: the peer has no space now, and may have some later.
-    func refused(_ id: UniqueIdentifier, _ refusal: ItemRefusal?, isBlockedOnSpace: Bool = false, in key: QueueKey) {
-        let reading = reading
-        queues[key]?.perform { queue in
-            isBlockedOnSpace
-                ? queue.blockedOnSpace(id, refusal, at: reading).answer : queue.refused(id, refusal, at: reading).answer
+    /// - Returns: the item; nil if this device has accepted none of that name.
+    func take(_ failure: FailureFrame) -> ItemKey? {
+        guard let item = failure.item, let queue = queues[item.queue], queue.machine.record(of: item.id) != nil else {
+            return nil
         }
+        let reading = reading
+        queue.perform { $0.refused(failure, at: reading) }
+        return item
+    }
+
+    /// This device cannot send the item now.
+    func failed(_ id: UniqueIdentifier, _ refusal: ItemRefusal, in key: QueueKey) {
+        let reading = reading
+        queues[key]?.perform { $0.refused(id, refusal, at: reading) }
     }
 
     /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
@@ -202,7 +173,7 @@ final class OutboundQueues {
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
-        case .setContextAgain: setContextAgain(key)
+        case .setContextAgain: contextIsLost(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
         case .violation: environment.report(.violation(key.pairing))
         }
@@ -214,7 +185,7 @@ final class OutboundQueues {
         environment.report(.ended(id, key, outcome, refusal))
         if key.channel == .configuration {
             let reading = reading
-            queues[key]?.perform { $0.forget(id, at: reading).answer }
+            queues[key]?.perform { $0.forget(id, at: reading) }
         }
         release(id, of: key.app, in: key.pairing)
     }
@@ -237,22 +208,6 @@ final class OutboundQueues {
             remaining: .milliseconds(dispatch.remaining), attempt: dispatch.attempt, topic: dispatch.topic,
             revision: dispatch.revision, body: body[...])
         environment.send(frame.envelope, over: key.pairing)
-    }
-
-    /// Submits the last context to its queue again: the peer may have lost it with its epoch.
-    private func setContextAgain(_ key: QueueKey) {
-        environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] context in
-            guard let self, let context, let queue = queues[key] else { return }
-            let reading = reading
-            queue.perform { queue in
-                // A full queue of contexts contains newer ones.
-                do throws(DeliveryError) {
-                    return try queue.setContextAgain(.random(), body: context.body, at: reading).answer
-                } catch {
-                    return QueueAnswer()
-                }
-            }
-        }
     }
 
     // MARK: barriers
@@ -284,7 +239,7 @@ final class OutboundQueues {
     private func release(_ id: UniqueIdentifier, of app: ApplicationIdentifier, in pairing: UniqueIdentifier) {
         let reading = reading
         for queue in queues(of: app, in: pairing) where queue.machine.isAwaiting(id) {
-            queue.perform { $0.released(id, at: reading).answer }
+            queue.perform { $0.released(id, at: reading) }
         }
     }
 
@@ -304,9 +259,6 @@ final class OutboundQueues {
     }
 
     // MARK: status
-
-    /// The revision of the last context of each queue that has one.
-    var contextRevisions: [QueueKey: UInt64] { queues.compactMapValues { $0.machine.context?.revision } }
 
     /// What waits in each queue.
     var waiting: [DurableDelivery.WaitingItems] {
@@ -351,17 +303,5 @@ final class OutboundQueues {
                     attempts: record.attempts, size: record.size, refusal: record.refusal)
             }
         }
-    }
-
-    func retryDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = reading
-        guard let queue = queues[key] else { return completion(false) }
-        queue.attempt({ $0.retryDeadLetter(ordinal, at: reading).answer }, then: completion)
-    }
-
-    func dropDeadLetter(_ ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void) {
-        let reading = reading
-        guard let queue = queues[key] else { return completion(false) }
-        queue.attempt({ $0.dropDeadLetter(ordinal, at: reading).answer }, then: completion)
     }
 }

@@ -2,7 +2,6 @@
 // ask. Each submission gets one answer, after the commit that it rests on.
 
 package import TandemBase
-import TandemCrypto
 package import TandemDelivery
 import TandemReactor
 import TandemStore
@@ -14,9 +13,11 @@ package final class Submissions {
 
     private let environment: DeliveryEnvironment
     private let queues: OutboundQueues
+    private let contexts: Contexts
 
-    init(to queues: OutboundQueues, in environment: DeliveryEnvironment) {
+    init(to queues: OutboundQueues, contexts: Contexts, in environment: DeliveryEnvironment) {
         self.queues = queues
+        self.contexts = contexts
         self.environment = environment
     }
 
@@ -33,7 +34,7 @@ package final class Submissions {
         var item = item
         item.after = item.after.flatMap { queues.isUnfinished($0, of: key.app, in: key.pairing) ? $0 : nil }
         switch key.channel {
-        case .context: setContext(item, in: key, then: completion)
+        case .context: contexts.set(item, in: key, then: completion)
         case .urgent: submitUrgent(item, to: key, then: completion)
         case .configuration, .userInfo, .file: enqueue(item, to: key, SubmitReceipt(), then: completion)
         }
@@ -47,7 +48,7 @@ package final class Submissions {
         queue.perform(
             { queue in
                 isKnown = queue.record(of: id) != nil
-                return QueueAnswer()
+                return OutboundTransition()
             },
             then: { result in
                 let answer = result.mapError { SubmitFailure($0) }
@@ -55,35 +56,11 @@ package final class Submissions {
             })
     }
 
-    /// Applies an event that the queue may refuse, and completes the submission once.
-    private func accept(
-        _ key: QueueKey, size: Int,
-        _ event: @escaping (inout OutboundQueue, DeliveryError?) throws(DeliveryError) -> OutboundTransition,
-        then completion: @escaping (Result<Void, SubmitFailure>) -> Void
-    ) {
-        var refusal: SubmitFailure?
-        let queue = queues.queue(key)
-        queue.perform(
-            { [unowned queue] machine in
-                do throws(DeliveryError) {
-                    return try event(&machine, queue.refusal(of: size)).answer
-                } catch {
-                    refusal = SubmitFailure(error)
-                    return QueueAnswer(isRefusal: true)
-                }
-            },
-            size: size,
-            then: { result in
-                if let refusal { return completion(.failure(refusal)) }
-                completion(result.mapError { SubmitFailure($0) })
-            })
-    }
-
     private func enqueue(
         _ item: OutboundItem, to key: QueueKey, _ receipt: SubmitReceipt, then completion: @escaping Completion
     ) {
         let reading = reading
-        accept(
+        queues.accept(
             key, size: item.payload.count,
             { queue, full throws(DeliveryError) in try queue.enqueue(item, at: reading, unless: full) },
             then: { completion($0.map { receipt }) })
@@ -97,7 +74,7 @@ package final class Submissions {
         }
         let reading = reading
         var isSpent = false
-        accept(
+        queues.accept(
             key, size: item.payload.count,
             { queue, full throws(DeliveryError) in
                 let transition = try queue.enqueueUrgent(item, at: reading, unless: full)
@@ -122,32 +99,7 @@ package final class Submissions {
     private func untag(_ kind: String?, in key: QueueKey) {
         guard let kind, let queue = queues[key] else { return }
         let reading = reading
-        queue.perform { $0.untag(kind, at: reading).answer }
-    }
-
-    private func setContext(_ item: OutboundItem, in key: QueueKey, then completion: @escaping Completion) {
-        let reading = reading
-        let digest = SHA256.digest(item.payload)
-        var update = ContextUpdate.unchanged(revision: 0)
-        accept(
-            key, size: item.payload.count,
-            { queue, full throws(DeliveryError) in
-                let (result, transition) = try queue.setContext(
-                    item, digest: digest, policy: item.policy, at: reading, unless: full)
-                update = result
-                return transition
-            },
-            then: { [environment] result in
-                switch update {
-                case .unchanged(let revision):
-                    completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
-                case .set(let revision):
-                    if case .success = result {
-                        environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
-                    }
-                    completion(result.map { SubmitReceipt(revision: revision) })
-                }
-            })
+        queue.perform { $0.untag(kind, at: reading) }
     }
 
     // MARK: taking back
@@ -162,7 +114,7 @@ package final class Submissions {
             { queue in
                 let (result, transition) = queue.cancel(id, at: reading)
                 cancellation = result
-                return transition.answer
+                return transition
             },
             then: { result in
                 if case .failure = result { completion(.notStored) } else { completion(cancellation) }
@@ -179,7 +131,7 @@ package final class Submissions {
                 if case .success = result { done(true) } else { done(false) }
             }
         }
-        queue.perform({ $0.forget(id, at: reading).answer }, repeats: done != nil, then: completion)
+        queue.perform({ $0.forget(id, at: reading) }, repeats: done != nil, then: completion)
     }
 
     // MARK: asking

@@ -108,7 +108,7 @@ extension Node {
 
     fileprivate var contexts: [PropertyListValue] {
         // A peer may name any application; one that is not installed here is nobody's.
-        delivery.contextRevisions.filter { installed.state[$0.key.app] != nil }.map { context in
+        delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
             var body: PropertyListDictionary = [
                 "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
             ]

@@ -40,6 +40,14 @@ package enum ContextPolicy: Sendable, Hashable {
     case always
 }
 
+/// The result of setting a context.
+package enum ContextUpdate: Sendable, Equatable {
+    /// It is a new revision.
+    case set(revision: UInt64)
+    /// Its bytes equal those of this revision, which stays.
+    case unchanged(revision: UInt64)
+}
+
 /// The context that the peer's application last set, as far as it has arrived.
 package struct ReceivedContext: Sendable, Equatable {
     /// The pairing's epoch in which it came: a peer that was restored counts from an older revision.

@@ -1,0 +1,157 @@
+// The answer of a queue or ledger to an event: changes to commit together, and effects to run after that commit, in
+// their order. A transition without changes waits for the commits before it all the same: an acknowledgement must not
+// pass the commit that it rests on.
+
+package import TandemBase
+package import TandemWire
+
+/// The answer of a queue or ledger to an event.
+package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
+    package internal(set) var changes: [DeliveryChange] = []
+    /// What to do once the changes are durable.
+    package internal(set) var effects: [Effect] = []
+    /// Effects that rest on commits that are done, and wait for none: an item for its handler, whose attempt is counted.
+    package internal(set) var atOnce: [Effect] = []
+
+    init(changes: [DeliveryChange] = [], effects: [Effect] = []) {
+        self.changes = changes
+        self.effects = effects
+    }
+
+    /// Nothing changes and nothing is to be done.
+    package init() {}
+
+    // MARK: rows
+
+    /// Writes a record's row, and its body's if that is new.
+    mutating func put<Record: QueueRecord>(_ record: Record, of queue: QueueKey, payload: [UInt8]? = nil) {
+        changes.append(.put(DeliveryRowKey(Record.recordTable, queue, record.ordinal), record.value))
+        guard let payload else { return }
+        changes.append(.put(DeliveryRowKey(Record.payloadTable, queue, record.ordinal), .payload(payload)))
+    }
+
+    /// Removes a record's row, and whatever body it still has.
+    mutating func remove<Record: QueueRecord>(_ record: Record, of queue: QueueKey) {
+        changes.append(.remove(DeliveryRowKey(Record.recordTable, queue, record.ordinal)))
+        if record.isUnfinished || record.isDeadLetter { removePayload(of: record, in: queue) }
+    }
+
+    /// Removes a body, and releases the file that belongs to it.
+    mutating func removePayload<Record: QueueRecord>(of record: Record, in queue: QueueKey) {
+        if queue.channel == .file, let id = record.itemID { effects.append(.released(id)) }
+        changes.append(.remove(DeliveryRowKey(Record.payloadTable, queue, record.ordinal)))
+    }
+}
+
+/// An effect of a queue or ledger.
+package protocol DeliveryEffect: Sendable, Equatable {
+    /// The item's file is not needed any more (FIL-14).
+    static func released(_ id: UniqueIdentifier) -> Self
+}
+
+/// What the owner of a queue or ledger does with it whatever its direction.
+package protocol DeliveryMachine: ~Copyable {
+    associatedtype Effect: DeliveryEffect
+
+    var key: QueueKey { get }
+    var epoch: UInt64 { get }
+    var kept: KeptAmount { get }
+    /// The next time at which the machine has something to do; nil if nothing depends on time.
+    var nextDeadline: MonotonicTime? { get }
+
+    mutating func timeAdvanced(at reading: ClockReading) -> DeliveryTransition<Effect>
+    mutating func noteClock(at reading: ClockReading) -> DeliveryTransition<Effect>
+    mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> DeliveryTransition<Effect>
+    mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> DeliveryTransition<Effect>
+    mutating func dropDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> DeliveryTransition<Effect>
+}
+
+// MARK: - outbound
+
+package typealias OutboundTransition = DeliveryTransition<OutboundEffect>
+
+/// An effect of an outbound queue. There is none for an accepted item: its submitter waits for the commit
+/// itself, also of a transition without effects.
+package enum OutboundEffect: DeliveryEffect {
+    /// An `item` frame for the peer.
+    case send(OutboundDispatch)
+    /// A `gap` frame: the item of this sequence will not come, or should not be handled any more.
+    case sendGap(sequence: UInt64, GapReason)
+    /// An `outcomeAck` frame: the outcome is durable here, the peer may forget it.
+    case sendOutcomeAck(sequence: UInt64)
+    /// The item is durable at the peer.
+    case stored(UniqueIdentifier)
+    /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged that.
+    case finished(UniqueIdentifier, Outcome, ItemRefusal?)
+    /// The item's file is not needed any more (FIL-14).
+    case released(UniqueIdentifier)
+    /// The context has to be enqueued again: the peer may have lost it with its epoch.
+    case setContextAgain
+    /// The numbers of this device and its peer contradict each other: a store was restored. Start a new epoch of the pairing.
+    case startEpoch
+    /// The peer acknowledged what was never sent; the link should be closed.
+    case violation
+}
+
+/// An item to be sent now.
+package struct OutboundDispatch: Sendable, Equatable {
+    package let ordinal: UInt64
+    package let sequence: UInt64
+    package let id: UniqueIdentifier
+    /// Time since the item was accepted, in milliseconds.
+    package let age: Int64
+    /// Time until it expires, in milliseconds.
+    package let remaining: Int64
+    /// 1 for the first attempt.
+    package let attempt: Int
+    package let topic: String?
+    package let revision: UInt64?
+    /// The body, if it is at hand; otherwise it is in the row (`outboundPayload`, `ordinal`).
+    package let payload: [UInt8]?
+}
+
+/// The result of taking an item back.
+package enum Cancellation: Sendable, Equatable {
+    /// It will never be handled.
+    case cancelled
+    /// It was sent: the peer decides, and `finished` reports its decision.
+    case asked
+    /// It had ended before.
+    case tooLate(Outcome)
+    /// No such item.
+    case unknown
+    /// The store could not write it; the item is as it was.
+    case notStored
+}
+
+// MARK: - inbound
+
+package typealias InboundTransition = DeliveryTransition<InboundEffect>
+
+/// An effect of an inbound ledger. Frames are dropped while there is no link: `linkOpened` repeats
+/// them.
+package enum InboundEffect: DeliveryEffect {
+    /// A `stored` frame.
+    case acknowledge(through: UInt64)
+    /// An `outcome` frame.
+    case report(sequence: UInt64, Outcome)
+    /// Deliver the item to its handler.
+    case deliver(ReceivedItem)
+    /// The same for an item without its payload, which is in its row (`inboundPayload`, `ordinal`).
+    case deliverStored(ReceivedItem)
+    /// The item came before its predecessors and was dropped; it will come again.
+    case droppedAhead
+    /// The ledger is full and the item was dropped without an answer; it will come again.
+    case droppedFull
+    /// The item's file is not needed any more, unless another item has its identifier (FIL-14).
+    case released(UniqueIdentifier)
+    /// The item failed too often and waits for an operator.
+    case deadLetter(ordinal: UInt64)
+    /// The attempts that were counted ahead for these are durable; the ledger has to be notified. They are named one by one: an item
+    /// is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
+    case counted(ordinals: [UInt64])
+    /// A newer context is durable.
+    case contextReceived(revision: UInt64, body: [UInt8])
+    /// A context came that is not newer than the one received before; it changed nothing.
+    case staleContext(revision: UInt64)
+}

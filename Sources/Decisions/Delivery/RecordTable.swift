@@ -1,0 +1,259 @@
+// Records of a queue or ledger, with the indexes that both need: sequences, order, expiry and dead letters. Each index
+// follows from a record's change alone, so that no event can forget one. An entry of an order whose item has moved on
+// is stale: it is skipped, and dropped in time. No event looks at all records, except those that report something about
+// each.
+
+import TandemBase
+
+/// A record as the table needs it.
+protocol QueueRecord: Sendable {
+    /// Where its row and its body's are.
+    static var recordTable: DeliveryTable { get }
+    static var payloadTable: DeliveryTable { get }
+
+    /// The order of acceptance or arrival.
+    var ordinal: UInt64 { get }
+    /// The item's identifier; nil for a gap.
+    var itemID: UniqueIdentifier? { get }
+    /// The number by which the peer names it now; nil if it has none.
+    var sequence: UInt64? { get }
+    /// Bytes of the body.
+    var size: Int { get }
+    var isUnfinished: Bool { get }
+    /// Whether it failed too often and waits, with its body, for an operator.
+    var isDeadLetter: Bool { get }
+    /// When it expires, in the machine's time; nil while its time to live does not count.
+    var deadline: Int64? { get }
+    /// The content of its row.
+    var value: DeliveryValue { get }
+}
+
+/// The records of a queue or ledger by ordinal.
+struct RecordTable<Record: QueueRecord>: Sendable {
+    private var records: [UInt64: Record] = [:]
+    private var ordinalBySequence: [UInt64: UInt64] = [:]
+    /// Unfinished items in order of acceptance or arrival.
+    private var order = OrdinalQueue()
+    private var expiry = ExpiryIndex()
+    private var letters = OrdinalQueue()
+    private var letterBytes = 0
+    /// Unfinished items, and bytes of their bodies.
+    private(set) var count = 0
+    private(set) var bytes = 0
+
+    init(_ stored: [Record]) {
+        records.reserveCapacity(stored.count)
+        for record in stored.sorted(by: { $0.ordinal < $1.ordinal }) { set(record) }
+        prune()
+    }
+
+    // MARK: records
+
+    /// Rows and bytes of all records, ended ones and dead letters included.
+    var kept: KeptAmount { KeptAmount(records: records.count, bytes: bytes + letterBytes) }
+
+    subscript(ordinal: UInt64) -> Record? { records[ordinal] }
+
+    func record(sequence: UInt64) -> Record? { ordinalBySequence[sequence].flatMap { records[$0] } }
+
+    /// The sequences that records have, in order.
+    var sequences: [UInt64] { ordinalBySequence.keys.sorted() }
+
+    /// Adds or replaces a record. An ended one that is unfinished again returns to its place in the order.
+    /// - Returns: the record before.
+    @discardableResult
+    mutating func set(_ record: Record) -> Record? {
+        let before = records.updateValue(record, forKey: record.ordinal)
+        index(record.ordinal, record.size, from: before, to: record)
+        return before
+    }
+
+    /// - Returns: the removed record.
+    @discardableResult
+    mutating func remove(_ ordinal: UInt64) -> Record? {
+        guard let before = records.removeValue(forKey: ordinal) else { return nil }
+        index(ordinal, before.size, from: before, to: nil)
+        return before
+    }
+
+    private mutating func index(_ ordinal: UInt64, _ size: Int, from before: Record?, to after: Record?) {
+        if before?.sequence != after?.sequence {
+            if let sequence = before?.sequence { ordinalBySequence[sequence] = nil }
+            if let sequence = after?.sequence { ordinalBySequence[sequence] = ordinal }
+        }
+        if let deadline = after?.deadline, deadline != before?.deadline { expiry.add(ordinal, at: deadline) }
+        let (wasUnfinished, isUnfinished) = (before?.isUnfinished ?? false, after?.isUnfinished ?? false)
+        if wasUnfinished != isUnfinished {
+            count += isUnfinished ? 1 : -1
+            bytes += isUnfinished ? size : -size
+            if isUnfinished {
+                // A stale entry would come alive again beside the new one.
+                if before != nil { order.remove(ordinal) }
+                order.insert(ordinal)
+            }
+        }
+        let (wasLetter, isLetter) = (before?.isDeadLetter ?? false, after?.isDeadLetter ?? false)
+        if wasLetter != isLetter {
+            if isLetter { letters.insert(ordinal) } else { letters.remove(ordinal) }
+            letterBytes += isLetter ? size : -size
+        }
+    }
+
+    /// Drops stale entries of the orders.
+    mutating func prune() {
+        let records = records
+        expiry.prune(living: count) { records[$0.ordinal]?.deadline == $0.time }
+        order.prune(living: count) { records[$0]?.isUnfinished == true }
+    }
+
+    // MARK: order
+
+    /// The ordinals of unfinished items in order, and perhaps of some that have ended.
+    var ordinals: ArraySlice<UInt64> { order.all }
+
+    /// The unfinished items in order, from behind `ordinal`.
+    func unfinished(after ordinal: UInt64 = 0, limit: Int = .max) -> [Record] {
+        var found: [Record] = []
+        for next in order.all where next > ordinal {
+            guard found.count < limit else { break }
+            if let record = records[next], record.isUnfinished { found.append(record) }
+        }
+        return found
+    }
+
+    /// The unfinished item that is the first in order.
+    mutating func first() -> Record? {
+        while let ordinal = order.first {
+            if let record = records[ordinal], record.isUnfinished { return record }
+            order.removeFirst()
+        }
+        return nil
+    }
+
+    // MARK: expiry
+
+    /// When the first item expires, in the machine's time.
+    var nextExpiry: Int64? { expiry.first?.time }
+
+    /// Takes an item out of the index that has expired.
+    mutating func takeExpired(at now: Int64) -> Record? {
+        while let next = expiry.first, next.time <= now {
+            expiry.removeFirst()
+            if let record = records[next.ordinal], record.deadline == next.time { return record }
+        }
+        return nil
+    }
+
+    // MARK: dead letters
+
+    /// The dead letters in order.
+    var deadLetters: [Record] { letters.all.compactMap { records[$0] } }
+
+    /// The dead letter of this number; nil for another item.
+    func deadLetter(_ ordinal: UInt64) -> Record? { records[ordinal].flatMap { $0.isDeadLetter ? $0 : nil } }
+
+    /// The oldest dead letter if there are more than the limits allow (LIM-25).
+    func excessLetter(over limits: DeliveryLimits) -> Record? {
+        guard letters.count > limits.deadLetters || letterBytes > limits.bytes else { return nil }
+        return letters.first.flatMap { records[$0] }
+    }
+}
+
+/// Ordinals first in, first out, in constant time: removing from the front of an array would move all the rest.
+struct OrdinalQueue: Sendable {
+    private var items: [UInt64] = []
+    private var head = 0
+
+    private init(_ items: [UInt64]) { self.items = items }
+
+    init() {}
+
+    var first: UInt64? { head < items.count ? items[head] : nil }
+
+    /// All of them, in order.
+    var all: ArraySlice<UInt64> { items[head...] }
+
+    var count: Int { items.count - head }
+
+    mutating func append(_ ordinal: UInt64) { items.append(ordinal) }
+
+    /// Inserts an ordinal into a queue of rising ones; slow unless it goes to the end.
+    mutating func insert(_ ordinal: UInt64) {
+        if items.last ?? 0 < ordinal { return append(ordinal) }
+        items.insert(ordinal, at: items[head...].firstIndex { $0 > ordinal } ?? items.endIndex)
+    }
+
+    mutating func removeFirst() {
+        head += 1
+        guard head > 64, head * 2 > items.count else { return }
+        items.removeFirst(head)
+        head = 0
+    }
+
+    /// Removes one from anywhere; slow.
+    mutating func remove(_ ordinal: UInt64) {
+        if let index = items[head...].firstIndex(of: ordinal) { items.remove(at: index) }
+    }
+
+    /// Drops stale ordinals: those at the front, and all of them once most are stale.
+    /// - Parameter living: how many may be alive at most.
+    mutating func prune(living: Int, isAlive: (UInt64) -> Bool) {
+        while let first, !isAlive(first) { removeFirst() }
+        guard count > 64, count > 2 * living else { return }
+        self = OrdinalQueue(all.filter(isAlive))
+    }
+}
+
+/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves a dead entry;
+/// dead entries go when they come to the top, or together when they are the majority.
+private struct ExpiryIndex: Sendable {
+    struct Entry: Sendable {
+        let time: Int64
+        let ordinal: UInt64
+
+        func isBefore(_ other: Entry) -> Bool { (time, ordinal) < (other.time, other.ordinal) }
+    }
+
+    private var heap: [Entry] = []
+
+    /// The entry at the top, dead or alive.
+    var first: Entry? { heap.first }
+
+    mutating func add(_ ordinal: UInt64, at time: Int64) {
+        heap.append(Entry(time: time, ordinal: ordinal))
+        var index = heap.count - 1
+        while index > 0, heap[index].isBefore(heap[(index - 1) / 2]) {
+            heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    /// Drops dead entries until the top is alive.
+    /// - Parameter living: how many entries may be alive at most.
+    mutating func prune(living: Int, isAlive: (Entry) -> Bool) {
+        if heap.count > 64, heap.count > 2 * living {
+            heap = heap.filter(isAlive)
+            for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
+        }
+        while let first = heap.first, !isAlive(first) { removeFirst() }
+    }
+
+    mutating func removeFirst() {
+        guard let last = heap.popLast(), !heap.isEmpty else { return }
+        heap[0] = last
+        siftDown(from: 0)
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var index = start
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
+                if heap[child].isBefore(heap[least]) { least = child }
+            }
+            guard least != index else { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}

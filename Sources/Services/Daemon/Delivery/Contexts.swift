@@ -1,0 +1,139 @@
+// Contexts of apps (DEL-19, DEL-20): of each (pairing, app) and direction only the latest counts. The queues and ledgers
+// of the channel decide which that is; this type sets contexts, sets them again when an epoch has lost them, and reads
+// the latest ones from their rows.
+
+package import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemStore
+package import TandemWire
+
+/// The contexts of all apps; confined to its loop.
+package final class Contexts {
+    private let queues: OutboundQueues
+    private let arrivals: Arrivals
+    private let environment: DeliveryEnvironment
+
+    init(to queues: OutboundQueues, from arrivals: Arrivals, in environment: DeliveryEnvironment) {
+        self.queues = queues
+        self.arrivals = arrivals
+        self.environment = environment
+        queues.whenContextIsLost { [weak self] in self?.setAgain($0) }
+    }
+
+    /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is durable or refused.
+    func set(_ item: OutboundItem, in key: QueueKey, then completion: @escaping Submissions.Completion) {
+        let reading = environment.reading
+        let digest = SHA256.digest(item.payload)
+        var update = ContextUpdate.unchanged(revision: 0)
+        queues.accept(
+            key, size: item.payload.count,
+            { queue, full throws(DeliveryError) in
+                let (result, transition) = try queue.setContext(
+                    item, digest: digest, policy: item.policy, at: reading, unless: full)
+                update = result
+                return transition
+            },
+            then: { [environment] result in
+                switch update {
+                case .unchanged(let revision):
+                    completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
+                case .set(let revision):
+                    if case .success = result {
+                        environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
+                    }
+                    completion(result.map { SubmitReceipt(revision: revision) })
+                }
+            })
+    }
+
+    /// Submits the last context to its queue again: the peer may have lost it with its epoch.
+    private func setAgain(_ key: QueueKey) {
+        environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] context in
+            guard let self, let context, let queue = queues[key] else { return }
+            let reading = environment.reading
+            queue.perform { queue in
+                // A full queue of contexts contains newer ones.
+                do throws(DeliveryError) {
+                    return try queue.setContextAgain(.random(), body: context.body, at: reading)
+                } catch {
+                    return OutboundTransition()
+                }
+            }
+        }
+    }
+
+    // MARK: reading
+
+    private var sentRevisions: [QueueKey: UInt64] {
+        queues.table.queues.compactMapValues { $0.machine.context?.revision }
+    }
+
+    private var receivedRevisions: [QueueKey: UInt64] {
+        arrivals.table.queues.compactMapValues { $0.machine.context?.revision }
+    }
+
+    /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and was
+    /// applied.
+    package var revisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
+        let (sent, received) = (sentRevisions, receivedRevisions)
+        let keys = Set(sent.keys).union(received.keys)
+        return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
+    }
+
+    /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
+    /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
+    package func read(
+        of app: ApplicationIdentifier,
+        each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
+    ) {
+        let sent = sentRevisions.keys.filter { $0.app == app }
+        let received = receivedRevisions.keys.filter { $0.app == app }
+        let places =
+            sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
+        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each)
+    }
+
+    private func read(
+        at places: ArraySlice<DeliveryRowKey>,
+        _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
+    ) {
+        guard let place = places.first else { return }
+        environment.store.context(at: place) { [weak self] context in
+            let next = { [weak self] in self?.read(at: places.dropFirst(), each) ?? () }
+            if let context { each(context, next) } else { next() }
+        }
+    }
+}
+
+/// The latest context of one direction.
+package struct LatestContext: Sendable, Equatable {
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier
+    package let direction: ContextFrame.Direction
+    package let revision: UInt64
+    package let body: [UInt8]
+
+    init(_ queue: QueueKey, _ direction: ContextFrame.Direction, _ revision: UInt64, _ body: [UInt8]) {
+        (pairing, app) = (queue.pairing, queue.app)
+        self.direction = direction
+        self.revision = revision
+        self.body = body
+    }
+}
+
+extension LoopStore {
+    /// Reads the context of a queue from its row; nil if there is none.
+    fileprivate func context(at place: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
+        fetch(.key(place.bytes, in: place.table.space)) { result in
+            let row = (try? result.get())?.first
+            switch row.flatMap({ try? DeliveryValue(place, bytes: $0.value) }) {
+            case .sentContext(let context, let body):
+                done(LatestContext(place.queue, .sent, context.revision, body))
+            case .receivedContext(let context, let body):
+                done(LatestContext(place.queue, .received, context.revision, body))
+            default: done(nil)
+            }
+        }
+    }
+}
