@@ -32,7 +32,7 @@ package struct SentContext: Sendable, Equatable {
     }
 }
 
-/// What to do with a context whose bytes equal those of the last one.
+/// The treatment of a context whose bytes equal those of the last one.
 package enum ContextPolicy: Sendable, Hashable {
     /// Nothing, if the last one is on its way or was handled.
     case ifChanged

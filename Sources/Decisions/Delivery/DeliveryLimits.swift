@@ -16,14 +16,15 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var countedAhead = 32
     /// The pause after a first failed attempt; it doubles with each further one.
     package var firstPause = Duration.seconds(1)
-    /// The longest pause before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once there is some,
-    /// and not worth a frame meanwhile.
+    /// The longest pause before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once
+    /// there is some, and not worth a frame meanwhile.
     package var longestSpacePause = Duration.seconds(60)
     /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
     /// The time to live of an item that names none: 30 days.
     package var lifetime = Duration.seconds(30 * 24 * 3600)
-    /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the store.
+    /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the
+    /// store.
     package var unacknowledged = Limits.unheardEnds
     /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
     package var deadLetters = 1000
@@ -62,7 +63,7 @@ extension DeliveryError: CustomStringConvertible {
     }
 }
 
-/// What a queue or ledger keeps, for whatever reason: budgets over many queues count it.
+/// The rows and bytes that a queue or ledger keeps: budgets over many queues count them.
 package struct KeptAmount: Sendable, Equatable {
     /// Rows of unfinished items, ended ones, gaps and dead letters.
     package var records = 0
@@ -100,7 +101,8 @@ package struct FileLimits: Sendable, Equatable {
     /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).
     package var waiting = Limits.queuedItems
     package var waitingBytes = Limits.queuedItemBytes
-    /// Bytes of the files that one user's apps have handed over and that the peer has not stored (LIM-43), beyond one file.
+    /// Bytes of the files that one user's apps have handed over and that the peer has not stored (LIM-43), beyond one
+    /// file.
     package var spooled: Int64 = 64 << 30
     /// Bytes of the files that came through one pairing and were not handled (LIM-43), beyond one file.
     package var received: Int64 = 64 << 30

@@ -6,7 +6,7 @@ package import TandemBase
 package import TandemWire
 
 extension QueueKey {
-    /// What the keys of all rows of this queue start with, in each table.
+    /// The prefix of the keys of all rows of this queue, in each table.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16 + app.description.utf8.count + 16)
@@ -19,7 +19,7 @@ extension QueueKey {
         return bytes
     }
 
-    /// What the keys of all rows of a pairing start with, in each table: for unpairing.
+    /// The prefix of the keys of all rows of a pairing, in each table: for unpairing.
     package static func prefix(of pairing: UniqueIdentifier) -> [UInt8] { pairing.bytes }
 }
 
@@ -144,8 +144,8 @@ package enum DeliveryChange: Sendable, Equatable {
     }
 }
 
-/// A stored row that this program cannot use. The store checks that rows are the bytes that were written; one that fails here was
-/// written by a newer program or a broken one, and is refused instead of guessed at.
+/// A stored row that this program cannot use. The store checks that rows are the bytes that were written; one that
+/// fails here was written by a newer program or a broken one, and is refused instead of guessed at.
 package enum DeliveryRecordError: Error, Sendable, Equatable {
     case key(DeliveryTable)
     /// It does not begin as a record of this program does.

@@ -8,9 +8,10 @@ package import TandemWire
 /// The answer of a queue or ledger to an event.
 package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     package internal(set) var changes: [DeliveryChange] = []
-    /// What to do once the changes are durable.
+    /// Run once the changes are durable.
     package internal(set) var effects: [Effect] = []
-    /// Effects that rest on commits that are done, and wait for none: an item for its handler, whose attempt is counted.
+    /// Effects that rest on commits that are done, and wait for none: an item for its handler, whose attempt is
+    /// counted.
     package internal(set) var atOnce: [Effect] = []
 
     init(changes: [DeliveryChange] = [], effects: [Effect] = []) {
@@ -49,7 +50,7 @@ package protocol DeliveryEffect: Sendable, Equatable {
     static func released(_ id: UniqueIdentifier) -> Self
 }
 
-/// What the owner of a queue or ledger does with it whatever its direction.
+/// A queue or ledger as its owner uses it in either direction.
 package protocol DeliveryMachine: ~Copyable {
     associatedtype Effect: DeliveryEffect
 
@@ -81,13 +82,15 @@ package enum OutboundEffect: DeliveryEffect {
     case sendOutcomeAck(sequence: UInt64)
     /// The item is durable at the peer.
     case stored(UniqueIdentifier)
-    /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged that.
+    /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged
+    /// that.
     case finished(UniqueIdentifier, Outcome, ItemRefusal?)
     /// The item's file is not needed any more (FIL-14).
     case released(UniqueIdentifier)
     /// The context has to be enqueued again: the peer may have lost it with its epoch.
     case setContextAgain
-    /// The numbers of this device and its peer contradict each other: a store was restored. Start a new epoch of the pairing.
+    /// The numbers of this device and its peer contradict each other: a store was restored. Start a new epoch of the
+    /// pairing.
     case startEpoch
     /// The peer acknowledged what was never sent; the link should be closed.
     case violation
@@ -147,8 +150,8 @@ package enum InboundEffect: DeliveryEffect {
     case released(UniqueIdentifier)
     /// The item failed too often and waits for an operator.
     case deadLetter(ordinal: UInt64)
-    /// The attempts that were counted ahead for these are durable; the ledger has to be notified. They are named one by one: an item
-    /// is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
+    /// The attempts that were counted ahead for these are durable; the ledger has to be notified. They are named one by
+    /// one: an item is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
     case counted(ordinals: [UInt64])
     /// A newer context is durable.
     case contextReceived(revision: UInt64, body: [UInt8])

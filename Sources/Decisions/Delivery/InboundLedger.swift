@@ -25,7 +25,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         self.key = key
         self.limits = limits
         self.context = context
-        // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a redelivery.
+        // The handler that had an item is gone. It may or may not have done its work, so it sees the item again, as a
+        // redelivery.
         records = RecordTable(
             stored.map { record in
                 var record = record
@@ -178,8 +179,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         return transition
     }
 
-    /// A new epoch of the pairing begins: sequences start from nothing. Stored items still go to their handler, but their outcomes
-    /// can no longer be reported.
+    /// A new epoch of the pairing begins: sequences start from nothing. Stored items still go to their handler, but
+    /// their outcomes can no longer be reported.
     package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> InboundTransition {
         guard epoch != journal.epoch else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
@@ -244,9 +245,10 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
     }
 
-    /// Delivers the head to the handler, if there is one and it is free. An attempt is durable before the handler sees the item, so
-    /// that a handler that takes its process down is counted too; an item that failed too often before a restart is not delivered
-    /// again. The end of its predecessor need not be durable by then: if that is lost, both are delivered again, in order and marked.
+    /// Delivers the head to the handler, if there is one and it is free. An attempt is durable before the handler sees
+    /// the item, so that a handler that takes its process down is counted too; an item that failed too often before a
+    /// restart is not delivered again. The end of its predecessor need not be durable by then: if that is lost, both
+    /// are delivered again, in order and marked.
     /// - Parameter payload: the body of the item `id`.
     private mutating func deliverNext(
         at reading: ClockReading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
@@ -267,7 +269,8 @@ package struct InboundLedger: ~Copyable, Sendable {
             let item = record.item(itemID, in: key, at: now(reading), payload: payload ?? [])
             let delivery: InboundEffect = payload == nil ? .deliverStored(item) : .deliver(item)
             if isDurable {
-                // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in hand.
+                // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in
+                // hand.
                 records.set(record)
                 transition.atOnce.append(delivery)
             } else {
@@ -278,8 +281,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         countAhead(&transition)
     }
 
-    /// Counts the attempts of waiting items that were never delivered. One that failed before is counted alone, when it is its turn:
-    /// if it takes the process down, no other item's count rises with its own.
+    /// Counts the attempts of waiting items that were never delivered. One that failed before is counted alone, when it
+    /// is its turn: if it takes the process down, no other item's count rises with its own.
     private mutating func countAhead(_ transition: inout InboundTransition) {
         let limit = turn.countable(limits)
         guard limit > 0, count > turn.countedCount else { return }
@@ -368,8 +371,9 @@ package struct InboundLedger: ~Copyable, Sendable {
         return transition(at: reading) { ledger, transition in ledger.drop(letter, &transition) }
     }
 
-    /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is not reported to
-    /// the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not delivered yet.
+    /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is
+    /// not reported to the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not
+    /// delivered yet.
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.deadLetter(ordinal), record.sequence == nil else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
@@ -411,9 +415,9 @@ extension InboundLedger: DeliveryMachine {
     package var kept: KeptAmount { records.kept }
 }
 
-/// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts only once it
-/// is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting items are counted together,
-/// and their bodies stay in memory: each is delivered the moment its predecessor has ended.
+/// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts
+/// only once it is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting
+/// items are counted together, and their bodies stay in memory: each is delivered the moment its predecessor has ended.
 private struct HandlerTurn: Sendable {
     /// Bytes of bodies in memory (LIM-45): a window of large items.
     private static var bodyLimit: Int { 256 << 10 }

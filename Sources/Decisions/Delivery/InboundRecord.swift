@@ -4,8 +4,8 @@
 package import TandemBase
 package import TandemWire
 
-/// An item from the peer, from its frame through the ledger to its handler. The handler answers with `handled`, `rejected` or
-/// `failed` and the ordinal.
+/// An item from the peer, from its frame through the ledger to its handler. The handler answers with `handled`,
+/// `rejected` or `failed` and the ordinal.
 package struct ReceivedItem: Sendable, Equatable {
     package let queue: QueueKey
     package let id: UniqueIdentifier
@@ -56,7 +56,8 @@ package struct InboundRecord: Sendable, Equatable {
     package let ordinal: UInt64
     /// Nil for a gap: its item never came.
     package let id: UniqueIdentifier?
-    /// The sender's number in the current epoch; nil once an epoch has passed over it or the sender has acknowledged its outcome.
+    /// The sender's number in the current epoch; nil once an epoch has passed over it or the sender has acknowledged
+    /// its outcome.
     package internal(set) var sequence: UInt64?
     /// Bytes of the body.
     package let size: Int
@@ -106,7 +107,8 @@ package struct InboundRecord: Sendable, Equatable {
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
-    /// Whether it failed here and waits, with its body, for an operator. A gap that its sender calls dead was never delivered.
+    /// Whether it failed here and waits, with its body, for an operator. A gap that its sender calls dead was never
+    /// delivered.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && attempts > 0 }
 }
 

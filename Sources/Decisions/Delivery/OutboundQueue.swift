@@ -93,7 +93,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
 
-    /// Whether the context is neither under way nor known to have reached the peer in this epoch, without having ended there.
+    /// Whether the context is neither under way nor known to have reached the peer in this epoch, without having ended
+    /// there.
     package var needsContextAgain: Bool {
         guard context != nil, let epoch = journal.header.contextEpoch else { return false }
         return epoch != journal.epoch
@@ -188,7 +189,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     // MARK: contexts
 
-    /// Sets the context: an older one that waits is superseded. An item known by its identifier is the same update again.
+    /// Sets the context: an older one that waits is superseded. An item known by its identifier is the same update
+    /// again.
     /// - Parameters:
     ///   - digest: distinguishes equal bodies from others.
     ///   - refusal: what a wider budget has against any new item.
@@ -376,7 +378,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
             ? blockedOnSpace(failure.id, refusal, at: reading) : refused(failure.id, refusal, at: reading)
     }
 
-    /// The peer cannot take this item now for another reason than space. The head blocks for a few attempts and then becomes a dead letter.
+    /// The peer cannot take this item now for another reason than space. The head blocks for a few attempts and then
+    /// becomes a dead letter.
     package mutating func refused(
         _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: ClockReading
     ) -> OutboundTransition {
@@ -393,8 +396,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         }
     }
 
-    /// The peer has no room for this item now, and may have later. Nothing is wrong with the item: that is no attempt, it waits in
-    /// its place, and only its time to live ends it.
+    /// The peer has no room for this item now, and may have later. Nothing is wrong with the item: that is no attempt,
+    /// it waits in its place, and only its time to live ends it.
     package mutating func blockedOnSpace(
         _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: ClockReading
     ) -> OutboundTransition {
@@ -406,8 +409,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         return transition(at: reading) { queue, transition in queue.put(record, &transition) }
     }
 
-    /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts: a refusal counts once for
-    /// each sending, so that a peer that repeats it makes no pause longer and no row written.
+    /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts: a refusal
+    /// counts once for each sending, so that a peer that repeats it makes no pause longer and no row written.
     private func refusable(_ id: UniqueIdentifier) -> OutboundRecord? {
         guard link.maySend, let record = records[id], case .sent = record.phase, record.withdrawal == nil else {
             return nil
@@ -451,8 +454,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     // MARK: epochs
 
-    /// A new epoch of the pairing begins. Items that the peer has not stored are sent again, perhaps a second time. Items that only
-    /// the peer has are lost to this queue, because their sequences mean nothing any more.
+    /// A new epoch of the pairing begins. Items that the peer has not stored are sent again, perhaps a second time.
+    /// Items that only the peer has are lost to this queue, because their sequences mean nothing any more.
     package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard epoch != journal.epoch else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
@@ -478,7 +481,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     // MARK: ended items
 
-    /// Ends an item. A dead letter keeps its body; one whose submitter has acknowledged an earlier end reports nothing more.
+    /// Ends an item. A dead letter keeps its body; one whose submitter has acknowledged an earlier end reports nothing
+    /// more.
     private mutating func finish(
         _ record: OutboundRecord, _ outcome: Outcome, _ transition: inout OutboundTransition
     ) {
@@ -505,7 +509,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
     }
 
-    /// The submitter acknowledges how the item ended; nothing for one that has not ended. A dead letter stays for the operator.
+    /// The submitter acknowledges how the item ended; nothing for one that has not ended. A dead letter stays for the
+    /// operator.
     package mutating func forget(_ id: UniqueIdentifier, at reading: ClockReading) -> OutboundTransition {
         guard let record = records[id], record.isUnacknowledged else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in queue.forget(record, &transition) }
@@ -518,7 +523,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         put(letter, &transition)
     }
 
-    /// Forgets the oldest ends that no submitter acknowledges: an app that never returns must not fill the store (LIM-24).
+    /// Forgets the oldest ends that no submitter acknowledges: an app that never returns must not fill the store
+    /// (LIM-24).
     private mutating func forgetExcess(_ transition: inout OutboundTransition) {
         while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
     }
@@ -540,8 +546,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
         put(ended, &transition)
     }
 
-    /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter that has
-    /// acknowledged its end is not notified again.
+    /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter
+    /// that has acknowledged its end is not notified again.
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard var record = records.table.deadLetter(ordinal) else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in

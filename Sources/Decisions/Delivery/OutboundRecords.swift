@@ -21,7 +21,7 @@ package struct OutboundItem: Sendable, Equatable {
     package var lifetime: Duration?
     /// Which handler of the peer's application is meant; nil for the usual one.
     package var topic: String?
-    /// What an urgent item is about: the newest of each kind is the current one.
+    /// The subject of an urgent item: the newest item of each kind is the current one.
     package var kind: String?
     /// The item whose end this one waits for; only one that is known and has not ended.
     package var after: UniqueIdentifier?
@@ -82,7 +82,7 @@ package struct OutboundRecord: Sendable, Equatable {
     package internal(set) var topic: String?
     /// The revision of a context.
     package internal(set) var revision: UInt64?
-    /// What an urgent item is about; of each kind one is the current one.
+    /// The subject of an urgent item; of each kind one item is the current one.
     package internal(set) var kind: String?
     package internal(set) var isCurrent = false
     /// The item that has to end before this one is sent, while it has not.
@@ -93,7 +93,8 @@ package struct OutboundRecord: Sendable, Equatable {
     package internal(set) var phase = OutboundPhase.waiting
     /// Why the item is being taken back, once it was sent; the peer's answer is awaited.
     package internal(set) var withdrawal: GapReason?
-    /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once more.
+    /// Whether the submitter has acknowledged how it ended: the record is then a dead letter, or one that is tried once
+    /// more.
     package internal(set) var isAcknowledged = false
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
@@ -142,8 +143,8 @@ package struct OutboundRecord: Sendable, Equatable {
     package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
 }
 
-/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item that was
-/// given up (DEL-25).
+/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item
+/// that was given up (DEL-25).
 package struct ItemRefusal: Sendable, Hashable {
     /// One of the error codes.
     package let code: Int64
@@ -155,7 +156,7 @@ package struct ItemRefusal: Sendable, Hashable {
         self.name = name
     }
 
-    /// What a `failure` says. A name that is none is not kept.
+    /// The refusal that a `failure` reports. A name that does not read is dropped.
     init(_ failure: FailureFrame) {
         self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
     }

@@ -13,7 +13,8 @@ struct PeerLink: Sendable {
     }
 
     private var open: Open?
-    /// The item that is blocked on space at the peer, and how often the peer said so. A restart begins with short pauses again.
+    /// The item that is blocked on space at the peer, and how often the peer said so. A restart begins with short
+    /// pauses again.
     private var blockedOnSpace: (ordinal: UInt64, times: Int)?
 
     var isOpen: Bool { open != nil }

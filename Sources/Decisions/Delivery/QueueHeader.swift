@@ -39,7 +39,7 @@ package struct InboundHeader: Sendable, Equatable {
     }
 }
 
-/// What the journal needs of both headers.
+/// A header as the journal needs it.
 protocol QueueHeader: Sendable, Equatable {
     var epoch: UInt64 { get }
     var nextOrdinal: UInt64 { get }
@@ -247,9 +247,9 @@ package struct ClockReading: Sendable, Equatable {
     }
 }
 
-/// A queue's own time in milliseconds since the queue began, by which its items expire. It runs with the monotonic clock while the
-/// program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall clock's difference, and it never
-/// runs backwards.
+/// A queue's own time in milliseconds since the queue began, by which its items expire. It runs with the monotonic
+/// clock while the program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall
+/// clock's difference, and it never runs backwards.
 struct QueueClock: Sendable, Equatable {
     /// The stored form: the queue's time and the wall clock's at one moment.
     struct Mark: Sendable, Equatable {

@@ -123,8 +123,9 @@ extension [UInt8] {
     }
 }
 
-/// Reads a record field by field, in the order in which they are written, and refuses a rest: a field that this program does not know
-/// may change the meaning of those that it does. Every bound is checked; bytes that are no record are an error.
+/// Reads a record field by field, in the order in which they are written, and refuses a rest: a field that this program
+/// does not know may change the meaning of those that it does. Every bound is checked; bytes that are no record are an
+/// error.
 struct RecordReader {
     private let table: DeliveryTable
     private var rest: ArraySlice<UInt8>

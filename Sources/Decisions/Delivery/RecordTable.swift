@@ -204,8 +204,8 @@ struct OrdinalQueue: Sendable {
     }
 }
 
-/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves a dead entry;
-/// dead entries go when they come to the top, or together when they are the majority.
+/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves
+/// a dead entry; dead entries go when they come to the top, or together when they are the majority.
 private struct ExpiryIndex: Sendable {
     struct Entry: Sendable {
         let time: Int64

@@ -208,8 +208,9 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// The secondary's side of a join on one connection (PAR-6, PAR-9, PAR-11): the request that it sends once the TLS peer has shown the
-/// right pin, and the check of the answer. It accepts the primary only with a proof made for this connection.
+/// The secondary's side of a join on one connection (PAR-6, PAR-9, PAR-11): the request that it sends once the TLS peer
+/// has shown the right pin, and the check of the answer. It accepts the primary only with a proof made for this
+/// connection.
 package struct JoinAttempt: Sendable {
     /// By what the primary is to believe this device.
     package enum Credential: Sendable {

@@ -171,9 +171,10 @@ extension JoinToken {
 
 // MARK: - link
 
-/// The one-time link that pairs two devices (PAR-4), read or about to be printed: `tandem:join/1?at=...&token=...&secret=...&key=...&
-/// expires=...`. The whole link is a secret: no description shows it, and no error repeats a value. The reader accepts exactly one
-/// spelling, so that a link cannot mean one thing to the eye or the QR code and another to the parser.
+/// The one-time link that pairs two devices (PAR-4), read or about to be printed:
+/// `tandem:join/1?at=...&token=...&secret=...&key=...&expires=...`. The whole link is a secret: no description shows
+/// it, and no error repeats a value. The reader accepts exactly one spelling, so that a link cannot mean one thing to
+/// the eye or the QR code and another to the parser.
 package struct JoinLink: Sendable, Equatable {
     /// The longest link that is read, in bytes.
     package static var maximumLength: Int { 1024 }

@@ -424,7 +424,8 @@ extension PairingRegistry {
 
 // MARK: - changes
 
-/// One row to write or to remove. The caller commits all changes of a transition in one transaction before it performs any effect.
+/// One row to write or to remove. The caller commits all changes of a transition in one transaction before it performs
+/// any effect.
 package enum PairingChange: Sendable, Equatable {
     case putToken(JoinToken)
     case removeToken(JoinTokenIdentifier)
@@ -497,8 +498,8 @@ extension PairingChange {
 
 // MARK: - events
 
-/// Something to log about pairing. The peer gets the same answer for every refusal; the log names the cause. No event contains a
-/// token, a secret or a proof.
+/// Something to log about pairing. The peer gets the same answer for every refusal; the log names the cause. No event
+/// contains a token, a secret or a proof.
 package enum PairingEvent: Sendable, Equatable {
     case joined(UniqueIdentifier, peer: KeyIdentifier)
     case joinRepeated(UniqueIdentifier, peer: KeyIdentifier)

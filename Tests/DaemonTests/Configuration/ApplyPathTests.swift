@@ -1,5 +1,5 @@
-// Signed configuration from the operator at the primary to the app at the secondary and back: applied, waiting, refused by
-// name, and kept over restarts.
+// Signed configuration from the operator at the primary to the app at the secondary and back: applied, waiting, refused
+// by name, and kept over restarts.
 
 import TandemBase
 import TandemCrypto

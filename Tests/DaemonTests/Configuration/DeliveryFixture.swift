@@ -1,5 +1,5 @@
-// Two item exchanges with stores of their own, and a wire between them that loses what it is told to lose. Everything runs on
-// one loop; a restart makes a new durable delivery over the same store.
+// Two item exchanges with stores of their own, and a wire between them that loses what it is told to lose. Everything
+// runs on one loop; a restart makes a new durable delivery over the same store.
 
 import TandemBase
 import TandemDaemon

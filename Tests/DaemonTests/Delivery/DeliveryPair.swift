@@ -1,5 +1,6 @@
-// Two exchanges over rows in memory, on one clock that a test moves: no file, no thread, no link. What one sends becomes what
-// the other receives, unless the test loses or repeats it; a restart makes a new durable delivery of the rows that are there.
+// Two exchanges over rows in memory, on one clock that a test moves: no file, no thread, no link. What one sends
+// becomes what the other receives, unless the test loses or repeats it; a restart makes a new durable delivery of the
+// rows that are there.
 
 import TandemBase
 import TandemDaemon

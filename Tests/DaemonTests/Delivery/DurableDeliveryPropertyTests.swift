@@ -1,4 +1,5 @@
-// What holds in every schedule: order, barriers, one end for each item, one handling, whatever is lost, repeated or set.
+// What holds in every schedule: order, barriers, one end for each item, one handling, whatever is lost, repeated or
+// set.
 
 import TandemBase
 import TandemDaemon

@@ -1,5 +1,5 @@
-// One device with its apps: its durable delivery over rows whose store a test can hold up or fill, and in place of a peer the
-// test itself.
+// One device with its apps: its durable delivery over rows whose store a test can hold up or fill, and in place of a
+// peer the test itself.
 
 import Synchronization
 import TandemBase

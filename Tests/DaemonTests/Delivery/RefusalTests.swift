@@ -1,5 +1,5 @@
-// A refusal promises nothing that would have to be durable, and so is told in the turn in which it was earned: whoever has no
-// room must not wait for a disk that is slow, perhaps because it is full.
+// A refusal promises nothing that would have to be durable, and so is told in the turn in which it was earned: whoever
+// has no room must not wait for a disk that is slow, perhaps because it is full.
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,5 @@
-// Starting with long queues (100,000 items in the long form): everything is there, nothing is written and no body is read.
+// Starting with long queues (100,000 items in the long form): everything is there, nothing is written and no body is
+// read.
 
 import TandemBase
 import TandemDaemon

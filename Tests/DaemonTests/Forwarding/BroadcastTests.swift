@@ -1,5 +1,5 @@
-// One message to every pairing (SES-30): what each receiver gets are the sender's bytes with its own pairing in place of
-// the sixteen zeros, and what cannot be delivered is said for each pairing.
+// One message to every pairing (SES-30): what each receiver gets are the sender's bytes with its own pairing in place
+// of the sixteen zeros, and what cannot be delivered is said for each pairing.
 
 import TandemBase
 import TandemDaemon

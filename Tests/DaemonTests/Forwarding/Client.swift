@@ -1,5 +1,5 @@
-// A host app (or anybody else) at the other end of a local connection, without any of the library's code: it sends what a
-// test says and remembers each frame that comes.
+// A host app (or anybody else) at the other end of a local connection, without any of the library's code: it sends what
+// a test says and remembers each frame that comes.
 
 import TandemBase
 import TandemPropertyList

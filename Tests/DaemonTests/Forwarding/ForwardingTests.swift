@@ -1,4 +1,5 @@
-// Messages and replies between the two sides of a pair: what is forwarded are the bytes that came, in the order they came.
+// Messages and replies between the two sides of a pair: what is forwarded are the bytes that came, in the order they
+// came.
 
 import TandemBase
 import TandemPropertyList

@@ -1,4 +1,5 @@
-// Messages over two daemons and a link between them: the same bytes on both hops, and what callers get when the link goes.
+// Messages over two daemons and a link between them: the same bytes on both hops, and what callers get when the link
+// goes.
 
 import TandemBase
 import TandemDaemon

@@ -154,7 +154,8 @@ import Testing
         #expect(dialer.lastFailure == .ended(.refusedByPeer(.version)))
     }
 
-    /// Links two devices whose records name these epochs, and whose queues have come this far; gives the epoch agreed on.
+    /// Links two devices whose records name these epochs, and whose queues have come this far; gives the epoch agreed
+    /// on.
     private func settle(
         primary: UInt64, empty primaryIsEmpty: Bool, secondary: UInt64, empty secondaryIsEmpty: Bool
     ) throws -> UInt64? {

@@ -1,5 +1,5 @@
-// A host app without any of the library's code: it registers over the local socket, judges what it is handed as the library
-// would, and answers.
+// A host app without any of the library's code: it registers over the local socket, judges what it is handed as the
+// library would, and answers.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,5 @@
-// Signed configuration in the simulator (SES-22): applied at the primary's socket, judged by the simulated secondary and
-// its app, and reported back, as between daemons.
+// Signed configuration in the simulator (SES-22): applied at the primary's socket, judged by the simulated secondary
+// and its app, and reported back, as between daemons.
 
 import TandemBase
 import TandemCrypto

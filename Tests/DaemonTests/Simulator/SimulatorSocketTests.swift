@@ -1,5 +1,5 @@
-// Simulator over real Unix sockets, end to end (SES-22): a socket for each device in a directory, apps on each, messages and
-// replies. The loop runs on the test's thread and waits for the kernel, never for time.
+// Simulator over real Unix sockets, end to end (SES-22): a socket for each device in a directory, apps on each,
+// messages and replies. The loop runs on the test's thread and waits for the kernel, never for time.
 
 import TandemBase
 import TandemDaemon

@@ -4,10 +4,10 @@
 package import TandemBase
 import TandemWire
 
-/// The receiving end of one file: it requests bytes from where its partial file ends, takes only the chunk that comes next, and asks
-/// again when one is missing or nothing comes. It never requests bytes twice that it has written.
+/// The receiving end of one file: it requests bytes from where its partial file ends, takes only the chunk that comes
+/// next, and asks again when one is missing or nothing comes. It never requests bytes twice that it has written.
 package struct FileReceiver: Sendable, Equatable {
-    /// What to do after an event.
+    /// The step after an event.
     package enum Step: Sendable, Equatable {
         case nothing
         /// Write the bytes of this chunk, then call ``FileReceiver/wrote(_:at:)``.
@@ -22,7 +22,7 @@ package struct FileReceiver: Sendable, Equatable {
     private let limits: FileLimits
     /// Where the next chunk must begin.
     private var expected: Int64
-    /// What is written.
+    /// Bytes that are written.
     package private(set) var written: Int64
     private var lastRequested: Int64
     private var lastChunk: MonotonicTime
@@ -40,7 +40,7 @@ package struct FileReceiver: Sendable, Equatable {
         lastChunk = now
     }
 
-    /// What to do first.
+    /// The first step.
     package var first: Step {
         written == size ? .verify : .fetch(offset: written, isRestart: true)
     }
@@ -109,9 +109,9 @@ package struct FileReceiver: Sendable, Equatable {
     }
 }
 
-/// The sending end of all files on one link: the receiver pulls, and each of its requests opens the window again. Files take turns,
-/// one chunk each, and share the window of the link, so that ten files queue no more ahead of a message than one does. Nothing is
-/// kept of a link that is gone: the receiver knows where to continue.
+/// The sending end of all files on one link: the receiver pulls, and each of its requests opens the window again. Files
+/// take turns, one chunk each, and share the window of the link, so that ten files queue no more ahead of a message
+/// than one does. Nothing is kept of a link that is gone: the receiver knows where to continue.
 package struct FileSender: Sendable {
     /// Bytes to read and send now. Answer with ``FileSender/read(_:)`` when they were read.
     package struct Part: Sendable, Equatable {
@@ -139,8 +139,8 @@ package struct FileSender: Sendable {
 
     package init(limits: FileLimits = FileLimits()) { self.limits = limits }
 
-    /// The receiver requests the file from this offset on: everything before it is written there. A restart forgets the parts sent past
-    /// it.
+    /// The receiver requests the file from this offset on: everything before it is written there. A restart forgets the
+    /// parts sent past it.
     /// - Returns: false for an offset that the file does not have.
     package mutating func requested(_ file: FileKey, size: Int64, from offset: Int64, isRestart: Bool) -> Bool {
         guard (0...size).contains(offset) else { return false }
@@ -194,10 +194,10 @@ package struct FileSender: Sendable {
     }
 }
 
-/// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what is written. An app that breaks
-/// the order has lost count of its own file, so nothing of it may be kept.
+/// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what is written. An app
+/// that breaks the order has lost count of its own file, so nothing of it may be kept.
 package struct FileUpload: Sendable, Equatable {
-    /// What to do with a chunk.
+    /// The decision on a chunk.
     package enum Verdict: Sendable, Equatable {
         case write
         /// Not where the last one ended, past the end, too large or too far ahead; the text is for logs.

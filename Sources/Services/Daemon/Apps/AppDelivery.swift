@@ -114,7 +114,8 @@ package final class AppDelivery {
 
     // MARK: submitting
 
-    /// Checks a submission in the order of SES-13, and answers it when it is durable or when it cannot be (SES-48, SES-49).
+    /// Checks a submission in the order of SES-13, and answers it when it is durable or when it cannot be (SES-48,
+    /// SES-49).
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let (id, queue) = (frame.item.id, frame.item.queue)
         if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
@@ -168,8 +169,8 @@ package final class AppDelivery {
 
     // MARK: submitting files
 
-    /// An app begins to submit a file, which becomes an item when it is durable here. The same identifier again is the same
-    /// item.
+    /// An app begins to submit a file, which becomes an item when it is durable here. The same identifier again is the
+    /// same item.
     private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
         guard let files = delivery.files?.uploads, let body = try? Body.dictionary(frame.body) else {

@@ -10,8 +10,8 @@ import TandemWire
 
 /// Reports to apps what becomes of their items; confined to its loop.
 final class AppOutcomes {
-    /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings. The channel is no part of
-    /// it, because an urgent item that is demoted changes it.
+    /// An item as its submitter names it. Apps choose the identifiers, perhaps the same for two pairings. The channel
+    /// is no part of it, because an urgent item that is demoted changes it.
     private struct Submitted: Hashable {
         let pairing: UniqueIdentifier
         let app: ApplicationIdentifier
@@ -23,8 +23,8 @@ final class AppOutcomes {
         }
     }
 
-    /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this one is
-    /// confirmed.
+    /// Outcomes of former items, sent to the app's receiving connection page by page: the next page follows when this
+    /// one is confirmed.
     private struct MissedOutcomes {
         /// Those of the page that was sent.
         var unconfirmed: Set<Submitted> = []
@@ -36,7 +36,8 @@ final class AppOutcomes {
 
     private let submissions: Submissions
     private unowned let endpoint: LocalEndpoint
-    /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of all others.
+    /// The connection that submitted an item that has not ended; the app's receiving connection gets the outcomes of
+    /// all others.
     private var submitters: [Submitted: ConnectionNumber] = [:]
     private var missedOutcomes: [ApplicationIdentifier: MissedOutcomes] = [:]
 
@@ -63,8 +64,8 @@ final class AppOutcomes {
         for (item, number) in submitters where number == connection { submitters[item] = nil }
     }
 
-    /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has come back
-    /// (SES-56).
+    /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has
+    /// come back (SES-56).
     /// - Parameter done: gets the items of which nothing is known any more; nil if the store cannot tell.
     func subscribe(
         to items: [UniqueIdentifier], in queue: QueueKey, _ connection: HostAppConnection,
@@ -80,7 +81,7 @@ final class AppOutcomes {
             case .stored, .finished: missed.append(id)
             }
         }
-        // What is sent must be durable first. What becomes of the others from now on is sent as it happens.
+        // Only durable outcomes are sent. Later outcomes of the other items are sent as they happen.
         submissions.whenDurable(queue) { [weak self] isDurable in
             guard let self, let connection = endpoint.connection(number) else { return }
             guard isDurable else { return done(nil) }

@@ -34,7 +34,7 @@ final class AppQueries {
         guard let pairing = query.pairing,
             endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
-        // What an operator sends is not for an app to read or to cancel, not even if it is for its counterpart.
+        // An app may neither read nor cancel what an operator sends, not even to its counterpart.
         if let channel = query.channel, !AppDelivery.channels.contains(channel) {
             return refuse(query, .invalidParameter, .channel, connection)
         }

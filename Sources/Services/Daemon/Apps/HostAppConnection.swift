@@ -188,8 +188,8 @@ final class HostAppConnection {
 
     // MARK: registration
 
-    /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port of
-    /// the relay.
+    /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port
+    /// of the relay.
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard let app = envelope.app else { throw .missingKey(.app, .register) }
         let registration = try TandemSession.Registration(body: envelope.dictionaryBody())

@@ -6,7 +6,7 @@ import TandemReactor
 import TandemSession
 package import TandemWire
 
-/// What became of a configuration given to a host app.
+/// The result of offering a configuration to a host app.
 package enum OfferOutcome: Sendable, Equatable {
     /// The body of the app's reply.
     case reply([UInt8])

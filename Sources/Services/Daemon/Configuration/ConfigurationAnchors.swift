@@ -6,7 +6,7 @@ import TandemPropertyList
 package import TandemSignedConfiguration
 import TandemStore
 
-/// Whose configuration: one app on one side.
+/// The subject of a configuration: one app on one side.
 package struct AnchorKey: Sendable, Hashable {
     package let application: ApplicationIdentifier
     package let role: DeviceRole
@@ -53,7 +53,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
         known.values.sorted { ($0.key.application, $0.key.role.rawValue) < ($1.key.application, $1.key.role.rawValue) }
     }
 
-    /// What configuration of the app is verified with.
+    /// The anchor that verifies configuration of the app.
     func anchor(of key: AnchorKey) -> ConfigurationAnchor { known[key]?.anchor ?? .none }
 
     mutating func learn(_ pem: String, for key: AnchorKey, from source: KnownAnchor.Source) -> Learning {

@@ -20,7 +20,7 @@ struct ConfigurationSlotFiles {
         try applications.directory(named: app.description, mode: 0o750, owner: owner)
     }
 
-    /// What must be there before the commit that rests on it: a new active configuration.
+    /// Writes the files that must exist before the commit that rests on them: a new active configuration.
     func writeBeforeCommit(_ change: ApplyChange, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
         switch change {
         case .active(let active?): try write(active.dictionary, Self.activeFile, directory, owner)
@@ -29,7 +29,7 @@ struct ConfigurationSlotFiles {
         }
     }
 
-    /// What may only be there after the commit: a staged configuration, and removals.
+    /// Makes the changes that may only follow the commit: a staged configuration, and removals.
     func writeAfterCommit(_ change: ApplyChange, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
         switch change {
         case .staged(let staged?): try write(staged.dictionary, Self.stagedFile, directory, owner)

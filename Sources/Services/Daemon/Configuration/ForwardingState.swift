@@ -81,8 +81,8 @@ struct ForwardingState {
     }
 }
 
-/// A configuration on its way to one secondary, and its result. One row each, so that a report that comes after a restart
-/// still finds its configuration. The item's identifier is the nonce that the report must repeat.
+/// A configuration on its way to one secondary, and its result. One row each, so that a report that comes after a
+/// restart still finds its configuration. The item's identifier is the nonce that the report must repeat.
 struct ForwardedConfiguration: Sendable, Equatable {
     /// The item, and the nonce.
     let id: UniqueIdentifier

@@ -127,8 +127,8 @@ package final class Arrivals {
 
     // MARK: files
 
-    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could not be
-    /// made so.
+    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could
+    /// not be made so.
     func keptFiles(of key: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
         guard let ledger = ledgers[key] else { return done([]) }
         var kept: Set<UniqueIdentifier> = []

@@ -1,6 +1,6 @@
-// Contexts of apps (DEL-19, DEL-20): of each (pairing, app) and direction only the latest counts. The queues and ledgers
-// of the channel decide which that is; this type sets contexts, sets them again when an epoch has lost them, and reads
-// the latest ones from their rows.
+// Contexts of apps (DEL-19, DEL-20): of each (pairing, app) and direction only the latest counts. The queues and
+// ledgers of the channel decide which that is; this type sets contexts, sets them again when an epoch has lost them,
+// and reads the latest ones from their rows.
 
 package import TandemBase
 import TandemCrypto
@@ -21,7 +21,8 @@ package final class Contexts {
         queues.whenContextIsLost { [weak self] in self?.setAgain($0) }
     }
 
-    /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is durable or refused.
+    /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is
+    /// durable or refused.
     func set(_ item: OutboundItem, in key: QueueKey, then completion: @escaping Submissions.Completion) {
         let reading = environment.reading
         let digest = SHA256.digest(item.payload)
@@ -73,8 +74,8 @@ package final class Contexts {
         arrivals.table.queues.compactMapValues { $0.machine.context?.revision }
     }
 
-    /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and was
-    /// applied.
+    /// The revisions of all contexts, by pairing and application: the last one set here, and the last one that came and
+    /// was applied.
     package var revisions: [(key: QueueKey, sent: UInt64?, received: UInt64?)] {
         let (sent, received) = (sentRevisions, receivedRevisions)
         let keys = Set(sent.keys).union(received.keys)

@@ -7,7 +7,7 @@ import TandemReactor
 import TandemStore
 import TandemWire
 
-/// What submissions and arrivals share; confined to its loop.
+/// Resources that submissions and arrivals share; confined to its loop.
 final class DeliveryEnvironment {
     let store: LoopStore
     let scheduler: any Scheduler

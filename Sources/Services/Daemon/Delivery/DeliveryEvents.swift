@@ -6,7 +6,7 @@ package import TandemDelivery
 package import TandemStore
 package import TandemWire
 
-/// What durable delivery reports to the daemon around it; on its loop.
+/// An event that durable delivery reports to the daemon around it; on its loop.
 package enum DeliveryEvent {
     /// An item for its handler. Answer with ``Arrivals/handled(_:in:)``, ``Arrivals/rejected(_:code:in:)`` or
     /// ``Arrivals/failed(_:in:)``, now or later.

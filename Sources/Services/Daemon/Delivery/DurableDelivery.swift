@@ -46,7 +46,8 @@ package final class DurableDelivery {
 
     /// Connects the outlets; before the first link.
     /// - Parameters:
-    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one repeats it.
+    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one
+    /// repeats it.
     ///   - onEvent: takes the events of all channels.
     package func connect(
         send: @escaping (Envelope, UniqueIdentifier) -> Void, onEvent: @escaping (DeliveryEvent) -> Void
@@ -202,11 +203,11 @@ package final class DurableDelivery {
 
     // MARK: status
 
-    /// What waits in an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not take the
-    /// first.
+    /// The contents of an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not
+    /// take the first.
     package typealias WaitingItems = (key: QueueKey, count: Int, bytes: Int, oldest: Int64?, refusal: ItemRefusal?)
 
-    /// What waits in each outbound queue.
+    /// The contents of each outbound queue.
     package var queues: [WaitingItems] { outbound.waiting }
 
     /// The apps for which received items wait, here or with their handlers.

@@ -19,7 +19,7 @@ package struct ItemBudgetLimits: Sendable {
     package init() {}
 }
 
-/// What several queues may keep together; confined to its loop.
+/// A budget that several queues share; confined to its loop.
 final class ItemBudget {
     private let limit: KeptAmount
     private(set) var kept = KeptAmount()
@@ -39,7 +39,7 @@ final class ItemBudget {
     }
 }
 
-/// What one queue keeps of its budgets; confined to its loop.
+/// The part of its budgets that one queue uses; confined to its loop.
 final class ItemUsage {
     private let budgets: [ItemBudget]
     private var kept = KeptAmount()
@@ -62,7 +62,7 @@ final class ItemUsage {
 
 /// The budgets of all queues; confined to its loop.
 final class ItemBudgets {
-    /// What a budget is for; nil means all pairings, or all users.
+    /// The scope of a budget; nil means all pairings, or all users.
     private struct Key: Hashable {
         var pairing: UniqueIdentifier?
         var user: UInt32?

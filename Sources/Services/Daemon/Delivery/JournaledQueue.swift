@@ -1,7 +1,7 @@
-// Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes of one
-// turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit rests on
-// one that failed. The effects of an event run only after its commit, in order. If a commit fails, memory is ahead of
-// the disk: the machine is then read back from its rows before it takes another event.
+// Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
+// of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
+// rests on one that failed. The effects of an event run only after its commit, in order. If a commit fails, memory is
+// ahead of the disk: the machine is then read back from its rows before it takes another event.
 
 import TandemBase
 import TandemDelivery
@@ -23,7 +23,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     /// Nil refuses the event: its completion does not wait for the disk.
     typealias Event = (inout Machine) -> DeliveryTransition<Effect>?
 
-    /// What the queue needs from its owner.
+    /// The queue's calls to its owner.
     struct Surroundings {
         /// Runs one effect, then calls back; later effects wait for that.
         let run: (Effect, @escaping () -> Void) -> Void
@@ -41,7 +41,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         case ended
     }
 
-    /// What the events since the last commit have led to.
+    /// Changes and effects of the events since the last commit.
     private struct Pending {
         /// One entry for each event; they are merged once, when they are committed.
         var changes: [[DeliveryChange]] = []
@@ -107,10 +107,11 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     /// Calls back when everything that the machine knows is durable, or with the failure.
     func whenDurable(_ done: @escaping Completion) { perform({ _ in DeliveryTransition() }, then: done) }
 
-    /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of the turn
-    /// if the event was refused.
+    /// Applies an event to the machine. `completion` runs when its changes are durable or have failed; at the end of
+    /// the turn if the event was refused.
     /// - Parameters:
-    ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read back.
+    ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read
+    /// back.
     ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it.
     func perform(
         _ event: @escaping Event, size: Int = 0, repeats: Bool = false, then completion: Completion? = nil
@@ -166,7 +167,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         for event in events { event() }
     }
 
-    /// What may wait for the machine to be read back (LIM-42).
+    /// Limits of the events that wait for the machine to be read back (LIM-42).
     private static var mostDelayedBytes: Int { 1 << 20 }
     private static var mostDelayedEvents: Int { 1 << 14 }
 
@@ -205,8 +206,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
             for event in group.repeated + pending.repeated {
                 delayed.append { [weak self] in self?.perform(event, repeats: true) }
             }
-            // Reload before the completions run: a caller that resubmits from its completion must find the queue closed, not
-            // ahead of the store.
+            // Reload before the completions run: a caller that resubmits from its completion must find the queue
+            // closed, not ahead of the store.
             if !isEnded { reload(after: error) }
             for completion in group.completions { completion(.failure(.store(error))) }
             // The events since then depend on what failed.
@@ -264,8 +265,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     }
 }
 
-/// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up those
-/// behind it. Confined to its loop.
+/// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up
+/// those behind it. Confined to its loop.
 private final class EffectQueue<Effect> {
     private enum Entry {
         case effect(Effect)
@@ -334,12 +335,12 @@ private final class EffectQueue<Effect> {
     }
 }
 
-/// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that failed, moved to
-/// new epochs, and removed with their pairings. Confined to its loop.
+/// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that
+/// failed, moved to new epochs, and removed with their pairings. Confined to its loop.
 final class QueueTable<Machine: StoredMachine & ~Copyable> {
     typealias Queue = JournaledQueue<Machine>
 
-    /// What the owner of the table does.
+    /// The table's calls to its owner.
     struct Owner {
         /// Runs one effect, then calls back; later effects of the queue wait for that.
         let run: (Machine.Effect, QueueKey, @escaping () -> Void) -> Void

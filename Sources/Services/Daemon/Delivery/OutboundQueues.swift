@@ -212,8 +212,9 @@ final class OutboundQueues {
 
     // MARK: barriers
 
-    // An item may wait for the end of another one (DEL-22). Whether that one has ended is asked when the item is accepted, when
-    // the other ends, and whenever queues were read back from their rows: an item that is unknown then releases its barrier.
+    // An item may wait for the end of another one (DEL-22). Whether that one has ended is asked when the item is
+    // accepted, when the other ends, and whenever queues were read back from their rows: an item that is unknown then
+    // releases its barrier.
 
     private func queues(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> [Queue] {
         Channel.allCases.compactMap { queues[QueueKey(pairing: pairing, app: app, channel: $0)] }
@@ -243,7 +244,7 @@ final class OutboundQueues {
         }
     }
 
-    /// What was known of the item before the last commit is durable now.
+    /// The end that the machine knew before the last commit is durable now.
     private func endedDurably(_ id: UniqueIdentifier, of app: ApplicationIdentifier, in pairing: UniqueIdentifier) {
         if queues(of: app, in: pairing).contains(where: { $0.machine.isUnfinished(id) }) { return }
         release(id, of: app, in: pairing)
@@ -260,7 +261,7 @@ final class OutboundQueues {
 
     // MARK: status
 
-    /// What waits in each queue.
+    /// The contents of each queue.
     var waiting: [DurableDelivery.WaitingItems] {
         let reading = reading
         return queues.map { key, queue in

@@ -104,8 +104,8 @@ package final class Submissions {
 
     // MARK: taking back
 
-    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also found in the queue to which
-    /// it was demoted.
+    /// Takes an item back; `completion` gets the result after the commit. An urgent item is also found in the queue to
+    /// which it was demoted.
     package func cancel(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping (Cancellation) -> Void) {
         guard let queue = queues[place(of: id, in: key)] else { return later { completion(.unknown) } }
         let reading = reading
@@ -178,7 +178,7 @@ package final class Submissions {
         environment.store.payload(record.ordinal, of: key, in: .outboundPayload, then: completion)
     }
 
-    /// What is left of the day's urgent items.
+    /// The urgent items that are left of the day.
     package func urgentBudget(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> UrgentAllowance {
         let key = QueueKey(pairing: pairing, app: app, channel: .urgent)
         let limit = environment.limits(.urgent).urgentPerDay

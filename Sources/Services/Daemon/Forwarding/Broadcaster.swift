@@ -60,7 +60,7 @@ final class Broadcaster {
         origin.fail(Message(app: application.app, pairing: header.pairing, id: header.id), failure)
     }
 
-    /// What is wrong with the broadcast for all receivers.
+    /// The first reason against the broadcast that concerns all receivers.
     private func obstacle(to header: RoutingHeader, _ application: LocalApplication) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
@@ -70,7 +70,7 @@ final class Broadcaster {
         return isKnown ? .duplicateIdentifier : nil
     }
 
-    /// What waits leaves now: something follows that must not overtake it, or the turn is over.
+    /// Sends the broadcasts that wait: a frame follows that must not overtake them, or the turn is over.
     func send() {
         guard let origin = batch.origin, let application = origin.application else { return }
         origin.broadcastsWait(false)
@@ -181,9 +181,9 @@ final class Broadcaster {
     }
 }
 
-/// Broadcasts of one connection that leave together: their frames lie one behind the other, so that each receiver gets all
-/// of them in one write, and their receivers are noted once for all. The batch waits for more until something else comes
-/// that must not overtake it, and at most until the end of the turn. It decides nothing about receivers.
+/// Broadcasts of one connection that leave together: their frames lie one behind the other, so that each receiver gets
+/// all of them in one write, and their receivers are noted once for all. The batch waits for more until something else
+/// comes that must not overtake it, and at most until the end of the turn. It decides nothing about receivers.
 private struct BroadcastBatch {
     /// The most bytes that wait, unless a single frame is longer: enough for a burst to be one write, little enough for
     /// the cache that all receivers' writes are read from.

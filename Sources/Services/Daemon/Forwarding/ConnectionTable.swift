@@ -3,7 +3,7 @@
 
 package import TandemSession
 
-/// What a connection table holds.
+/// An entry of a connection table.
 package protocol NumberedConnection: AnyObject {
     /// Never used twice within one relay.
     var number: ConnectionNumber { get }

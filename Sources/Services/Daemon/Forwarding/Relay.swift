@@ -7,8 +7,8 @@ package import TandemReactor
 package import TandemSession
 package import TandemWire
 
-/// The relay of one device, or of all devices of the simulator: their sides, pairings and connections. The parts forward
-/// messages, send broadcasts and publish states.
+/// The relay of one device, or of all devices of the simulator: their sides, pairings and connections. The parts
+/// forward messages, send broadcasts and publish states.
 package final class Relay {
     /// Answers of the device around a relay that the relay cannot give, and its news.
     package struct Outlets {

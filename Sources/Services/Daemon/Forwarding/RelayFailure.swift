@@ -27,7 +27,7 @@ package enum RelayFailure: Sendable, Equatable {
     /// The answer that came names another app or pairing than the request.
     case mismatchedAnswer
 
-    /// What the caller gets.
+    /// The error that the caller gets.
     package var error: SessionError {
         SessionError(
             code, name: name, reason: text, actual: size?.actual, limit: size?.limit, isRetryable: isRetryable)

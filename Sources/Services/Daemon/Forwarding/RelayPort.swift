@@ -7,8 +7,8 @@ import TandemReactor
 package import TandemSession
 package import TandemWire
 
-/// One end of the forwarding path: a host app's connection, a device link or a test double. Confined to the relay's loop.
-/// The relay never asks for the kind of stream below, and never writes bytes that are not a frame.
+/// One end of the forwarding path: a host app's connection, a device link or a test double. Confined to the relay's
+/// loop. The relay never asks for the kind of stream below, and never writes bytes that are not a frame.
 package protocol RelayEndpoint: NumberedConnection {
     /// The bytes accepted and not yet given to the system.
     var queuedBytes: Int { get }
@@ -49,13 +49,13 @@ extension RelayEndpoint {
 
 /// The relay's side of one attached connection.
 package final class RelayPort: NumberedConnection {
-    /// What the connection proved to be when it was attached (FRM-13).
+    /// The origin that the connection proved when it was attached (FRM-13).
     enum Source {
         case application(LocalApplication)
         case link(PairingEnd)
     }
 
-    /// What only a link needs to know: an object of its own, because links are few.
+    /// Facts that only a link needs: a separate object, because links are few.
     private final class LinkSource {
         let end: PairingEnd
         let side: RoleContext
@@ -66,7 +66,7 @@ package final class RelayPort: NumberedConnection {
         }
     }
 
-    /// What the connection takes, in one byte: with one more the port would need another 16 bytes.
+    /// The kinds of frames that the connection takes, in one byte: with one more the port would need another 16 bytes.
     private struct Abilities {
         private let bits: UInt8
 
@@ -83,7 +83,7 @@ package final class RelayPort: NumberedConnection {
     package let endpoint: any RelayEndpoint
     /// The app whose connection this is; nil for a link.
     let application: LocalApplication?
-    /// What the link is of; nil for an app's connection.
+    /// The link's facts; nil for an app's connection.
     private let link: LinkSource?
     /// Made when it is first needed: most connections never hold anybody back.
     var congestion: Backpressure {
@@ -94,7 +94,7 @@ package final class RelayPort: NumberedConnection {
     }
     private var ownCongestion: Backpressure?
     private let forwarder: MessageForwarder
-    // What is smaller than a word comes last: an idle connection is to be small.
+    // Properties smaller than a word come last, so that an idle connection is small.
     /// Its number in the ledger; another's after it has closed.
     let party: RequestParty
     private let abilities: Abilities
@@ -240,7 +240,7 @@ package final class RelayPort: NumberedConnection {
     /// - Parameter reason: for a link, what host apps see as the reason.
     package func closed(_ reason: ReachabilityReason = .noLink) {
         guard !isClosed else { return }
-        // What it has broadcast was accepted.
+        // Its broadcasts were accepted.
         sendBroadcasts()
         isClosed = true
         ownCongestion?.end(forwarder.scheduler)
@@ -248,10 +248,11 @@ package final class RelayPort: NumberedConnection {
     }
 }
 
-/// Back-pressure inside one device: the senders that are not read while one receiver is congested, and how many receivers
-/// hold back this connection itself. A receiver that never reads must not silence apps that have others to send to. So
-/// after a moment they are read again, and what does not fit the receiver's quota (LIM-6) fails. Links are never held
-/// back: they carry other apps too. A class, because reading on may deliver frames that come back here at once.
+/// Back-pressure inside one device: the senders that are not read while one receiver is congested, and how many
+/// receivers hold back this connection itself. A receiver that never reads must not silence apps that have others to
+/// send to. So after a moment they are read again, and what does not fit the receiver's quota (LIM-6) fails. Links are
+/// never held back: they carry other apps too. A class, because reading on may deliver frames that come back here at
+/// once.
 final class Backpressure {
     /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
     static var patience: Duration { .seconds(1) }

@@ -6,8 +6,8 @@ import TandemReactor
 import TandemSession
 import TandemWire
 
-/// A value for each of the two roles. A daemon may have pairings of both kinds, so the relay looks up by role whatever it
-/// knows of "this device".
+/// A value for each of the two roles. A daemon may have pairings of both kinds, so the relay looks up by role whatever
+/// it knows of "this device".
 package struct PerRole<Value> {
     package var primary: Value
     package var secondary: Value

@@ -80,7 +80,7 @@ final class PairingEnd {
         }
     }
 
-    /// What is known of the other device's app.
+    /// The last announcement of the other device's app.
     func announcement(of app: ApplicationIdentifier) -> ApplicationAnnouncement? {
         switch way {
         case .loopback(let side): side.applications[app]?.announcement
@@ -125,7 +125,7 @@ final class Route {
     private(set) var port: RelayPort?
     private(set) var isInstalled = false
     private(set) var reachability: Reachability
-    /// What the counterpart declares of itself.
+    /// The features that the counterpart declares.
     private(set) var features = ApplicationFeatures()
 
     init(app: ApplicationIdentifier, pairing: PairingEnd, now: MonotonicTime) {
@@ -157,8 +157,8 @@ final class Route {
     }
 }
 
-/// The routes of one app in the order of their pairings. The keys lie side by side: finding one of a thousand touches a few
-/// cache lines, and finding the only one costs a comparison.
+/// The routes of one app in the order of their pairings. The keys lie side by side: finding one of a thousand touches a
+/// few cache lines, and finding the only one costs a comparison.
 struct Routes {
     private struct Entry {
         let pairing: UniqueIdentifier

@@ -5,7 +5,7 @@
 import TandemBase
 import TandemWire
 
-/// What a frame on its way through the relay says.
+/// The routing facts of a frame on its way through the relay.
 struct RoutingHeader {
     let kind: FrameKind
     let pairing: UniqueIdentifier

@@ -21,7 +21,7 @@ final class LocalApplication {
     private(set) var identifier: CustomIdentifier?
     /// An anchor for the app is known here.
     private var isAnchored = false
-    /// What the app declares for its counterparts.
+    /// The features that the app declares for its counterparts.
     private var features = ApplicationFeatures()
     /// The connection that takes the app's messages.
     private(set) var receiver: RelayPort?
@@ -31,7 +31,7 @@ final class LocalApplication {
     ///
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) private(set) var routes = Routes()
-    /// What is to be published at the end of the turn, and whether that is noted already.
+    /// Publications that are due at the end of the turn.
     fileprivate var needsState = false
     fileprivate var needsAnnouncement = false
     /// Links whose devices see this one differently now.
@@ -97,7 +97,8 @@ final class LocalApplication {
 final class StatePublisher {
     private let scheduler: any Scheduler
     private let log: LogHandler
-    /// The device around the relay; without one the announced identifiers are the targets, and apps have no directories.
+    /// The device around the relay; without one the announced identifiers are the targets, and apps have no
+    /// directories.
     var outlets: Relay.Outlets?
     private var isScheduled = false
     /// The apps with something to be published.

@@ -17,7 +17,7 @@ package enum JoinFailure: Error, Sendable, Equatable {
     case connection(LinkCloseReason)
     /// The primary's answer does not prove itself.
     case answer(JoinAnswerError)
-    /// What the primary sent cannot be read.
+    /// The primary's answer cannot be read.
     case malformed(String)
     /// The pairing could not be stored.
     case notStored(String)

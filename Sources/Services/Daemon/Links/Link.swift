@@ -18,7 +18,7 @@ package final class Link {
     /// This device's part in the pairing.
     package let role: DeviceRole
     package let peerPin: KeyIdentifier
-    /// What the peer said in its hello.
+    /// The facts of the peer's hello.
     package let peer: PeerGreeting
     package let agreement: HelloAgreement
     /// Where the peer is, for logs and status.

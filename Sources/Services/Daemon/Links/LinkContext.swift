@@ -54,11 +54,11 @@ package final class LinkContext {
     private var restTimer: TimerToken?
     package let device: LinkDevice
     package let log: LogHandler
-    /// What its connections share while they work.
+    /// Shared by its connections while they work.
     let memory: LinkMemory
     /// The ready links.
     package let links = LinkTable()
-    /// What stands between a connection's frames and its TLS: the TLS itself, or a test's faults around it.
+    /// Wraps the filter between a connection's frames and its bytes: a test adds faults around TLS.
     package var wrapping: (any StreamFilter) -> any StreamFilter = { $0 }
     /// The device behind the links; it owns this context.
     package weak var host: (any LinkHost)?
@@ -76,7 +76,8 @@ package final class LinkContext {
 
     var wallNow: WallTime { scheduler.wallNow }
 
-    /// What this device brings to TLS. Made for the first connection: a daemon that starts serves its host apps first.
+    /// This device's key and settings for TLS. Made for the first connection: a daemon that starts serves its host apps
+    /// first.
     /// - Throws: if OpenSSL refuses the settings, at each connection.
     func identity() throws(TLSError) -> TLSIdentity {
         if let madeIdentity { return madeIdentity }
@@ -89,7 +90,7 @@ package final class LinkContext {
     private static var rest: Duration { .milliseconds(250) }
 
     /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others
-    /// keep: when a group of peers has connected, malloc is asked to give it back. Told of links that became ready, and
+    /// keep: when a group of peers has connected, malloc returns it. Called for links that became ready, and
     /// of accepted connections that ended without one: joins, strangers, failed handshakes.
     func handshakeEnded() {
         if let restTimer { scheduler.cancel(restTimer) }
@@ -100,8 +101,8 @@ package final class LinkContext {
     }
 }
 
-/// The ready links of a daemon, one for each pairing. A newer link replaces an older one (SES-19): the peer that dials again
-/// has noticed first that the old connection is dead. Confined to the loop's thread.
+/// The ready links of a daemon, one for each pairing. A newer link replaces an older one (SES-19): the peer that dials
+/// again has noticed first that the old connection is dead. Confined to the loop's thread.
 package final class LinkTable {
     private var links: [UniqueIdentifier: Link] = [:]
 

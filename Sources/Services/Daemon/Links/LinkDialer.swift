@@ -12,7 +12,7 @@ import TandemWire
 
 /// Dials one paired device; confined to the loop's thread.
 package final class LinkDialer {
-    /// What it is doing.
+    /// The activity at the moment.
     package enum Status: Sendable, Equatable {
         case idle
         case connecting

@@ -6,7 +6,7 @@ import TandemCrypto
 import TandemPairing
 package import TandemWire
 
-/// What the peer of a link said of itself.
+/// The peer of a link as its hello describes it.
 package struct PeerGreeting: Sendable, Equatable {
     package let versions: Hello.Versions
     package let capabilities: Set<Capability>

@@ -12,7 +12,7 @@ import TandemWire
 final class SecuredChannel {
     let frames: FrameChannel
     let tls: TLSFilter
-    /// What this side decided about the end, if it did.
+    /// The reason of the end, if this side decided it.
     private(set) var ownReason: LinkCloseReason?
 
     private static let options = FrameChannelOptions(
@@ -68,7 +68,7 @@ final class SecuredChannel {
         ownReason ?? tls.error.map { .notSecured($0) } ?? .stream(streamReason)
     }
 
-    /// What the peer's `refusal` or `bye` says.
+    /// The reason in the peer's `refusal` or `bye`.
     static func farewell(_ envelope: Envelope) -> LinkCloseReason {
         guard envelope.kind == .refusal else { return .endedByPeer(envelope.name.flatMap(ByeName.init)) }
         return .refusedByPeer(envelope.name.flatMap(RefusalName.init))

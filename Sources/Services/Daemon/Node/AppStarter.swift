@@ -138,9 +138,9 @@ final class AppStarter {
     }
 }
 
-/// The operator's file of wake-up commands: each line an application identifier and a command. There is no shell: words are
-/// split at blanks, nothing is quoted or expanded, and the program is named by its absolute path, so that no variable
-/// decides which one runs.
+/// The operator's file of wake-up commands: each line an application identifier and a command. There is no shell: words
+/// are split at blanks, nothing is quoted or expanded, and the program is named by its absolute path, so that no
+/// variable decides which one runs.
 package struct WakeCommands: Sendable, Equatable {
     /// Far above one line for each app that a device may have.
     private static let longestFile = 256 * 1024

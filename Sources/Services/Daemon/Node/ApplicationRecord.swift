@@ -1,4 +1,4 @@
-// What a daemon keeps of each host app that ever registered: whose it is, and what it calls this device. A row each.
+// Records of the host apps that ever registered: the owner, and the app's name for this device. One row each.
 
 import TandemBase
 import TandemPropertyList

@@ -108,9 +108,9 @@ extension RowSpace {
     static let application = RowSpace(rawValue: 2)
 }
 
-/// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its reports.
-/// Made once, at the first start, each in a file of mode 0600 in the state directory. A file that others can read is
-/// refused, and a lost one is never replaced silently: that would make it another device.
+/// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its
+/// reports. Made once, at the first start, each in a file of mode 0600 in the state directory. A file that others can
+/// read is refused, and a lost one is never replaced silently: that would make it another device.
 struct DeviceKeys {
     static let deviceFile = "device.pem"
     static let reportFile = "report.pem"

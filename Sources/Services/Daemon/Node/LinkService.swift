@@ -218,8 +218,8 @@ private final class LinkEndpoint: RelayEndpoint {
     var queuedBytes: Int { frames.queuedBytes }
     var isCongested: Bool { frames.isCongested }
 
-    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left. The
-    /// figure is never too low, because a sender that is told "not sent" may send again.
+    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left.
+    /// The figure is never too low, because a sender that is told "not sent" may send again.
     var departedBytes: UInt64 {
         let queued = UInt64(clamping: queuedBytes) / 2
         return acceptedBytes > queued ? acceptedBytes - queued : 0

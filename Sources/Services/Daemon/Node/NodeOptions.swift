@@ -41,8 +41,9 @@ package struct NodeOptions: Sendable {
     }
 }
 
-/// The connections of a daemon: sockets of its loop. The networks of tests have in-process streams, with the faults of a
-/// real one and without its timing, so that whole daemons run on a clock that a test moves. Confined to its scheduler.
+/// The connections of a daemon: sockets of its loop. The networks of tests have in-process streams, with the faults of
+/// a real one and without its timing, so that whole daemons run on a clock that a test moves. Confined to its
+/// scheduler.
 package protocol NodeNetwork: AnyObject {
     /// How the devices that it joined are dialled.
     var dialling: StreamSource { get }

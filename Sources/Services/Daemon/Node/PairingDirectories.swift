@@ -53,8 +53,8 @@ final class PairingDirectories {
     /// Directories within directories, each held open while its content goes: no app of sound mind goes deeper.
     private static let deepest = 64
 
-    /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done when
-    /// the daemon ends is done at its next start.
+    /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done
+    /// when the daemon ends is done at its next start.
     func remove(_ pairing: UniqueIdentifier) {
         paths = paths.filter { $0.key.pairing != pairing }
         let name = pairing.description
@@ -65,8 +65,8 @@ final class PairingDirectories {
         }
     }
 
-    /// Removes what an earlier run could not any more. Its names are read at once, before a new pairing can be made: the
-    /// directory of that is there before the worker comes to the removal.
+    /// Removes what an earlier run could not any more. Its names are read at once, before a new pairing can be made:
+    /// the directory of that is there before the worker comes to the removal.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
         for (app, owner) in owners() {

@@ -287,7 +287,8 @@ final class PairingService {
 
     // MARK: the operator
 
-    /// Makes a join link to an address of this device, and issues its token (PAR-4); nil for an address that no link can carry.
+    /// Makes a join link to an address of this device, and issues its token (PAR-4); nil for an address that no link
+    /// can carry.
     func issueLink(to address: SocketAddress, life: Duration) async throws(StoreError) -> JoinLink? {
         guard let token = JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)),
             let link = try? JoinLink(

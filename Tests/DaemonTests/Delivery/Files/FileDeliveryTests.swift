@@ -1,4 +1,5 @@
-// A file from app to app through two exchanges: whole, resumed, spoiled, refused, taken back; and what is left afterwards.
+// A file from app to app through two exchanges: whole, resumed, spoiled, refused, taken back; and what is left
+// afterwards.
 
 import TandemBase
 import TandemDaemon

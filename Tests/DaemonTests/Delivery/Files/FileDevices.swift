@@ -1,5 +1,5 @@
-// Two exchanges of files with a wire between them that tests can cut and spoil, real disks, and a clock that is turned by
-// hand. The items are a stand-in: one queue, in order, stored at once.
+// Two exchanges of files with a wire between them that tests can cut and spoil, real disks, and a clock that is turned
+// by hand. The items are a stand-in: one queue, in order, stored at once.
 
 import TandemBase
 import TandemDaemon

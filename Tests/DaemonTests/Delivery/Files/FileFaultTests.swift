@@ -48,7 +48,8 @@ import Testing
         let manifest = try #require(devices.handOver(bytes)).get()
         let spool = FileSpool("any", in: try OwnedDirectory(path: devices.receiver.path))
         let whole = try spool.wholeSpace()
-        // The first needs all there is: never more than that, and more than is free, as the sender's copy is there, too.
+        // The first needs all there is: never more than that, and more than is free, as the sender's copy is there,
+        // too.
         for (reserve, mayRetry) in [(whole - Int64(bytes.count), true), (whole, false)] {
             devices.receiver.files.limits.reserve = reserve
             devices.tell(manifest)

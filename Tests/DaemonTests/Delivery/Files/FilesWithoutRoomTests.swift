@@ -1,5 +1,5 @@
-// A file for which there is no room waits, perhaps for days (FIL-13): nothing that it was promised may be kept from other
-// files meanwhile, neither by the receiver nor by the sender.
+// A file for which there is no room waits, perhaps for days (FIL-13): nothing that it was promised may be kept from
+// other files meanwhile, neither by the receiver nor by the sender.
 
 import TandemBase
 import TandemDaemon

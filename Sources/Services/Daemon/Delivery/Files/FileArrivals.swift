@@ -12,10 +12,11 @@ import TandemWire
 
 /// Receives files into partial files, one for each queue; confined to its loop.
 final class FileArrivals {
-    /// What became of a `gap`.
+    /// The result of a `gap`.
     enum GapResult {
         case unreadable
-        /// Of an item that was stored the ledger reports the end by name; of one that was still to come there may be a part here.
+        /// Of an item that was stored the ledger reports the end by name; of one that was still to come there may be a
+        /// part here.
         case taken(mayHavePart: Bool)
     }
 
@@ -68,7 +69,7 @@ final class FileArrivals {
         return true
     }
 
-    /// What waits for its app counts as well as what comes (LIM-43).
+    /// Counts a file that comes together with those that wait for their app (LIM-43).
     private func countReceived(_ key: FileKey, _ size: Int64) -> FileRefusal? {
         let pairing = key.queue.pairing
         if let refusal = received.refusal(of: key, of: pairing, size: size, limit: limits.received) { return refusal }
@@ -80,8 +81,8 @@ final class FileArrivals {
         let queue = arrival.key.queue
         arrivals[queue] = arrival
         opening.insert(queue)
-        // Partial data of an older item is orphaned and can be deleted. Complete files that wait for their handler are still
-        // owned.
+        // Partial data of an older item is orphaned and can be deleted. Complete files that wait for their handler are
+        // still owned.
         environment.items?.keptFiles(of: queue) { [weak self] kept in
             guard let self else { return }
             guard !arrival.isOver else { return opened(queue) }
@@ -123,8 +124,8 @@ final class FileArrivals {
         }
     }
 
-    /// What other files of the same peer still need: two that each fit alone must not fill the disk and wait for each other.
-    /// Not those of other peers, which could keep the whole disk with files that never come.
+    /// The bytes that other files of the same peer still need: two files that each fit alone must not fill the disk and
+    /// wait for each other. Not those of other peers, which could keep the whole disk with files that never come.
     private func promised(besides arrival: FileArrival) -> Int64 {
         let pairing = arrival.key.queue.pairing
         return arrivals.reduce(into: 0) { sum, other in
@@ -177,7 +178,7 @@ final class FileArrivals {
     /// A part of a file has come over the link.
     func take(_ chunk: ChunkFrame) {
         let (key, body) = (chunk.item, chunk.body)
-        // What was under way when the file ended, or started over, is dropped.
+        // A chunk that was under way when the file ended or started over is dropped.
         guard let arrival = arrivals[key.queue], arrival.key == key, let file = arrival.file,
             mayWrite(body.count, of: key.queue.pairing),
             let step = arrival.receiver?.chunk(at: chunk.offset, count: body.count, at: now)
@@ -192,8 +193,8 @@ final class FileArrivals {
         }
     }
 
-    /// A sender that keeps to its window for all files (FIL-7) has no more than two under way when it starts over. The rest of
-    /// what another sender sends is dropped, and asked for later.
+    /// A sender that keeps to its window for all files (FIL-7) has no more than two under way when it starts over. The
+    /// rest of what another sender sends is dropped, and asked for later.
     private func mayWrite(_ count: Int, of pairing: UniqueIdentifier) -> Bool {
         count <= 2 * limits.linkWindow - (unwritten[pairing] ?? 0)
     }
@@ -337,7 +338,8 @@ final class FileArrivals {
     }
 }
 
-/// One file that comes: the item that announced it, what is written of it, and the rules of its pulling. Confined to its loop.
+/// One file that comes: the item that announced it, what is written of it, and the rules of its pulling. Confined to
+/// its loop.
 private final class FileArrival {
     let key: FileKey
     let sequence: UInt64

@@ -25,8 +25,8 @@ package protocol FileItems: AnyObject {
     /// The file of an item that was sent cannot be read.
     func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey)
 
-    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could not be
-    /// made so.
+    /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could
+    /// not be made so.
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void)
 }
 
@@ -80,7 +80,8 @@ package final class FileDelivery {
     }
 
     /// Connects the outlet to the apps.
-    /// - Parameter notify: sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
+    /// - Parameter notify: sends a frame to a connection; if that is nil or gone, to the receiving connection of the
+    ///   app.
     package func connect(notify: @escaping (Envelope, ConnectionNumber?, ApplicationIdentifier?) -> Void) {
         environment.notifyApp = notify
     }
@@ -152,8 +153,8 @@ package final class FileDelivery {
         }
     }
 
-    /// The peer cannot take a file now (DEL-12). What was sent of it ahead no longer counts against the link's window, which
-    /// other files need meanwhile; the peer asks again when the item has come again.
+    /// The peer cannot take a file now (DEL-12). What was sent of it ahead no longer counts against the link's window,
+    /// which other files need meanwhile; the peer asks again when the item has come again.
     package func refused(_ file: FileKey) { sendings.refused(file) }
 
     /// A submitted item has ended; the bytes of a dead letter stay.
@@ -172,7 +173,7 @@ package final class FileDelivery {
     }
 }
 
-/// What the parts of file delivery share; confined to its loop.
+/// Resources that the parts of file delivery share; confined to its loop.
 final class FileEnvironment {
     let worker: FileWorker
     let spool: FileSpool
@@ -227,8 +228,8 @@ final class FileEnvironment {
         }
     }
 
-    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at again
-    /// before each part: none of them may take the reserve.
+    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at
+    /// again before each part: none of them may take the reserve.
     func append(
         _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on spool: FileSpool,
         then completion: @escaping (Result<Void, FileRefusal>) -> Void
@@ -260,8 +261,8 @@ extension FileKey {
     var place: SpoolPlace { SpoolPlace(pairing: queue.pairing, app: queue.app, item: id) }
 }
 
-/// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be opened costs
-/// that app its files and no other.
+/// The directory in which the files of one app arrive. The daemon opens it for the app's user; one that cannot be
+/// opened costs that app its files and no other.
 package struct FileInbox {
     fileprivate let inbox: AppInbox
 

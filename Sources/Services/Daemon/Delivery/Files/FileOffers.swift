@@ -37,7 +37,8 @@ package final class FileOffers {
         guard let manifest = try? FileManifest(reading: body[...], limits: environment.limits) else {
             return completion(.failure(.missing))
         }
-        // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of the file.
+        // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of
+        // the file.
         guard let inbox = environment.inbox(of: queue.app) else { return completion(.failure(.noInbox)) }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
@@ -56,8 +57,8 @@ package final class FileOffers {
         }
     }
 
-    /// A received item has ended: what is left of its file is removed when that is durable, unless the item comes again or
-    /// another one has its identifier.
+    /// A received item has ended: what is left of its file is removed when that is durable, unless the item comes again
+    /// or another one has its identifier.
     package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
         environment.items?.keptFiles(of: queue) { [weak self] kept in
             guard let self, kept?.contains(id) == false else { return }
@@ -95,8 +96,8 @@ package final class FileOffers {
     /// However many ends come meanwhile, the disk is asked once more.
     private func swept(_ queue: QueueKey) { if sweeping.removeValue(forKey: queue) == true { sweep(queue) } }
 
-    /// Removes the files of other pairings and of other items. The directory of a pairing that goes on stays, also without a
-    /// file: the next one may come into it meanwhile.
+    /// Removes the files of other pairings and of other items. The directory of a pairing that goes on stays, also
+    /// without a file: the next one may come into it meanwhile.
     func restore(_ received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
         let received = Dictionary(grouping: received, by: \.queue.app)
         for app in apps {

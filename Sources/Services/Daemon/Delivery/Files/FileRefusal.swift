@@ -134,14 +134,14 @@ extension Result where Failure == FileError {
     var failure: FileError? { if case .failure(let error) = self { error } else { nil } }
 }
 
-/// Who submits files: a user of this device, or an app whose user is not known.
+/// The submitter of files: a user of this device, or an app whose user is not known.
 enum SpoolOwner: Hashable {
     case user(UInt32)
     case app(ApplicationIdentifier)
 }
 
-/// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file has room whatever
-/// its size: that is for the disk to say.
+/// Bytes of files by their owners (LIM-43), as a sum for each owner, so that no check looks at all files. One file has
+/// room whatever its size: that is for the disk to say.
 struct FileBudget<Owner: Hashable> {
     private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
     private var sums: [Owner: Int64] = [:]

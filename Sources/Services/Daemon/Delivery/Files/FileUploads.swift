@@ -32,8 +32,8 @@ package final class FileUploads {
     // MARK: taking
 
     /// An app submits a file.
-    /// - Parameter completion: gets the item's body once its bytes are durable here; the caller submits the item with it, and
-    ///   calls ``discard(_:)`` if that fails.
+    /// - Parameter completion: gets the item's body once its bytes are durable here; the caller submits the item with
+    ///   it, and calls ``discard(_:)`` if that fails.
     package func take(
         _ key: FileKey, body: PropertyListDictionary, from source: ConnectionNumber,
         then completion: @escaping Completion
@@ -52,8 +52,8 @@ package final class FileUploads {
         }
     }
 
-    /// What waits for its turn is bounded as what waits for the peer (LIM-14), for all its peers together; and so are the
-    /// bytes of all files (LIM-43).
+    /// Checks the bound of an app's files that wait for their turn, which is that of items that wait for the peer
+    /// (LIM-14), and the bytes of all files (LIM-43).
     private func checkRoom(for submission: Submission, mayBegin: Bool) throws(FileRefusal) {
         let (key, size) = (submission.key, submission.description.size)
         if let refusal = spooled.refusal(of: key, of: owner(of: key), size: size, limit: limits.spooled) {
@@ -185,7 +185,8 @@ package final class FileUploads {
 
     // MARK: ending
 
-    /// Ends a submission: it was cancelled, or begins again. Another connection that was submitting the file gets the reason.
+    /// Ends a submission: it was cancelled, or begins again. Another connection that was submitting the file gets the
+    /// reason.
     /// - Returns: whether there was one.
     @discardableResult
     package func drop(_ key: FileKey, for source: ConnectionNumber? = nil, _ reason: FileRefusal? = nil) -> Bool {
@@ -265,9 +266,9 @@ private final class Submission {
     }
 }
 
-/// Submissions that wait for their turn, in the order in which they came. An app may submit thousands of files, so no operation
-/// looks at all of them for one: an entry that is gone is skipped in the order, and dropped from it when such entries are the
-/// greater part.
+/// Submissions that wait for their turn, in the order in which they came. An app may submit thousands of files, so no
+/// operation looks at all of them for one: an entry that is gone is skipped in the order, and dropped from it when such
+/// entries are the greater part.
 private struct WaitingFiles {
     private var order: [Submission] = []
     private var submissions: [FileKey: Submission] = [:]
