@@ -79,10 +79,8 @@ extension ByteStreamDelegate {
     package func stream(_ stream: any ByteStream, mustLeave block: ByteBlock) {}
 }
 
-// Who is at the other end, as far as the kernel says: the process of a Unix socket, the address of a TCP one. It names
-// nobody: trust comes from keys, and from the user identifier of a local process.
-
-/// The other end of a stream.
+/// The other end of a stream, as far as the kernel knows it: the process of a Unix socket, the address of a TCP one. It
+/// identifies no device: trust comes from keys, and from the user identifier of a local process.
 package enum PeerDescription: Hashable, Sendable {
     case local(PeerCredentials)
     /// Boxed, so that the many local ones stay small.
@@ -115,10 +113,8 @@ extension PeerDescription: CustomStringConvertible {
     }
 }
 
-// The two fill levels of a send queue: above the high one a writer should pause, at the low one it may go on. Two, so
-// that a queue that hovers around one level does not switch its writers on and off with each frame.
-
-/// Fill levels of a send queue, in bytes.
+/// Fill levels of a send queue, in bytes: above the high one a writer should pause, at the low one it may resume. Two, so
+/// that a queue that hovers around one level does not switch its writers on and off with each frame.
 package struct WaterMarks: Sendable, Hashable {
     private let lowMark: UInt32
     private let highMark: UInt32
@@ -137,9 +133,8 @@ package struct WaterMarks: Sendable, Hashable {
     package static var standard: Self { Self(low: 256 * 1024, high: 1024 * 1024) }
 }
 
-// Why a stream or channel ended: a closed list with stable names, because logs, status and tests compare them.
-
-/// Why a connection is over. The first reason stays.
+/// Why a stream or channel ended; the first reason stays. A closed list with stable names, because logs, status and tests
+/// compare them.
 package indirect enum CloseReason: Error, Equatable, Sendable {
     /// This side closed it.
     case closedHere

@@ -209,10 +209,8 @@ extension FrameChannel: ByteStreamDelegate {
     }
 }
 
-// What a channel allows its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
-// channels of a listener, so that a channel that is idle does not carry them.
-
-/// The bounds of frame channels.
+/// What a channel allows its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
+/// channels of a listener, so that a channel that is idle does not carry them.
 package final class FrameChannelOptions: Sendable {
     /// The largest payload of a frame, in bytes (LIM-1).
     package let limit: Int
@@ -239,9 +237,10 @@ package final class FrameChannelOptions: Sendable {
     }
 }
 
-// The channel's timers. One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a
-// read and not cancelled when the frame completes, so that the usual case, frames that come whole, never touches it,
-// and an idle channel has none.
+// MARK: - timers
+//
+// One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a read and not cancelled when
+// the frame completes, so that the usual case, frames that come whole, never touches it, and an idle channel has none.
 
 extension FrameChannel {
     /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and
@@ -307,9 +306,11 @@ extension FrameChannel {
     }
 }
 
-// The channel's way through a filter. Plain bytes are read to where their frame ends and cut where they are; frames
-// that one turn queues go through it together at the end of the turn, and leave as one write. The filter's failures
-// close the channel, after what it still had to say (an alert) is out.
+// MARK: - the filter
+//
+// Plain bytes are read to where their frame ends and cut where they are; frames that one turn queues go through the filter
+// together at the end of the turn, and leave as one write. The filter's failures close the channel, after its last output
+// (an alert) has left.
 
 extension FrameChannel: TurnParticipant {
     func startFilter() {
@@ -427,12 +428,9 @@ extension FrameChannel: TurnParticipant {
     }
 }
 
-// What a channel with a filter holds beyond a plain one: an object of its own, so that thousands of idle plain channels
-// do not carry it.
-
 extension FrameChannel {
     /// A channel's filter and the frames for it: they go through it together at the end of the turn, as few large
-    /// records.
+    /// records. An object of its own, so that thousands of idle plain channels do not carry it.
     final class Filtering {
         let filter: any StreamFilter
         // Unchecked, because no method here calls out.

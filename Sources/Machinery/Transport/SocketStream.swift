@@ -1,6 +1,6 @@
 // A stream over a connected socket. Reading: one read for each readiness, into the block that all streams of the loop
 // share, so that an idle connection holds none; the rest of an unfinished frame goes straight to its place. Closing:
-// what is queued may still leave, and the peer may still read it. Writing is in SocketStream+Writing.swift.
+// what is queued may still leave, and the peer may still read it.
 
 package import TandemBase
 package import TandemReactor
@@ -189,9 +189,10 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     }
 }
 
-// The stream's way out: one sendmsg at the end of the turn for all that the turn queued; the socket is watched for
-// writing only while it is full. A peer that is gone may have said why: when writing fails, what it sent is still read,
-// and only the queue is lost.
+// MARK: writing
+//
+// One sendmsg at the end of the turn for all that the turn queued; the socket is watched for writing only while it is
+// full. A peer that is gone may have said why: when writing fails, what it sent is still read, and only the queue is lost.
 
 extension SocketStream {
     package var queuedBytes: Int { queue.byteCount + Int(lostBytes) }

@@ -125,9 +125,7 @@ package final class StreamConnector {
     }
 }
 
-// One socket on its way to one address.
-
-/// A connected socket in the hand of whoever takes it first.
+/// A connected socket, until its first taker owns it.
 final class ConnectedSocket {
     let address: NetworkAddress
     private var descriptor: OwnedDescriptor?
@@ -200,9 +198,7 @@ final class ConnectAttempt: ReadinessTarget {
     }
 }
 
-// Why a connection could not be made, for logs, status and the person who typed the address.
-
-/// Why nobody was reached at an address.
+/// Why a connection could not be made, for logs, status and the person who typed the address.
 package enum ConnectError: Error, Hashable, Sendable {
     case unresolved(ResolverError)
     case timedOut(SocketAddress)

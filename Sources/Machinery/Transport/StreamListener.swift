@@ -138,9 +138,7 @@ package final class StreamListener: ReadinessTarget {
     }
 }
 
-// Why a listener cannot start, in words an operator can act on.
-
-/// Why nothing listens at an address.
+/// Why a listener cannot start, in words an operator can act on.
 package enum ListenError: Error, Hashable, Sendable {
     case inUse(SocketAddress)
     case notASocket(path: String)
@@ -161,11 +159,10 @@ extension ListenError: CustomStringConvertible {
     }
 }
 
-// How many connections of a kind may exist at once, so that strangers cannot take all descriptors. A charge is taken
-// before anything is spent on a connection and comes back when the connection lets go of it, on whatever path. Ended
-// connections that only wait for their peers to read are few: a peer that never reads must not keep places that way.
-
-/// A number of connections that may be open at once; confined to a loop's thread.
+/// A limit on the connections of a kind that are open at once, so that strangers cannot take all descriptors. A charge is
+/// taken before anything is spent on a connection, and returns when the connection releases it, on whatever path. Few of
+/// them are ended connections that only wait for their peers to read: a peer that never reads must not occupy places that
+/// way. Confined to a loop's thread.
 package final class ConnectionBudget {
     package let limit: Int
     package private(set) var inUse = 0
