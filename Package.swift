@@ -85,7 +85,7 @@ let decisionRooms: [Target] = [
 let machineryRooms: [Target] = [
     room("Machinery", "Reactor", imports: ["CTandemLinux", "TandemBase"]),
     room("Machinery", "Transport", imports: ["TandemReactor", "TandemBase", "TandemWire"]),
-    room("Machinery", "Files", imports: ["CTandemLinux", "TandemReactor", "TandemCrypto", "TandemBase"]),
+    room("Machinery", "Files", imports: ["TandemReactor", "TandemCrypto", "TandemBase"]),
     room("Machinery", "Store", imports: ["CTandemSQLite", "TandemReactor", "TandemFiles", "TandemBase"]),
 ]
 
@@ -154,7 +154,7 @@ let testTargets: [Target] = [
     tests("SignedConfiguration", imports: ["TandemSignedConfiguration"] + values),
     tests("Operations", imports: ["TandemOperations", "TandemBase", "TandemWire"]),
     tests("Settings", imports: ["TandemSettings", "TandemPattern"] + values),
-    tests("Reactor", imports: ["TandemReactor", "CTandemLinux"] + values),
+    tests("Reactor", imports: ["TandemReactor"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
     tests("Store", imports: machinery + values + ["CTandemSQLite"]),
     tests("Daemon", imports: ["TandemDaemon"] + values + decisions + machinery),

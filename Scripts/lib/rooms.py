@@ -19,7 +19,7 @@ DOORS = {
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
     "CTandemQREncode": {"tandem"},
-    "CTandemLinux": {"Reactor", "Files"},
+    "CTandemLinux": {"Reactor"},
 }
 PUBLIC = {"PairedSession", "PairedConfiguration", "PairedSessionFoundation"}
 FOUNDATION = {"Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking"}

@@ -1,5 +1,6 @@
 // The loop's promises: who is told of what, on which thread, and in which order.
 
+import Glibc
 import Synchronization
 import TandemBase
 import TandemReactor
@@ -24,7 +25,7 @@ private final class ReadinessRecorder: ReadinessTarget {
 
     @Test func aReadableDescriptorIsReported() throws {
         let loop = try EventLoop()
-        let pipe = try Linux.pipe()
+        let pipe = try DescriptorPair.pipe()
         let recorder = ReadinessRecorder()
         let registration = try loop.register(pipe.first.raw, for: .readable, target: recorder)
         loop.runOnce()
@@ -48,16 +49,16 @@ private final class ReadinessRecorder: ReadinessTarget {
             try loop.register(pipes[1].reading, for: .readable, target: second),
         ]
         for pipe in pipes { try write(pipe.writing) }
-        // Both are ready in one wait. Whoever is told first closes the other and opens a pipe that gets its number.
+        // Both are ready in one wait. The first to run closes the other and gives its number to another pipe, in one step:
+        // a test that runs beside this one cannot open anything under that number in between.
         let replaceOther = { (other: Int) in
             loop.deregister(registrations[other])
             let number = pipes[other].reading
-            pipes[other].close()
             let replacement = try RawPipe()
-            #expect(replacement.reading == number)
+            #expect(dup2(replacement.reading, number) == number)
             try self.write(replacement.writing)
-            registrations[other] = try loop.register(replacement.reading, for: .readable, target: reopened)
-            pipes[other] = replacement
+            registrations[other] = try loop.register(number, for: .readable, target: reopened)
+            pipes.append(replacement)
         }
         first.onReady = {
             first.onReady = nil
@@ -212,18 +213,12 @@ private final class ReadinessRecorder: ReadinessTarget {
     }
 }
 
-/// A pipe whose ends a test opens and closes by hand.
+/// A pipe that an array can contain.
 private final class RawPipe {
-    private var pair: DescriptorPair?
-    let reading: CInt
-    let writing: CInt
+    private let pair: DescriptorPair
 
-    init() throws {
-        let pair = try Linux.pipe()
-        reading = pair.first.raw
-        writing = pair.second.raw
-        self.pair = consume pair
-    }
+    init() throws { pair = try DescriptorPair.pipe() }
 
-    func close() { pair = nil }
+    var reading: CInt { pair.first.raw }
+    var writing: CInt { pair.second.raw }
 }

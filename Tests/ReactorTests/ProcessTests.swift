@@ -27,7 +27,7 @@ import Testing
     @Test func aClosedPipeIsAnErrorAndNotTheEnd() async {
         await #expect(processExitsWith: .exitCode(42)) {
             try ProcessSignal.prepareProcess()
-            let writing = try Linux.pipe().split { _, writing in writing.release() }
+            let writing = try DescriptorPair.pipe().split { _, writing in writing.release() }
             let outcome = try [0].withUnsafeBytes { try Linux.write(writing, $0) }
             if outcome == .ended { exit(42) }
         }
@@ -42,17 +42,15 @@ import Testing
     }
 
     @Test func descriptorsAreBornClosedOnExecAndNonBlocking() throws {
-        let pair = try Linux.socketPair()
-        for raw in [pair.first.raw, pair.second.raw] {
-            #expect(fcntl(raw, F_GETFD) & FD_CLOEXEC != 0)
-            #expect(fcntl(raw, F_GETFL) & O_NONBLOCK != 0)
-        }
+        let socket = try Linux.socket(for: NetworkAddress(path: "/nowhere"))
+        #expect(fcntl(socket.raw, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(fcntl(socket.raw, F_GETFL) & O_NONBLOCK != 0)
     }
 
     @Test func aDescriptorIsClosedExactlyWhenItsOwnerGoes() throws {
         // The reader of a pipe sees the end when, and only when, its writer is closed.
         var buffer = [UInt8](repeating: 0, count: 1)
-        let (reading, writing) = try Linux.pipe().split { ($0.release(), $1.release()) }
+        let (reading, writing) = try DescriptorPair.pipe().split { ($0.release(), $1.release()) }
         let reader = OwnedDescriptor(takingOwnership: reading)
         var writer: OwnedDescriptor? = OwnedDescriptor(takingOwnership: writing)
         #expect(try buffer.withUnsafeMutableBytes { try Linux.read(reader.raw, into: $0) } == .wouldBlock)
@@ -71,7 +69,7 @@ import Testing
     }
 
     @Test func anEventIsOneLineInOneWrite() throws {
-        let pipe = try Linux.pipe()
+        let pipe = try DescriptorPair.pipe()
         let sink = LogSink(lending: pipe.second.raw)
         let counts = SystemCallCounter.counting {
             sink.write(LogEvent(.info, "started", .integer("port", 4747)))
@@ -84,7 +82,7 @@ import Testing
     }
 
     @Test func aReaderThatDoesNotReadLosesLinesAndIsToldHowMany() throws {
-        let pipe = try Linux.pipe()
+        let pipe = try DescriptorPair.pipe()
         let sink = LogSink(lending: pipe.second.raw)
         let event = LogEvent(.warning, "full", .text("filler", String(repeating: "x", count: 3900)))
         for _ in 0..<40 { sink.write(event) }
@@ -101,7 +99,7 @@ import Testing
     }
 
     @Test func aLineIsNeverLongerThanAPipeTakesInOnePiece() throws {
-        let pipe = try Linux.pipe()
+        let pipe = try DescriptorPair.pipe()
         let sink = LogSink(lending: pipe.second.raw)
         sink.write(LogEvent(.info, "long", .text("filler", String(repeating: "x", count: 10_000))))
         let line = try text(from: pipe.first.raw)

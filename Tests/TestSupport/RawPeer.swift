@@ -27,7 +27,7 @@ package final class RawPeer {
     package static func joined(
         to loop: EventLoop, marks: WaterMarks = .standard
     ) throws -> (stream: SocketStream, peer: RawPeer) {
-        let pair = try Linux.socketPair()
+        let pair = try DescriptorPair.socketPair()
         let credentials = try Linux.peerCredentials(pair.first.raw)
         return pair.split { first, second in
             let stream = SocketStream(takingOwnership: first, loop: loop, peer: .local(credentials), marks: marks)

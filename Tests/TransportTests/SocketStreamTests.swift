@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a closed stream has ended for its peer, although a child has a copy of its socket`() throws {
-        let pair = try Linux.socketPair()
+        let pair = try DescriptorPair.socketPair()
         let credentials = try Linux.peerCredentials(pair.first.raw)
         let copy = dup(pair.first.raw)
         defer { close(copy) }

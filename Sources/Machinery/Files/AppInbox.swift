@@ -2,7 +2,6 @@
 // two files of the same name never meet. The app owns what it gets. It could put anything in the daemon's way, and
 // could be of another user: every step goes through open directories of known owner, and no symbolic link is followed.
 
-internal import CTandemLinux
 internal import Glibc
 internal import TandemBase
 internal import TandemReactor
@@ -28,7 +27,7 @@ package struct AppInbox: Sendable {
         let target = try box.namedPlace(name)
         if let source = try spool.directory(of: place)?.safePlace(place.item.description) {
             try give(source)
-            let result = tandem_file_move(source.directory, source.name, target.directory, target.name)
+            let result = source.move(to: target)
             if result != -ENOENT, result != -EEXIST { try target.check(result, "renameat2") }
             if result == 0 { try box.synchronise() }
         }
@@ -37,9 +36,9 @@ package struct AppInbox: Sendable {
 
     /// The file becomes the app's own before the app can see it.
     private func give(_ source: FilePlace) throws(FileError) {
-        guard let owner, owner != tandem_user_current() else { return }
+        guard let owner, owner != Linux.user else { return }
         guard let file = try? source.openFile() else { return }
-        try source.check(tandem_file_set_owner(file.raw, owner, .max), "fchown")
+        try source.setOwner(of: file, owner)
     }
 
     /// Directories within directories that an app may have made of its files: none of sound mind goes deeper.

@@ -1,7 +1,6 @@
 // Putting a file in place whole. The bytes are written and synchronised under a name of their own and then take the
 // file's name in one step, so that whoever opens the file sees the old bytes or the new ones, after a crash too.
 
-internal import CTandemLinux
 internal import TandemReactor
 
 /// What a new file is like.
@@ -40,13 +39,13 @@ struct AtomicReplacement {
         do throws(FileError) {
             try fillDraft(bytes, attributes)
             try willTake(.rename)
-            try place.check(tandem_file_rename(place.directory, draft.name, place.name), "rename")
+            try draft.replace(place)
         } catch {
-            _ = tandem_file_remove(draft.directory, draft.name)
+            _ = try? draft.remove()
             throw error
         }
         try willTake(.synchroniseDirectory)
-        try place.check(tandem_file_synchronise(place.directory), "fsync")
+        try place.synchronise(place.directory)
     }
 
     private func fillDraft(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
@@ -55,22 +54,11 @@ struct AtomicReplacement {
         try willTake(.create)
         let file = try draft.create(mode: 0o600)
         try willTake(.write)
-        try write(bytes, to: file)
+        try draft.writeAll(bytes, to: file.raw)
         try willTake(.attributes)
-        if let owner = attributes.owner { try draft.check(tandem_file_set_owner(file.raw, owner, .max), "fchown") }
-        try draft.check(tandem_file_set_mode(file.raw, attributes.mode), "fchmod")
+        if let owner = attributes.owner { try draft.setOwner(of: file, owner) }
+        try draft.setMode(of: file, attributes.mode)
         try willTake(.synchronise)
-        try draft.check(tandem_file_synchronise(file.raw), "fsync")
-    }
-
-    private func write(_ bytes: [UInt8], to file: borrowing OwnedDescriptor) throws(FileError) {
-        var written = 0
-        while written < bytes.count {
-            let result = bytes.withUnsafeBytes {
-                tandem_write(file.raw, $0.baseAddress.map { $0 + written }, $0.count - written)
-            }
-            try draft.check(CInt(clamping: result), "write")
-            written += result
-        }
+        try draft.synchronise(file.raw)
     }
 }

@@ -1,7 +1,6 @@
 // One process for each state directory. The lock is the kernel's and ends with the process, so that a crash leaves
 // nothing to clean up; the number in the file is only there to tell people who it is.
 
-internal import CTandemLinux
 internal import Glibc
 internal import TandemReactor
 
@@ -17,23 +16,22 @@ package final class DirectoryLock: Sendable {
 
     init(directory: CInt, path: String) throws(FileError) {
         let place = FilePlace(directory: directory, name: Self.fileName, in: path)
-        let opened = try place.check(tandem_file_open_lock(directory, place.name), "open")
-        file = OwnedDescriptor(takingOwnership: opened)
-        let result = tandem_lock(opened)
+        file = try place.open(O_RDWR | O_CREAT, mode: 0o600)
+        let raw = file.raw
+        let result = SystemCall.retried { flock(raw, LOCK_EX | LOCK_NB) }
         guard result != -EWOULDBLOCK else { throw .inUse(path: path, process: Self.holder(place)) }
         try place.check(result, "flock")
         // Always as long, so that it covers what was there: cutting a file costs a start a millisecond.
-        var line = Array("\(tandem_process_current())\n".utf8)
+        var line = Array("\(getpid())\n".utf8)
         line += Array(repeating: UInt8(ascii: " "), count: max(0, Self.lineCount - line.count))
-        let written = line.withUnsafeBytes { tandem_write(opened, $0.baseAddress, $0.count) }
-        try place.check(CInt(clamping: written), "write")
+        try place.writeAll(line, to: raw)
     }
 
     deinit { release() }
 
     /// Gives the directory back now. A child process that was forked and has not yet become its program holds a copy of
     /// every descriptor for a moment: closing ours alone would leave the lock to it.
-    package func release() { _ = tandem_unlock(file.raw) }
+    package func release() { Linux.unlock(file.raw) }
 
     private static func holder(_ place: FilePlace) -> Int32? {
         guard let bytes = try? FileReading.read(place, limit: 32, trust: .any) else { return nil }

@@ -1,7 +1,7 @@
-// A name in an open directory, and the calls on it: each result becomes a value or an error that names the path. The C
-// doors never follow a symbolic link in the last place; when one refuses, this file finds out what stood there.
+// A name in an open directory, and the calls on it: each result becomes a value or an error that names the path. No call
+// follows a symbolic link in the last place, so that nobody who can write beside us can lead us elsewhere; when a call
+// refuses one, this file finds out what stood there.
 
-internal import CTandemLinux
 internal import Glibc
 internal import TandemReactor
 
@@ -17,7 +17,7 @@ struct FilePlace {
 
     /// A place named by a path of its own.
     init(path: String) {
-        directory = TANDEM_WORKING_DIRECTORY
+        directory = AT_FDCWD
         name = path
         self.path = path
         holder = nil
@@ -30,41 +30,49 @@ struct FilePlace {
         path = parent + "/" + name
     }
 
-    /// The result of a C door, or an error that says what is wrong at this place.
+    /// The result of a system call, or an error that says what is wrong at this place.
     @discardableResult
     func check(_ result: CInt, _ call: StaticString) throws(FileError) -> CInt {
         guard result < 0 else { return result }
-        switch -result {
-        case ENOENT: throw .missing(path: path)
-        case ENOSPC, EDQUOT: throw .full(path: path)
-        case ELOOP, ENOTDIR: throw whatStandsHere() ?? .system(path: path, SystemError(call: call, errno: -result))
-        case let number: throw .system(path: path, SystemError(call: call, errno: number))
+        throw failure(SystemError(call: call, errno: -result))
+    }
+
+    private func failure(_ error: SystemError) -> FileError {
+        switch error.errno {
+        case ENOENT: .missing(path: path)
+        case ENOSPC, EDQUOT: .full(path: path)
+        case ELOOP, ENOTDIR: whatStandsHere() ?? .system(path: path, error)
+        default: .system(path: path, error)
         }
     }
 
     private func whatStandsHere() -> FileError? {
-        var status = tandem_status()
-        guard tandem_file_status_named(directory, name, &status) >= 0 else { return nil }
-        if status.is_symbolic_link != 0 { return .symbolicLink(path: path) }
-        return status.is_directory == 0 ? .notADirectory(path: path) : nil
+        guard let status = try? Linux.lookAt(path: name, in: directory) else { return nil }
+        if status.isSymbolicLink { return .symbolicLink(path: path) }
+        return status.isDirectory ? nil : .notADirectory(path: path)
     }
 
-    func openDirectory() throws(FileError) -> OwnedDescriptor {
-        OwnedDescriptor(takingOwnership: try check(tandem_directory_open(directory, name), "open"))
-    }
+    func openDirectory() throws(FileError) -> OwnedDescriptor { try open(O_RDONLY | O_DIRECTORY) }
 
-    func openFile() throws(FileError) -> OwnedDescriptor {
-        OwnedDescriptor(takingOwnership: try check(tandem_file_open(directory, name), "open"))
-    }
+    /// Opens the file to read it. Not blocking, because a pipe in its place would be waited for without end.
+    func openFile() throws(FileError) -> OwnedDescriptor { try open(O_RDONLY | O_NONBLOCK | O_NOCTTY) }
 
-    func create(mode: UInt32) throws(FileError) -> OwnedDescriptor {
-        OwnedDescriptor(takingOwnership: try check(tandem_file_create(directory, name, mode), "open"))
+    func create(mode: UInt32) throws(FileError) -> OwnedDescriptor { try open(O_WRONLY | O_CREAT | O_EXCL, mode: mode) }
+
+    /// Opens what is at this place, never through a symbolic link.
+    func open(_ flags: CInt, mode: UInt32 = 0) throws(FileError) -> OwnedDescriptor {
+        let directory = directory
+        let result = name.withCString { name in
+            SystemCall.retried { openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC, mode) }
+        }
+        return OwnedDescriptor(takingOwnership: try check(result, "open"))
     }
 
     /// Removes the file; false if there was none.
     @discardableResult
     func remove() throws(FileError) -> Bool {
-        let result = tandem_file_remove(directory, name)
+        let directory = directory
+        let result = name.withCString { name in SystemCall.once { unlinkat(directory, name, 0) } }
         if result == -ENOENT { return false }
         try check(result, "unlink")
         return true
@@ -72,15 +80,81 @@ struct FilePlace {
 
     /// Makes a directory; false if something stands there already.
     func makeDirectory(mode: UInt32) throws(FileError) -> Bool {
-        let result = tandem_directory_make(directory, name, mode)
+        let directory = directory
+        let result = name.withCString { name in SystemCall.retried { mkdirat(directory, name, mode) } }
         if result == -EEXIST { return false }
         try check(result, "mkdir")
         return true
     }
 
-    func status(of descriptor: borrowing OwnedDescriptor) throws(FileError) -> tandem_status {
-        var status = tandem_status()
-        try check(tandem_file_status(descriptor.raw, &status), "fstat")
-        return status
+    /// Moves the file to a place where nothing stands yet: 0, or minus the error number.
+    func move(to target: FilePlace) -> CInt {
+        name.withCString { name in
+            target.name.withCString { Linux.renameNew(name, in: directory, to: $0, in: target.directory) }
+        }
+    }
+
+    /// Takes the place of the file in the other place, in one step. Both are in one file system.
+    func replace(_ target: FilePlace) throws(FileError) {
+        let (from, to) = (directory, target.directory)
+        let result = name.withCString { name in
+            target.name.withCString { other in SystemCall.once { renameat(from, name, to, other) } }
+        }
+        try target.check(result, "rename")
+    }
+
+    func setMode(of file: borrowing OwnedDescriptor, _ mode: UInt32) throws(FileError) {
+        let raw = file.raw
+        try check(SystemCall.retried { fchmod(raw, mode) }, "fchmod")
+    }
+
+    /// Gives the file to a user; its group stays.
+    func setOwner(of file: borrowing OwnedDescriptor, _ owner: UInt32) throws(FileError) {
+        let raw = file.raw
+        try check(SystemCall.retried { fchown(raw, owner, .max) }, "fchown")
+    }
+
+    /// Makes the open file or directory durable.
+    func synchronise(_ descriptor: CInt) throws(FileError) { try check(SystemCall.once { fsync(descriptor) }, "fsync") }
+
+    /// Writes some of the bytes at the offset.
+    /// - Returns: how many, at least one.
+    func write(_ bytes: RawSpan, to descriptor: CInt, at offset: Int64) throws(FileError) -> Int {
+        let written = bytes.withUnsafeBytes { bytes in
+            SystemCall.retried { pwrite(descriptor, bytes.baseAddress, bytes.count, Int(offset)) }
+        }
+        try check(CInt(clamping: written), "pwrite")
+        return written
+    }
+
+    /// Writes all of the bytes, the first at the offset.
+    func writeAll(_ bytes: [UInt8], to descriptor: CInt, at offset: Int64 = 0) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = bytes.span.bytes.extracting(droppingFirst: done)
+            done += try write(rest, to: descriptor, at: offset + Int64(done))
+        }
+    }
+
+    /// Reads bytes from the offset on into the buffer; 0 only at the end of the file.
+    func read(
+        _ descriptor: CInt, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        let count = SystemCall.retried { pread(descriptor, buffer.baseAddress, buffer.count, Int(offset)) }
+        try check(CInt(clamping: count), "pread")
+        return count
+    }
+
+    func status(of descriptor: borrowing OwnedDescriptor) throws(FileError) -> FileStatus {
+        do throws(SystemError) { return try Linux.status(of: descriptor.raw) } catch { throw failure(error) }
+    }
+
+    /// What stands here; nil if nothing does.
+    func status() throws(FileError) -> FileStatus? {
+        do throws(SystemError) {
+            return try Linux.lookAt(path: name, in: directory)
+        } catch {
+            throw failure(error)
+        }
     }
 }

@@ -1,7 +1,6 @@
 // Reading a whole file that must be small: a key, a join link, an envelope, a configuration. The limit is checked
 // before anything is allocated, and again while reading, because a file can grow.
 
-internal import CTandemLinux
 internal import TandemReactor
 
 /// Who may have had their hands on a file that is read.
@@ -25,7 +24,7 @@ package enum FileReading {
     static func read(_ place: FilePlace, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8] {
         let file = try place.openFile()
         let status = try place.status(of: file)
-        guard status.is_regular != 0 else { throw .notARegularFile(path: place.path) }
+        guard status.isRegular else { throw .notARegularFile(path: place.path) }
         switch trust {
         case .any: break
         case .ownAndPrivate: try checkPrivate(status, place)
@@ -35,14 +34,14 @@ package enum FileReading {
         return try bytes(of: file, place, expected: Int(status.size), limit: limit)
     }
 
-    private static func checkPrivate(_ status: tandem_status, _ place: FilePlace) throws(FileError) {
-        let user = tandem_user_current()
+    private static func checkPrivate(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
+        let user = Linux.user
         guard status.owner == user else { throw .otherOwner(path: place.path, owner: status.owner, expected: user) }
         guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: place.path, mode: status.mode) }
     }
 
-    private static func checkUnwritable(_ status: tandem_status, _ place: FilePlace) throws(FileError) {
-        let user = tandem_user_current()
+    private static func checkUnwritable(_ status: FileStatus, _ place: FilePlace) throws(FileError) {
+        let user = Linux.user
         guard status.owner == user || status.owner == 0 else {
             throw .otherOwner(path: place.path, owner: status.owner, expected: user)
         }

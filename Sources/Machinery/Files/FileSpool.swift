@@ -2,7 +2,6 @@
 // one file for each item. The names are identifiers that this program wrote; nothing from a peer or an app becomes one.
 // Everything here blocks, and runs on a file worker's thread.
 
-internal import CTandemLinux
 internal import Glibc
 package import TandemBase
 internal import TandemReactor
@@ -129,15 +128,13 @@ package final class FileSpool: Sendable {
     }
 }
 
-// Moving a file that a program was given: by its name where both places are on one file system, else by copying it
-// whole before the old one goes. Nothing is overwritten and no symbolic link is followed in the last place.
-
-/// Moves files by path.
+/// Moves files by path: by name where both places are on one file system, else by a whole copy before the old one goes.
+/// Nothing is overwritten and no symbolic link is followed in the last place.
 package enum FileMove {
     /// - Throws: ``FileError`` also where something stands already.
     package static func move(from path: String, to other: String) throws(FileError) {
         let (source, target) = (FilePlace(path: path), FilePlace(path: other))
-        let result = tandem_file_move(source.directory, source.name, target.directory, target.name)
+        let result = source.move(to: target)
         guard result == -EXDEV else {
             try (result == -ENOENT ? source : target).check(result, "renameat2")
             return
@@ -154,26 +151,13 @@ package enum FileMove {
             while offset < parts.size {
                 let bytes = try parts.read(at: offset, count: 1 << 20)
                 guard !bytes.isEmpty else { break }
-                try write(bytes, to: file, at: offset, target)
+                try target.writeAll(bytes, to: file.raw, at: offset)
                 offset += Int64(bytes.count)
             }
-            try target.check(tandem_file_synchronise(file.raw), "fsync")
+            try target.synchronise(file.raw)
         } catch {
             _ = try? target.remove()
             throw error
-        }
-    }
-
-    private static func write(
-        _ bytes: [UInt8], to file: borrowing OwnedDescriptor, at offset: Int64, _ target: FilePlace
-    ) throws(FileError) {
-        var done = 0
-        while done < bytes.count {
-            let written = bytes.withUnsafeBytes {
-                tandem_file_write_at(file.raw, $0.baseAddress.map { $0 + done }, $0.count - done, offset + Int64(done))
-            }
-            try target.check(CInt(clamping: written), "pwrite")
-            done += written
         }
     }
 }

@@ -2,7 +2,6 @@
 // owns or may write to, and a symbolic link, because whoever can change it can change what we trust. Names in it come
 // from a small alphabet, so that none can leave it.
 
-internal import CTandemLinux
 internal import Glibc
 internal import TandemReactor
 
@@ -34,7 +33,7 @@ package final class OwnedDirectory: Sendable {
         let isNew = makes ? try place.makeDirectory(mode: 0o700) : false
         path = place.path
         descriptor = try place.openDirectory()
-        let expected = owner ?? tandem_user_current()
+        let expected = owner ?? Linux.user
         if isNew { try Self.prepare(descriptor, place, mode: mode, owner: expected) }
         try Self.check(try place.status(of: descriptor), place, owner: expected)
     }
@@ -42,12 +41,12 @@ package final class OwnedDirectory: Sendable {
     private static func prepare(
         _ descriptor: borrowing OwnedDescriptor, _ place: FilePlace, mode: UInt32, owner: UInt32
     ) throws(FileError) {
-        try place.check(tandem_file_set_mode(descriptor.raw, mode), "fchmod")
-        guard owner != tandem_user_current() else { return }
-        try place.check(tandem_file_set_owner(descriptor.raw, owner, .max), "fchown")
+        try place.setMode(of: descriptor, mode)
+        guard owner != Linux.user else { return }
+        try place.setOwner(of: descriptor, owner)
     }
 
-    private static func check(_ status: tandem_status, _ place: FilePlace, owner: UInt32) throws(FileError) {
+    private static func check(_ status: FileStatus, _ place: FilePlace, owner: UInt32) throws(FileError) {
         guard status.owner == owner else { throw .otherOwner(path: place.path, owner: status.owner, expected: owner) }
         guard status.mode & 0o022 == 0 else { throw .writableByOthers(path: place.path, mode: status.mode) }
     }
@@ -109,7 +108,7 @@ package final class OwnedDirectory: Sendable {
     package func remove(_ name: String) throws(FileError) -> Bool {
         let place = try safePlace(name)
         guard try place.remove() else { return false }
-        try place.check(tandem_file_synchronise(descriptor.raw), "fsync")
+        try place.synchronise(descriptor.raw)
         return true
     }
 
@@ -123,16 +122,23 @@ package final class OwnedDirectory: Sendable {
 
     /// The bytes that this user may still write on the file system.
     package func availableSpace() throws(FileError) -> UInt64 {
-        var bytes: UInt64 = 0
-        try FilePlace(path: path).check(tandem_space_available(descriptor.raw, &bytes), "statvfs")
-        return bytes
+        let space = try fileSystem()
+        return UInt64(space.f_bavail) * UInt64(space.f_frsize)
     }
 
-    /// The bytes of the whole file system, without those that are kept for root.
+    /// The bytes of the whole file system, without those that are kept for root: nothing that others remove makes room
+    /// there for a user who may not write it.
     package func wholeSpace() throws(FileError) -> UInt64 {
-        var bytes: UInt64 = 0
-        try FilePlace(path: path).check(tandem_space_whole(descriptor.raw, &bytes), "statvfs")
-        return bytes
+        let space = try fileSystem()
+        let kept = space.f_bfree > space.f_bavail ? space.f_bfree - space.f_bavail : 0
+        return UInt64(space.f_blocks > kept ? space.f_blocks - kept : 0) * UInt64(space.f_frsize)
+    }
+
+    private func fileSystem() throws(FileError) -> statvfs {
+        var space = statvfs()
+        let raw = descriptor.raw
+        try FilePlace(path: path).check(SystemCall.retried { fstatvfs(raw, &space) }, "statvfs")
+        return space
     }
 
     /// Opens it once more, for a holder of its own.
@@ -146,8 +152,7 @@ package final class OwnedDirectory: Sendable {
     }
 }
 
-// What large files need of a directory besides small ones: names of any script, directories that may be missing, and
-// removing a directory with what is in it.
+// MARK: - large files
 
 extension OwnedDirectory {
     /// The directory of this name, if it is there.
@@ -201,34 +206,21 @@ extension OwnedDirectory {
 
     /// Whether a regular file stands there.
     func holds(_ place: FilePlace) throws(FileError) -> Bool {
-        var status = tandem_status()
-        let result = tandem_file_status_named(place.directory, place.name, &status)
-        if result == -ENOENT { return false }
-        try place.check(result, "fstatat")
-        return status.is_regular != 0
+        try place.status()?.isRegular == true
     }
 
     /// The bytes of the file of this name; 0 if it is missing.
     func size(of name: String) throws(FileError) -> Int64 {
-        let place = try safePlace(name)
-        var status = tandem_status()
-        let result = tandem_file_status_named(place.directory, place.name, &status)
-        if result == -ENOENT { return 0 }
-        try place.check(result, "fstatat")
-        return Int64(clamping: status.size)
+        Int64(clamping: try safePlace(name).status()?.size ?? 0)
     }
 
     /// Makes the names in it durable.
-    func synchronise() throws(FileError) {
-        let result = withDescriptor { tandem_file_synchronise($0) }
-        try FilePlace(path: path).check(result, "fsync")
-    }
+    func synchronise() throws(FileError) { try FilePlace(path: path).synchronise(descriptor.raw) }
 }
 
-// The names in an open directory, read as they are asked for: what an app put in its directory may be a million files, and
-// the memory for their names would be the daemon's. A name is bytes: one that is no text must be removable too.
+// MARK: - names
 
-/// A name as the file system has it.
+/// A name as the file system has it: bytes, because one that is no text must be removable too.
 package struct EntryName: Sendable {
     /// With the NUL that ends it.
     let bytes: [CChar]
@@ -242,9 +234,13 @@ package struct EntryName: Sendable {
     fileprivate init(_ name: UnsafePointer<CChar>) {
         bytes = Array(UnsafeBufferPointer(start: name, count: strlen(name) + 1))
     }
+
+    /// Lends it to a call.
+    func withCString(_ call: (UnsafePointer<CChar>) -> CInt) -> CInt { call(bytes) }
 }
 
-/// Names in no order, but `.` and `..`; belongs to whoever reads it.
+/// The names in an open directory but `.` and `..`, in no order; belongs to its reader. They are read as they are asked for:
+/// an app may have put a million files there, and the memory for their names would be the daemon's.
 final class DirectoryNames {
     private let stream: OpaquePointer
     private let place: FilePlace
@@ -252,29 +248,46 @@ final class DirectoryNames {
     /// - Parameter directory: an open one; it may be closed before this is.
     init(in directory: CInt, at path: String) throws(FileError) {
         place = FilePlace(path: path)
+        // A descriptor of its own: reading moves the position, which duplicates share.
+        let own = try FilePlace(directory: directory, name: ".", in: path).openDirectory()
+        let raw = own.raw
         var opened: OpaquePointer?
-        try place.check(tandem_names_open(directory, &opened), "open")
+        let result = SystemCall.once { () -> CInt in
+            opened = fdopendir(raw)
+            return opened == nil ? -1 : 0
+        }
+        try place.check(result, "fdopendir")
         guard let opened else { throw .missing(path: path) }
         stream = opened
+        _ = own.release()
     }
 
-    deinit { tandem_names_close(stream) }
+    deinit { closedir(stream) }
 
     /// The next name; nil at the end.
     func next() throws(FileError) -> EntryName? {
-        var name: UnsafePointer<CChar>?
-        let result = tandem_names_next(stream, &name)
-        try place.check(result, "readdir")
-        return result > 0 ? name.map { EntryName($0) } : nil
+        let stream = stream
+        while true {
+            var entry: UnsafeMutablePointer<dirent>?
+            // Nil is the end, and an error only with a number.
+            let result = SystemCall.once { () -> CInt in
+                errno = 0
+                entry = readdir(stream)
+                return entry == nil && errno != 0 ? -1 : 0
+            }
+            try place.check(result, "readdir")
+            guard let entry, let name = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
+            // The bytes of the name itself, which may be shorter than the field in the structure.
+            let bytes = (UnsafeRawPointer(entry) + name).assumingMemoryBound(to: CChar.self)
+            if strcmp(bytes, ".") != 0, strcmp(bytes, "..") != 0 { return EntryName(bytes) }
+        }
     }
 
     /// Begins once more, with what is there then.
-    func startOver() { tandem_names_start_over(stream) }
+    func startOver() { rewinddir(stream) }
 }
 
-// The names that files of ours may have: no separator, nothing hidden, nothing a shell or a terminal would act on.
-
-/// Checks names of files.
+/// Checks names of files of ours: no separator, nothing hidden, nothing that a shell or a terminal would act on.
 package enum FileName {
     /// Whether the name is 1-200 of `A-Z a-z 0-9 . _ -` without a leading dot; short enough for a draft's longer name.
     package static func isSafe(_ name: String) -> Bool {

@@ -6,7 +6,6 @@
 // What goes is settled when the removal is made: other jobs come between its steps, and a name that one of them makes in the
 // directory must stay. Only inside of what goes are names read later.
 
-internal import CTandemLinux
 internal import Glibc
 internal import TandemReactor
 
@@ -57,10 +56,9 @@ package final class TreeRemoval: @unchecked Sendable {
 
     private func remove(_ name: EntryName, from level: TreeLevel) throws(FileError) {
         let place = level.place(of: name)
-        let removed = tandem_file_remove(place.directory, name.bytes)
+        let removed = level.unlink(name, 0)
         guard removed == -EISDIR, levels.count <= depth else { return try level.removed(removed, place, "unlink") }
-        let inner = OwnedDescriptor(
-            takingOwnership: try place.check(tandem_directory_open(place.directory, name.bytes), "open"))
+        let inner = try level.open(name)
         let names = try DirectoryNames(in: inner.raw, at: place.path)
         levels.append(TreeLevel(inner, place.path, .all(names), name: name))
     }
@@ -69,10 +67,9 @@ package final class TreeRemoval: @unchecked Sendable {
     private func leave(_ level: TreeLevel) throws(FileError) {
         levels.removeLast()
         guard let name = level.name, let above = levels.last else { return }
-        let place = above.place(of: name)
-        let result = tandem_directory_remove(place.directory, name.bytes)
+        let result = above.unlink(name, AT_REMOVEDIR)
         if result == -ENOTEMPTY, level.startsOver() { return levels.append(level) }
-        try above.removed(result, place, "unlinkat")
+        try above.removed(result, above.place(of: name), "unlinkat")
     }
 }
 
@@ -112,11 +109,9 @@ extension FileWorker {
     }
 }
 
-// One directory of a removal, held open while what is in it goes: at the top the names that were given, below it all, read
-// as their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: what is not empty at
-// the end is read again, a few times, because an app that adds without end must not keep the thread.
-
-/// An open directory and what is left of its names; belongs to its removal.
+/// An open directory of a removal and what is left of its names: at the top those that were passed in, below it all, read as
+/// their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: a directory that is not
+/// empty at the end is read again, a few times, because an app that adds without end must not occupy the thread.
 final class TreeLevel {
     /// Where the names come from.
     enum Names {
@@ -160,6 +155,21 @@ final class TreeLevel {
                 throw error
             }
         }
+    }
+
+    /// Removes what has the name: 0, or minus the error number.
+    func unlink(_ entry: EntryName, _ flags: CInt) -> CInt {
+        let directory = descriptor.raw
+        return entry.withCString { name in SystemCall.once { unlinkat(directory, name, flags) } }
+    }
+
+    /// Opens the directory of this name.
+    func open(_ entry: EntryName) throws(FileError) -> OwnedDescriptor {
+        let directory = descriptor.raw
+        let result = entry.withCString { name in
+            SystemCall.retried { openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        }
+        return OwnedDescriptor(takingOwnership: try place(of: entry).check(result, "open"))
     }
 
     /// Takes what came of removing a name.

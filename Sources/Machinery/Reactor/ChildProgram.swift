@@ -29,12 +29,17 @@ package struct ProgramUser: Sendable, Equatable {
 
     /// The user with this number.
     package init(_ user: UInt32) throws(SystemError) {
-        var group: UInt32 = 0
-        var home = [CChar](repeating: 0, count: 4096)
-        try Linux.check(tandem_user_home(user, &home, home.count, &group), "getpwuid")
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        // The entry points into it.
+        let size = 16_384
+        let texts = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+        defer { texts.deallocate() }
+        let number = getpwuid_r(user, &entry, texts, size, &found)
+        guard found != nil else { throw SystemError(call: "getpwuid", errno: number == 0 ? ENOENT : number) }
         self.user = user
-        self.group = group
-        self.home = String(decoding: home.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        group = entry.pw_gid
+        home = String(cString: entry.pw_dir)
     }
 }
 

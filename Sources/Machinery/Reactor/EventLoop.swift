@@ -7,6 +7,7 @@
 // runs in the next turn, so that no job can keep the others from their events.
 
 internal import CTandemLinux
+internal import Glibc
 internal import Synchronization
 package import TandemBase
 
@@ -200,12 +201,11 @@ private final class WakeUpTarget: ReadinessTarget {
     func isReady(_ readiness: Readiness) { mailbox.clearWakeUp() }
 }
 
-// Starting and stopping a loop: on the caller's thread (`run`) or on a thread of its own (`startThread`). A stop lets
-// the turn finish and runs the jobs that were accepted, so that no accepted job is lost; whatever drains first
-// (listeners, streams) is the business of those who know them, before they call `stop`.
+// MARK: - starting and stopping
 
 extension EventLoop {
-    /// Runs turns on the calling thread until `stop`; then drops all timers and registrations.
+    /// Runs turns on the calling thread until `stop`; then drops all timers and registrations. The last turn finishes and
+    /// the jobs that were accepted run, so that none is lost. Owners of listeners and streams drain them before `stop`.
     package func run() {
         owner.store(Linux.currentThread, ordering: .relaxed)
         while !isStopping.load(ordering: .acquiring) { turn(mayWait: true) }
@@ -251,9 +251,8 @@ extension EventLoop {
     }
 }
 
-// What is to be done at the end of a turn. A participant is kept as itself and not inside a closure, so that a stream
-// that writes in every turn allocates nothing for it.
-
+/// Work for the end of a turn. A participant is stored as itself and not inside a closure, so that a stream that writes
+/// in every turn allocates nothing for it.
 enum TurnEnding {
     case participant(any TurnParticipant)
     case action(() -> Void)
@@ -266,28 +265,28 @@ enum TurnEnding {
     }
 }
 
-// A thread: for a loop, and for the few calls that can only block (names are resolved in one). Joined or detached
-// exactly once.
+// MARK: - threads
 
-/// A started thread.
+/// A started thread: for a loop, and for the few calls that can only block (the resolver's). Joined or detached exactly
+/// once.
 package struct LoopThread: Sendable {
-    private let identifier: UInt64
+    private let identifier: pthread_t
 
     /// Starts a thread; its name is what `top -H` shows (15 bytes).
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        var identifier: UInt64 = 0
+        var identifier: pthread_t = 0
         let context = Unmanaged.passRetained(Body(run: body))
         let outcome = tandem_thread_start(threadMain, context.toOpaque(), name, &identifier)
         if outcome < 0 { context.release() }
-        try Linux.check(outcome, "pthread_create")
+        try SystemCall.check(outcome, "pthread_create")
         self.identifier = identifier
     }
 
     /// Waits for the end of the thread.
-    package func join() { _ = tandem_thread_join(identifier) }
+    package func join() { pthread_join(identifier, nil) }
 
     /// Lets the thread end on its own.
-    package func detach() { _ = tandem_thread_detach(identifier) }
+    package func detach() { pthread_detach(identifier) }
 }
 
 private final class Body: Sendable {

@@ -1,6 +1,5 @@
-// The Swift side of the Linux calls: each once, with typed results. A call that would block, or a stream that has
-// ended, is a value and not an error. Rooms above use these and never the C library, so that the discipline of the C
-// side (interrupted calls, close-on-exec, errno) holds everywhere.
+// The Linux calls that rooms above use, with typed results: a call that would block, or a stream that has ended, is a
+// value and not an error. Every descriptor is born close-on-exec and, where it can be, non-blocking.
 
 internal import CTandemLinux
 internal import Glibc
@@ -16,16 +15,6 @@ package enum Linux {
         case ended
     }
 
-    /// The identity of the calling thread.
-    package static var currentThread: UInt64 { tandem_thread_current() }
-
-    /// The result of a C door, or its error thrown.
-    @discardableResult
-    static func check(_ result: CInt, _ call: StaticString) throws(SystemError) -> CInt {
-        guard result >= 0 else { throw SystemError(call: call, errno: -result) }
-        return result
-    }
-
     private static func transfer(_ result: Int, _ call: StaticString) throws(SystemError) -> Transfer {
         if result >= 0 { return .bytes(result) }
         switch CInt(-result) {
@@ -35,18 +24,22 @@ package enum Linux {
         }
     }
 
+    private static func ended(_ transfer: Transfer) -> Transfer { transfer == .bytes(0) ? .ended : transfer }
+
     /// Reads from a pipe, a file or a device.
     package static func read(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> Transfer {
-        ended(try transfer(tandem_read(descriptor, buffer.baseAddress, buffer.count), "read"))
+        let result = SystemCall.retried { Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
+        return ended(try transfer(result, "read"))
     }
 
     /// Reads from a socket.
     package static func receive(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> Transfer {
-        ended(try transfer(tandem_receive(descriptor, buffer.baseAddress, buffer.count), "recv"))
+        let result = SystemCall.retried { recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT)) }
+        return ended(try transfer(result, "recv"))
     }
 
     /// Reads from a socket: first into a place that was taken before, if there is one, then into the block's room,
@@ -59,17 +52,32 @@ package enum Linux {
         let room = UnsafeMutableRawBufferPointer(rebasing: block.bytes[min(block.filled, limit)..<limit])
         guard let place else { return try receive(descriptor, into: room) }
         let bytes = UnsafeMutableRawBufferPointer(rebasing: place.block.bytes[place.start..<place.end])
-        return ended(
-            try transfer(
-                tandem_receive_two(descriptor, bytes.baseAddress, bytes.count, room.baseAddress, room.count), "recvmsg")
-        )
+        let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+            parts.initializeElement(at: 0, to: iovec(iov_base: bytes.baseAddress, iov_len: bytes.count))
+            parts.initializeElement(at: 1, to: iovec(iov_base: room.baseAddress, iov_len: room.count))
+            var message = header(of: parts)
+            return SystemCall.retried { recvmsg(descriptor, &message, CInt(MSG_DONTWAIT)) }
+        }
+        return ended(try transfer(result, "recvmsg"))
     }
 
-    private static func ended(_ transfer: Transfer) -> Transfer { transfer == .bytes(0) ? .ended : transfer }
+    private static func header(of parts: UnsafeMutableBufferPointer<iovec>) -> msghdr {
+        var message = msghdr()
+        message.msg_iov = parts.baseAddress
+        message.msg_iovlen = parts.count
+        return message
+    }
 
     /// Writes to a pipe, a file or a device.
     package static func write(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Transfer {
-        try transfer(tandem_write(descriptor, bytes.baseAddress, bytes.count), "write")
+        try transfer(SystemCall.retried { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }, "write")
+    }
+
+    /// Whether a write of a few bytes would not wait. For descriptors that others share, which must not become
+    /// non-blocking.
+    static func isWritable(_ descriptor: CInt) -> Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return SystemCall.retried { poll(&wanted, 1, 0) } > 0 && wanted.revents & Int16(POLLOUT) != 0
     }
 
     /// The most parts that one send takes: enough for a burst of replies, little enough for the stack.
@@ -88,7 +96,7 @@ package enum Linux {
                     at: index,
                     to: iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
             }
-            return tandem_send(descriptor, vectors.baseAddress, count)
+            return sendAll(descriptor, UnsafeMutableBufferPointer(rebasing: vectors[..<count]))
         }
         return try transfer(result, "sendmsg")
     }
@@ -97,128 +105,127 @@ package enum Linux {
     package static func send(_ descriptor: CInt, _ bytes: RawSpan) throws(SystemError) -> Transfer {
         let result = bytes.withUnsafeBytes { bytes in
             var part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-            return tandem_send(descriptor, &part, 1)
+            return withUnsafeMutablePointer(to: &part) { part in
+                sendAll(descriptor, UnsafeMutableBufferPointer(start: part, count: 1))
+            }
         }
         return try transfer(result, "sendmsg")
     }
+
+    private static func sendAll(_ descriptor: CInt, _ parts: UnsafeMutableBufferPointer<iovec>) -> Int {
+        var message = header(of: parts)
+        return SystemCall.retried { sendmsg(descriptor, &message, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) }
+    }
 }
 
-// The few calls on paths and other descriptors that sockets need. The protected store has its own in its room.
+// MARK: - paths and files
+
+/// What the file system knows of a file.
+package struct FileStatus: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: UInt64
+    package let owner: UInt32
+    /// The permission bits.
+    package let mode: UInt32
+    private let kind: UInt32
+    /// When bytes were last written, and when anything of the file was last changed: nanoseconds since 1970.
+    package let modified: Int64
+    package let changed: Int64
+
+    package var isRegular: Bool { kind == S_IFREG }
+    package var isDirectory: Bool { kind == S_IFDIR }
+    package var isSymbolicLink: Bool { kind == S_IFLNK }
+    package var isSocket: Bool { kind == S_IFSOCK }
+
+    fileprivate init(_ found: stat) {
+        device = UInt64(found.st_dev)
+        inode = UInt64(found.st_ino)
+        size = UInt64(found.st_size)
+        owner = found.st_uid
+        mode = found.st_mode & 0o7777
+        kind = found.st_mode & S_IFMT
+        modified = Self.nanoseconds(found.st_mtim)
+        changed = Self.nanoseconds(found.st_ctim)
+    }
+
+    /// No file is from before 1678 or after 2262; a claim to be is not worth a trap.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
 
 extension Linux {
-    /// What is at a path; a symbolic link is itself.
-    package struct FileInformation: Hashable, Sendable {
-        package let device: UInt64
-        package let inode: UInt64
-        package let owner: UInt32
-        /// The permission bits.
-        package let mode: UInt32
-        package let isSocket: Bool
+    /// What an open file is.
+    package static func status(of descriptor: CInt) throws(SystemError) -> FileStatus {
+        var found = stat()
+        try SystemCall.check(SystemCall.retried { fstat(descriptor, &found) }, "fstat")
+        return FileStatus(found)
     }
 
-    /// What is at the path; nil if nothing is.
-    package static func lookAt(path: String) throws(SystemError) -> FileInformation? {
-        var found = tandem_file()
-        let result = tandem_file_look(path, &found)
+    /// What is at a path; nil if nothing is. A symbolic link is itself.
+    /// - Parameter directory: where a relative path starts; nil is the working directory.
+    package static func lookAt(path: String, in directory: CInt? = nil) throws(SystemError) -> FileStatus? {
+        var found = stat()
+        let start = directory ?? AT_FDCWD
+        let result = path.withCString { path in
+            SystemCall.retried { fstatat(start, path, &found, AT_SYMLINK_NOFOLLOW) }
+        }
         if result == -ENOENT { return nil }
-        try check(result, "lstat")
-        return FileInformation(
-            device: found.device, inode: found.inode, owner: found.owner, mode: found.mode,
-            isSocket: found.is_socket != 0)
+        try SystemCall.check(result, "fstatat")
+        return FileStatus(found)
     }
 
-    package static func unlink(path: String) throws(SystemError) { try check(tandem_unlink(path), "unlink") }
+    package static func unlink(path: String) throws(SystemError) {
+        try SystemCall.check(path.withCString { path in SystemCall.once { Glibc.unlink(path) } }, "unlink")
+    }
 
     package static func setMode(path: String, _ mode: UInt32) throws(SystemError) {
-        try check(tandem_set_mode(path, mode), "chmod")
+        try SystemCall.check(path.withCString { path in SystemCall.retried { chmod(path, mode) } }, "chmod")
     }
 
     package static func setGroup(path: String, _ group: UInt32) throws(SystemError) {
-        try check(tandem_set_group(path, group), "lchown")
+        try SystemCall.check(path.withCString { path in SystemCall.retried { lchown(path, .max, group) } }, "lchown")
+    }
+
+    /// Renames a file, also into another directory, where no file has the new name yet: 0 or minus the error number.
+    package static func renameNew(
+        _ from: UnsafePointer<CChar>, in fromDirectory: CInt, to: UnsafePointer<CChar>, in toDirectory: CInt
+    ) -> CInt {
+        tandem_rename_new(fromDirectory, from, toDirectory, to)
     }
 
     /// Opens a file only for its lock; made with mode 0600 if missing, never through a symbolic link.
     package static func openLock(path: String) throws(SystemError) -> OwnedDescriptor {
-        try OwnedDescriptor(tandem_open_lock(path), "open")
+        let result = path.withCString { path in
+            SystemCall.retried { open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        }
+        return try OwnedDescriptor(result, "open")
     }
 
     /// Takes the lock of an open file until the descriptor closes; false if another has it.
     package static func tryLock(_ descriptor: CInt) throws(SystemError) -> Bool {
-        let result = tandem_lock(descriptor)
+        let result = SystemCall.retried { flock(descriptor, LOCK_EX | LOCK_NB) }
         if result == -EWOULDBLOCK { return false }
-        try check(result, "flock")
+        try SystemCall.check(result, "flock")
         return true
     }
 
-    /// Gives the lock back, also if a forked child still holds a copy of the descriptor.
-    package static func unlock(_ descriptor: CInt) { _ = tandem_unlock(descriptor) }
+    /// Releases the lock, also if a forked child still has a copy of the descriptor.
+    package static func unlock(_ descriptor: CInt) { _ = SystemCall.retried { flock(descriptor, LOCK_UN) } }
 
     /// A descriptor that is only there to be given up when no other is left.
     package static func openReserve() throws(SystemError) -> OwnedDescriptor {
-        try OwnedDescriptor(tandem_open_null(), "open")
+        try OwnedDescriptor(openNull(O_RDONLY | O_CLOEXEC), "open")
     }
 
-    /// The reading (first) and the writing (second) end of a pipe; both non-blocking.
-    package static func pipe() throws(SystemError) -> DescriptorPair {
-        var pair: [CInt] = [-1, -1]
-        try check(tandem_pipe(&pair), "pipe2")
-        return DescriptorPair(
-            first: OwnedDescriptor(takingOwnership: pair[0]), second: OwnedDescriptor(takingOwnership: pair[1]))
+    private static func openNull(_ flags: CInt) -> CInt {
+        "/dev/null".withCString { path in SystemCall.retried { open(path, flags) } }
     }
 }
 
-// The calls about the process: clocks, descriptor limits, groups.
-
-extension Linux {
-    /// The time since boot, sleep included.
-    package static var bootTime: MonotonicTime { MonotonicTime(nanoseconds: tandem_clock_boot_nanoseconds()) }
-
-    /// The wall clock.
-    package static var wallTime: WallTime { WallTime(milliseconds: tandem_clock_wall_milliseconds()) }
-
-    /// The user that this process runs as.
-    package static var user: UInt32 { tandem_user_current() }
-
-    /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first file
-    /// or socket would get the number, and what is printed or logged would go there. Before anything is opened.
-    package static func fillUsualDescriptors() throws(SystemError) {
-        try check(tandem_process_fill_usual_descriptors(), "open")
-    }
-
-    /// Keeps this process's secrets to itself: no core file holds its keys, no other process of the user traces it, and
-    /// what it creates without a mode of its own is for its user alone.
-    package static func closeToOthers() throws(SystemError) { try check(tandem_process_close_to_others(), "prctl") }
-
-    /// Gives back free heap, whole pages of it; takes some hundred microseconds.
-    package static func giveBackHeap() { tandem_heap_give_back() }
-
-    /// Sets the soft limit of open descriptors, at most to the hard one.
-    package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {
-        try check(tandem_descriptor_limit_set(limit), "setrlimit")
-    }
-
-    /// The number of the group with this name.
-    package static func groupIdentifier(named name: String) throws(SystemError) -> UInt32 {
-        var identifier: UInt32 = 0
-        try check(tandem_group_identifier(name, &identifier), "getgrnam")
-        return identifier
-    }
-}
-
-// The process's environment, read where a library must find its daemon without being told.
-
-extension Linux {
-    /// The value of an environment variable; nil if it is unset, empty or not UTF-8.
-    package static func environment(_ name: String) -> String? {
-        guard let value = getenv(name), value.pointee != 0 else { return nil }
-        return String(validatingCString: value)
-    }
-}
-
-// A file descriptor with exactly one owner, closed once when the owner is done. Numbers are reused at once by the
-// kernel, so a second close would close somebody else's file: the type has no copy.
-
-/// An open file descriptor; closed when its owner goes away.
+/// An open file descriptor; closed when its owner goes away. The kernel reuses numbers at once, and a second close would
+/// close another's file: so a descriptor has exactly one owner, and the type no copy.
 package struct OwnedDescriptor: ~Copyable, Sendable {
     /// The number, lent for calls while the owner lives.
     package let raw: CInt
@@ -229,17 +236,92 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
         self.raw = raw
     }
 
-    /// Takes over the result of a door that opens something.
+    /// Takes over the result of a call that opens something.
     init(_ result: CInt, _ call: StaticString) throws(SystemError) {
-        self.raw = try Linux.check(result, call)
+        self.raw = try SystemCall.check(result, call)
     }
 
-    deinit { _ = tandem_close(raw) }
+    deinit {
+        let raw = raw
+        _ = SystemCall.once { close(raw) }
+    }
 
     /// Gives the number up without closing it.
     package consuming func release() -> CInt {
         let raw = raw
         discard self
         return raw
+    }
+}
+
+// MARK: - the process
+
+extension Linux {
+    /// The identity of the calling thread.
+    package static var currentThread: UInt64 { UInt64(pthread_self()) }
+
+    /// The time since boot, sleep included: a deadline passes while the machine sleeps, as it does for the peer.
+    package static var bootTime: MonotonicTime {
+        let time = reading(of: CLOCK_BOOTTIME)
+        return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
+    }
+
+    /// The wall clock.
+    package static var wallTime: WallTime {
+        let time = reading(of: CLOCK_REALTIME)
+        return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    private static func reading(of clock: clockid_t) -> timespec {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return time
+    }
+
+    /// The user that this process runs as.
+    package static var user: UInt32 { geteuid() }
+
+    /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first file
+    /// or socket would get the number, and what is printed or logged would go there. Before anything is opened.
+    package static func fillUsualDescriptors() throws(SystemError) {
+        // The lowest free number is taken, which is the one that is missing.
+        for number: CInt in 0..<3 where fcntl(number, F_GETFD) < 0 {
+            try SystemCall.check(openNull(O_RDWR), "open")
+        }
+    }
+
+    /// Keeps this process's secrets to itself: no core file contains its keys, no other process of the user traces it, and
+    /// what it creates without a mode of its own is for its user alone.
+    package static func closeToOthers() throws(SystemError) {
+        umask(0o077)
+        try SystemCall.check(tandem_process_forbid_dump(), "prctl")
+    }
+
+    /// Returns free heap to the system, whole pages of it; takes some hundred microseconds.
+    package static func giveBackHeap() { tandem_heap_trim() }
+
+    /// Sets the soft limit of open descriptors, at most to the hard one.
+    package static func setDescriptorLimit(_ limit: UInt64) throws(SystemError) {
+        var limits = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        try SystemCall.check(SystemCall.once { getrlimit(resource, &limits) }, "getrlimit")
+        limits.rlim_cur = min(rlim_t(limit), limits.rlim_max)
+        try SystemCall.check(SystemCall.once { setrlimit(resource, &limits) }, "setrlimit")
+    }
+
+    /// The number of the group with this name.
+    package static func groupIdentifier(named name: String) throws(SystemError) -> UInt32 {
+        var entry = group()
+        var found: UnsafeMutablePointer<group>?
+        var texts = [CChar](repeating: 0, count: 16_384)
+        let number = getgrnam_r(name, &entry, &texts, texts.count, &found)
+        guard found != nil else { throw SystemError(call: "getgrnam", errno: number == 0 ? ENOENT : number) }
+        return entry.gr_gid
+    }
+
+    /// The value of an environment variable; nil if it is unset, empty or not UTF-8.
+    package static func environment(_ name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(validatingCString: value)
     }
 }

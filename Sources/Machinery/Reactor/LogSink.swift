@@ -2,7 +2,6 @@
 // mix. A reader that does not keep up must not stop the service: a line that would block is dropped and counted, and
 // the count is told with the next line that goes out.
 
-internal import CTandemLinux
 internal import Synchronization
 package import TandemBase
 
@@ -45,7 +44,7 @@ package final class LogSink: Sendable {
         bytes.append(UInt8(ascii: "\n"))
         // Not O_NONBLOCK: that would change the descriptor for every process that shares it. A pipe that is writable
         // has room for a line of this length.
-        guard tandem_wait_writable(descriptor, 0) > 0 else { return false }
+        guard Linux.isWritable(descriptor) else { return false }
         return bytes.withUnsafeBytes { bytes in (try? Linux.write(descriptor, bytes)) == .bytes(bytes.count) }
     }
 }

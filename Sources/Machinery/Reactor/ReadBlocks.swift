@@ -110,10 +110,8 @@ package final class ReadBlocks {
     }
 }
 
-// Empty arrays that keep their room between two uses, so that a queue that fills and drains in every turn allocates
-// nothing and one that is idle holds nothing.
-
-/// Spare arrays of one loop's queues; confined to its thread.
+/// Spare arrays of one loop's queues, which keep their room between two uses: a queue that fills and drains in every turn
+/// allocates nothing, and an idle one has none. Confined to its thread.
 package final class SliceLists {
     /// Arrays that are kept, and the room that one of them may have.
     private static var most: Int { 256 }

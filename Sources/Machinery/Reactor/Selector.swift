@@ -31,7 +31,7 @@ struct Selector: ~Copyable {
         while slots.count <= Int(descriptor) { slots.append(Slot()) }
         nextGeneration &+= 1
         let registration = Registration(descriptor: descriptor, generation: nextGeneration)
-        try Linux.check(
+        try SystemCall.check(
             tandem_epoll_add(epoll.raw, descriptor, interest.rawValue, registration.eventData), "epoll_ctl")
         slots[Int(descriptor)] = Slot(generation: nextGeneration, interest: interest, target: target)
         return registration
@@ -39,7 +39,7 @@ struct Selector: ~Copyable {
 
     mutating func modify(_ registration: Registration, interest: Readiness) throws(SystemError) {
         guard isCurrent(registration), slots[Int(registration.descriptor)].interest != interest else { return }
-        try Linux.check(
+        try SystemCall.check(
             tandem_epoll_modify(epoll.raw, registration.descriptor, interest.rawValue, registration.eventData),
             "epoll_ctl")
         slots[Int(registration.descriptor)].interest = interest
@@ -56,7 +56,7 @@ struct Selector: ~Copyable {
 
     /// Waits and returns the number of events; `target(ofEvent:)` resolves each when its turn comes.
     mutating func wait(milliseconds: CInt) throws(SystemError) -> Int {
-        Int(try Linux.check(tandem_epoll_wait(epoll.raw, events, CInt(Self.capacity), milliseconds), "epoll_wait"))
+        Int(try SystemCall.check(tandem_epoll_wait(epoll.raw, events, CInt(Self.capacity), milliseconds), "epoll_wait"))
     }
 
     /// Who is to be told of an event of the last wait; nil if it has become stale, also by an earlier event's doing.
@@ -91,7 +91,7 @@ extension Registration {
     }
 }
 
-// What epoll reports about a descriptor, and who wants to know.
+// MARK: - what epoll reports
 
 /// What a descriptor is ready for, or what its owner waits for.
 package struct Readiness: OptionSet, Sendable {

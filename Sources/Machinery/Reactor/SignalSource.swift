@@ -21,9 +21,16 @@ package enum ProcessSignal: CaseIterable, Sendable {
 
     /// Blocks the three and ignores SIGPIPE; the first thing a command that runs a loop does.
     package static func prepareProcess() throws(SystemError) {
-        let numbers = allCases.map(\.number)
-        try Linux.check(tandem_signals_block(numbers, numbers.count), "pthread_sigmask")
-        try Linux.check(tandem_signals_ignore(SIGPIPE), "sigaction")
+        var signals = all
+        try SystemCall.check(-pthread_sigmask(SIG_BLOCK, &signals, nil), "pthread_sigmask")
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    fileprivate static var all: sigset_t {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in allCases { sigaddset(&signals, signal.number) }
+        return signals
     }
 }
 
@@ -37,8 +44,8 @@ package final class SignalSource: ReadinessTarget {
     /// Watches until `cancel`; `prepareProcess` has been called before. The loop keeps the source alive.
     @discardableResult
     package init(loop: EventLoop, handler: @escaping (ProcessSignal) -> Void) throws(SystemError) {
-        let numbers = ProcessSignal.allCases.map(\.number)
-        descriptor = try OwnedDescriptor(tandem_signalfd_create(numbers, numbers.count), "signalfd")
+        var signals = ProcessSignal.all
+        descriptor = try OwnedDescriptor(tandem_signalfd_create(&signals), "signalfd")
         self.loop = loop
         self.handler = handler
         registration = try loop.register(descriptor.raw, for: .readable, target: self)

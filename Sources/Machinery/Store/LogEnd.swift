@@ -5,6 +5,7 @@
 // failed in it.
 
 import Glibc
+import TandemReactor
 
 /// How the log ends.
 enum LogEnd: Equatable {
@@ -137,23 +138,25 @@ struct LogFrame {
 
 /// A log that is read from its beginning to its end.
 struct LogReading: ~Copyable {
-    private let descriptor: Int32
+    private let descriptor: OwnedDescriptor
 
     /// Nil if there is no log, or it cannot be opened: then SQLite cannot read it either, and says so.
     init?(path: String) {
-        descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        if descriptor < 0 { return nil }
+        let opened = path.withCString { path in
+            SystemCall.retried { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        }
+        guard opened >= 0 else { return nil }
+        descriptor = OwnedDescriptor(takingOwnership: opened)
     }
-
-    deinit { close(descriptor) }
 
     /// The next bytes, exactly so many; nil at the end.
     func next(_ count: Int) -> [UInt8]? {
         var filled = 0
+        let raw = descriptor.raw
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while filled < count {
-                let got = read(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
-                if got < 0, errno == EINTR { continue }
+                let rest = buffer.baseAddress.map { $0 + filled }
+                let got = SystemCall.retried { read(raw, rest, count - filled) }
                 guard got > 0 else { break }
                 filled += got
             }

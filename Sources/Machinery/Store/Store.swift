@@ -4,6 +4,7 @@
 
 import Glibc
 import Synchronization
+import TandemReactor
 
 /// An open store. Any thread may submit; all file access is on the store's own thread.
 package final class Store: Sendable {
@@ -122,29 +123,30 @@ final class StatisticsBox: Sendable {
     func count(_ change: (inout StoreStatistics) -> Void) { counts.withLock { change(&$0) } }
 }
 
-// The birth of a store's file. It is made complete under another name and then given its own, so that an empty or
-// half-made file under the store's name is always damage, never a beginning.
-
+/// Creation of a store's file. It is made complete under another name and then renamed, so that an empty or half-made file
+/// under the store's name is always damage, never a beginning.
 enum StoreFile {
     /// Makes a new store at `path` if nothing is there.
     static func createIfMissing(path: String, fileSystem: String?) throws(StoreError) {
         guard access(path, F_OK) != 0 else { return }
         let draft = path + ".new"
         unlink(draft)
-        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path, "creating \(draft)") }
-        close(descriptor)
+        _ = try open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, for: path, "creating \(draft)")
         try Connection.initialise(path: draft, fileSystem: fileSystem)
         try synchronise(draft)
-        guard rename(draft, path) == 0 else { throw failure(path, "renaming \(draft)") }
+        let renamed = draft.withCString { draft in
+            path.withCString { path in SystemCall.once { rename(draft, path) } }
+        }
+        try check(renamed, path, "renaming \(draft)")
         try synchronise(directory(of: path))
     }
 
     private static func synchronise(_ path: String) throws(StoreError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(path, "opening") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure(path, "synchronising") }
+        let file = try open(path, O_RDONLY, for: path, "opening")
+        let raw = file.raw
+        let result = SystemCall.once { fsync(raw) }
+        _ = consume file
+        try check(result, path, "synchronising")
     }
 
     private static func directory(of path: String) -> String {
@@ -152,9 +154,17 @@ enum StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func failure(_ path: String, _ step: String) -> StoreError {
-        let number = errno
-        if number == ENOSPC || number == EDQUOT { return .full(path: path) }
-        return .unavailable(path: path, detail: "\(step): \(String(cString: strerror(number)))")
+    private static func open(
+        _ path: String, _ flags: CInt, for store: String, _ step: String
+    ) throws(StoreError) -> OwnedDescriptor {
+        let result = path.withCString { path in SystemCall.retried { Glibc.open(path, flags | O_CLOEXEC, 0o600) } }
+        return OwnedDescriptor(takingOwnership: try check(result, store, step))
+    }
+
+    @discardableResult
+    private static func check(_ result: CInt, _ path: String, _ step: String) throws(StoreError) -> CInt {
+        if result >= 0 { return result }
+        if -result == ENOSPC || -result == EDQUOT { throw .full(path: path) }
+        throw .unavailable(path: path, detail: "\(step): \(String(cString: strerror(-result)))")
     }
 }

@@ -72,9 +72,7 @@ struct BoundSocket: ~Copyable {
     }
 }
 
-// The file of a listening Unix socket. A file left behind by a process that died is taken over, but only under a lock
-// beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode or a
-// tighter one, and is removed at the end only if it is still the one that was made.
+// MARK: - socket files
 
 /// Who may connect to a Unix socket.
 package enum SocketAccess: Hashable, Sendable {
@@ -84,11 +82,13 @@ package enum SocketAccess: Hashable, Sendable {
     case group(String)
 }
 
-/// A bound socket's file, and the right to it.
+/// The file of a bound Unix socket, and the right to it. A file left behind by a process that died is taken over, but only
+/// under a lock beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode
+/// or a tighter one, and is removed at the end only if it is still the one that was made.
 struct SocketFile: ~Copyable {
     private let path: String
     private let lock: OwnedDescriptor
-    private let made: Linux.FileInformation
+    private let made: FileStatus
 
     /// Binds the socket to the path; it must not listen yet, so that nobody connects before the mode is right.
     static func bind(_ descriptor: CInt, path: String, access: SocketAccess) throws(ListenError) -> SocketFile {
@@ -100,7 +100,7 @@ struct SocketFile: ~Copyable {
         return file
     }
 
-    private init(path: String, lock: consuming OwnedDescriptor, made: Linux.FileInformation) {
+    private init(path: String, lock: consuming OwnedDescriptor, made: FileStatus) {
         self.path = path
         self.lock = lock
         self.made = made
@@ -154,7 +154,7 @@ struct SocketFile: ~Copyable {
         }
     }
 
-    private static func make(binding descriptor: CInt, path: String) throws(ListenError) -> Linux.FileInformation {
+    private static func make(binding descriptor: CInt, path: String) throws(ListenError) -> FileStatus {
         do throws(SystemError) {
             try Linux.setBirthMode(descriptor, 0o600)
             try Linux.bind(descriptor, to: try NetworkAddress(path: path))

@@ -2,7 +2,7 @@
 // because another thread may have held any lock when the process was copied: everything is prepared before, and the child
 // calls the kernel directly. Its descriptors are closed by number, so that none of the daemon's leaks even if it lacks
 // close-on-exec.
-#include "door.h"
+#include "result.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -123,7 +123,7 @@ int tandem_program_start(const struct tandem_program *program, int *process) {
 
 int tandem_program_reap(int descriptor, int *status) {
     siginfo_t information = {0};
-    int outcome = (int)TANDEM_RETRY(waitid((idtype_t)P_PIDFD, (id_t)descriptor, &information, WEXITED | WNOHANG));
+    int outcome = TANDEM_RETRY(waitid((idtype_t)P_PIDFD, (id_t)descriptor, &information, WEXITED | WNOHANG));
     if (outcome < 0) return outcome;
     if (!information.si_pid) return 0;
     *status = information.si_code == CLD_EXITED ? information.si_status : 128 + information.si_status;
@@ -134,19 +134,4 @@ void tandem_program_kill(int descriptor) {
     siginfo_t information = {0};
     syscall(SYS_pidfd_send_signal, descriptor, SIGKILL, NULL, 0u);
     (void)TANDEM_RETRY(waitid((idtype_t)P_PIDFD, (id_t)descriptor, &information, WEXITED));
-}
-
-int tandem_user_home(uint32_t user, char *home, size_t capacity, uint32_t *group) {
-    struct passwd entry, *found = NULL;
-    char storage[16384];
-    int number = getpwuid_r(user, &entry, storage, sizeof storage, &found);
-    if (!found) return number ? -number : -ENOENT;
-    *group = entry.pw_gid;
-    size_t length = 0;
-    while (entry.pw_dir[length] && length + 1 < capacity) {
-        home[length] = entry.pw_dir[length];
-        length++;
-    }
-    home[length] = 0;
-    return 0;
 }

@@ -1,4 +1,4 @@
-// What the doors share: the check of each result.
+// The check of each result: the C half of what SystemCall.swift does in Swift.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -10,17 +10,17 @@
 #include "CTandemLinux.h"
 
 // The result, or minus errno. A bad descriptor or pointer is a bug of ours and continuing could touch another's file.
-static inline ssize_t tandem_result(ssize_t result) {
-    if (result >= 0) return result;
+static inline int tandem_result(ssize_t result) {
+    if (result >= 0) return (int)result;
     int number = errno;
     if (number == EBADF || number == EFAULT) abort();
-    return -(ssize_t)number;
+    return -number;
 }
 
 // Repeats an interrupted call; the value is the result or minus errno.
 #define TANDEM_RETRY(call)                                                                                             \
     ({                                                                                                                 \
-        ssize_t outcome_;                                                                                              \
+        int outcome_;                                                                                                  \
         do { outcome_ = tandem_result(call); } while (outcome_ == -EINTR);                                             \
         outcome_;                                                                                                      \
     })
