@@ -2,7 +2,6 @@
 // indexes over these records. A record is enough to continue after a restart at any point.
 
 package import TandemBase
-import TandemPropertyList
 package import TandemWire
 
 /// Which items go first. Key sets and revocations pass configurations, and each other never.
@@ -15,24 +14,25 @@ package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {
 package struct OutboundItem: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let payload: [UInt8]
-    package var precedence: Precedence
-    package var supersedeKey: [UInt8]?
+    package let precedence: Precedence
+    package internal(set) var supersedeKey: [UInt8]?
     /// The time to live; nil for the usual one.
-    package var lifetime: Duration?
+    package let lifetime: Duration?
     /// Which handler of the peer's application is meant; nil for the usual one.
-    package var topic: String?
+    package let topic: String?
     /// The subject of an urgent item: the newest item of each kind is the current one.
-    package var kind: String?
+    package let kind: String?
     /// The item whose end this one waits for; only one that is known and has not ended.
     package var after: UniqueIdentifier?
     /// For a context: what to do if its bytes equal those of the last one.
-    package var policy = ContextPolicy.ifChanged
+    package let policy: ContextPolicy
     /// Assigned by the queue to a context.
     var revision: UInt64?
 
     package init(
         id: UniqueIdentifier, payload: [UInt8], precedence: Precedence = .ordinary, supersedeKey: [UInt8]? = nil,
-        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil
+        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil,
+        policy: ContextPolicy = .ifChanged
     ) {
         self.id = id
         self.payload = payload
@@ -42,6 +42,7 @@ package struct OutboundItem: Sendable, Equatable {
         self.topic = topic
         self.kind = kind
         self.after = after
+        self.policy = policy
     }
 }
 
@@ -141,35 +142,6 @@ package struct OutboundRecord: Sendable, Equatable {
 
     /// The peer's last refusal, if it explains the item's end: its sender gave it up.
     package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
-}
-
-/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item
-/// that was given up (DEL-25).
-package struct ItemRefusal: Sendable, Hashable {
-    /// One of the error codes.
-    package let code: Int64
-    /// A more exact reason; nil if the peer sent none.
-    package let name: String?
-
-    package init(code: Int64, name: String? = nil) {
-        self.code = code
-        self.name = name
-    }
-
-    /// The refusal that a `failure` reports. A name that does not read is dropped.
-    init(_ failure: FailureFrame) {
-        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
-    }
-}
-
-extension FailureFrame {
-    /// Whether it says that there is no room now, and that there may be later.
-    var isBlockedOnSpace: Bool {
-        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
-            return false
-        }
-        return body[BodyKey.retry]?.booleanValue == true
-    }
 }
 
 extension OutboundRecord: QueueRecord {

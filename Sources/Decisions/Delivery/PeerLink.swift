@@ -2,6 +2,37 @@
 // may send and when it must send again.
 
 import TandemBase
+import TandemPropertyList
+import TandemWire
+
+/// Why a peer did not take an item (DEL-12). The sender keeps the last refusal, because it explains the end of an item
+/// that was given up (DEL-25).
+package struct ItemRefusal: Sendable, Hashable {
+    /// One of the error codes.
+    package let code: Int64
+    /// A more exact reason; nil if the peer sent none.
+    package let name: String?
+
+    package init(code: Int64, name: String? = nil) {
+        self.code = code
+        self.name = name
+    }
+
+    /// The refusal that a `failure` reports. A name that does not read is dropped.
+    init(_ failure: FailureFrame) {
+        self.init(code: Int64(failure.code), name: failure.name.flatMap { $0.isShortText ? $0 : nil })
+    }
+}
+
+extension FailureFrame {
+    /// Whether it says that there is no room now, and that there may be later.
+    var isBlockedOnSpace: Bool {
+        guard code == SessionError.Code.insufficientSpace.rawValue || name == ErrorName.queueFull.rawValue else {
+            return false
+        }
+        return body[BodyKey.retry]?.booleanValue == true
+    }
+}
 
 /// The state of a queue's link.
 struct PeerLink: Sendable {

@@ -253,8 +253,8 @@ package struct ClockReading: Sendable, Equatable {
 struct QueueClock: Sendable, Equatable {
     /// The stored form: the queue's time and the wall clock's at one moment.
     struct Mark: Sendable, Equatable {
-        var milliseconds: Int64
-        var wall: Int64
+        let milliseconds: Int64
+        let wall: Int64
     }
 
     private let start: Int64

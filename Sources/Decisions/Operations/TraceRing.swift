@@ -32,18 +32,18 @@ package struct TraceEvent: Sendable, Equatable {
     }
 
     /// Nil for steps of a queue whose frames name a sequence only.
-    package var id: UniqueIdentifier?
-    package var step: Step
-    package var pairing: UniqueIdentifier
-    package var app: ApplicationIdentifier?
+    package let id: UniqueIdentifier?
+    package let step: Step
+    package let pairing: UniqueIdentifier
+    package let app: ApplicationIdentifier?
     /// Nil for messages.
-    package var channel: Channel?
+    package let channel: Channel?
     /// The item's sequence in its queue; for `stored` the highest sequence that is acknowledged.
-    package var sequence: UInt64?
+    package let sequence: UInt64?
     /// Whether the item goes from this device to the peer.
-    package var isOutbound: Bool
+    package let isOutbound: Bool
     /// An outcome, or the name of a failure.
-    package var detail: String?
+    package let detail: String?
 
     package init(
         _ step: Step, id: UniqueIdentifier? = nil, pairing: UniqueIdentifier, app: ApplicationIdentifier? = nil,

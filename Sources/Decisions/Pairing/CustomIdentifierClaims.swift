@@ -11,9 +11,9 @@ package struct IdentifierClaim: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
     /// The identifier in force.
-    package var effective: CustomIdentifier
+    package fileprivate(set) var effective: CustomIdentifier
     /// A later, different claim that waits for the operator.
-    package var offered: CustomIdentifier?
+    package fileprivate(set) var offered: CustomIdentifier?
 
     package var row: PropertyListDictionary {
         var row: PropertyListDictionary = [

@@ -121,8 +121,8 @@ package struct JoinToken: Sendable, Equatable {
     package let secret: SecretBytes
     package let expires: WallTime
     /// Wrong proofs that it still survives.
-    package var attemptsLeft: Int
-    package var consumption: Consumption?
+    package fileprivate(set) var attemptsLeft: Int
+    package fileprivate(set) var consumption: Consumption?
 
     package init(
         identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,

@@ -18,17 +18,17 @@ package struct PairingRecord: Sendable, Equatable {
     package let role: DeviceRole
     /// The other device's pin.
     package let peer: KeyIdentifier
-    package var name: String
+    package internal(set) var name: String
     /// From 1.
-    package var epoch: UInt64
+    package internal(set) var epoch: UInt64
     /// SubjectPublicKeyInfo of the other device's report key.
-    package var reportKey: [UInt8]
+    package let reportKey: [UInt8]
     /// The highest protocol version seen with it; nil before the first hello.
-    package var highestVersion: ProtocolVersion?
-    package var state: State
+    package internal(set) var highestVersion: ProtocolVersion?
+    package internal(set) var state: State
     package let created: WallTime
     /// Where a secondary dials its primary.
-    package var address: String?
+    package let address: String?
 
     package init(
         pairing: UniqueIdentifier, role: DeviceRole, peer: KeyIdentifier, claim: JoinClaim, epoch: UInt64 = 1,

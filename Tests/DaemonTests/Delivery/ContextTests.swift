@@ -16,8 +16,7 @@ import Testing
     init() throws { pair = try DeliveryPair() }
 
     private func set(_ bytes: [UInt8], always: Bool = false) -> Result<SubmitReceipt, SubmitFailure>? {
-        var item = OutboundItem(id: .random(), payload: bytes)
-        item.policy = always ? .always : .ifChanged
+        let item = OutboundItem(id: .random(), payload: bytes, policy: always ? .always : .ifChanged)
         return sender.submit(item, to: .context)
     }
 

@@ -310,14 +310,11 @@ private struct OfferedItems {
 extension OutboundItem {
     /// The item of a `submit`.
     fileprivate init(_ frame: SubmitFrame, _ body: [UInt8]) {
+        let isUrgent = frame.item.queue.channel == .urgent
         self.init(
             id: frame.item.id, payload: body, supersedeKey: frame.key.map { Array($0.utf8) },
-            lifetime: frame.remaining, topic: frame.topic, after: frame.after)
-        switch frame.item.queue.channel {
-        case .urgent: kind = frame.urgentKind
-        case .context: policy = frame.isAlwaysNew ? .always : .ifChanged
-        case .userInfo, .file, .configuration: break
-        }
+            lifetime: frame.remaining, topic: frame.topic, kind: isUrgent ? frame.urgentKind : nil,
+            after: frame.after, policy: frame.isAlwaysNew ? .always : .ifChanged)
     }
 }
 

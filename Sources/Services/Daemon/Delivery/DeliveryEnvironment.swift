@@ -16,12 +16,10 @@ final class DeliveryEnvironment {
     let budgets: ItemBudgets
     /// The user of this device who owns an app; nil if unknown.
     let userOf: (ApplicationIdentifier) -> UInt32?
+    let clock: ClockWatch
     private var epochs: [UniqueIdentifier: UInt64] = [:]
     /// The pairings with a ready link, and the channels that both ends of it know.
     private var open: [UniqueIdentifier: Set<Channel>] = [:]
-    /// How far the wall clock was ahead of the monotonic one when the queues last noted it; nil before the first queue.
-    private var clockOffset: Int64?
-    private var clockWasSet: [(ClockReading) -> Void] = []
     private var sendFrame: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
     private var onEvent: (DeliveryEvent) -> Void = { _ in }
 
@@ -34,10 +32,11 @@ final class DeliveryEnvironment {
         self.limits = limits
         self.budgets = budgets
         self.userOf = userOf
+        clock = ClockWatch(scheduler)
         self.log = log
     }
 
-    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+    var reading: ClockReading { clock.reading }
 
     // MARK: outlets
 
@@ -72,33 +71,4 @@ final class DeliveryEnvironment {
 
     /// Whether frames of this queue can be sent now.
     func isOpen(_ key: QueueKey) -> Bool { open[key.pairing]?.contains(key.channel) ?? false }
-
-    // MARK: the clock
-
-    /// - Parameter clockWasSet: called when the wall clock was set while there are queues.
-    func whenClockSet(_ clockWasSet: @escaping (ClockReading) -> Void) { self.clockWasSet.append(clockWasSet) }
-
-    /// Watches the clock from the first queue on, once a minute.
-    func watchClock() {
-        guard clockOffset == nil else { return }
-        clockOffset = Self.offset(reading)
-        scheduleClock()
-    }
-
-    private func scheduleClock() {
-        scheduler.schedule(after: .seconds(60)) { [weak self] in self?.noteClock() }
-    }
-
-    private func noteClock() {
-        let reading = reading
-        let offset = Self.offset(reading)
-        if (offset - (clockOffset ?? offset)).magnitude > 1000 { for note in clockWasSet { note(reading) } }
-        clockOffset = offset
-        scheduleClock()
-    }
-
-    private static func offset(_ reading: ClockReading) -> Int64 {
-        // Wall clocks are some 2 to the power of 41; one that is not does not overflow here.
-        max(-(1 << 60), min(1 << 60, reading.wall.milliseconds)) - Int64(reading.monotonic.nanoseconds / 1_000_000)
-    }
 }

@@ -159,7 +159,11 @@ package final class DurableDelivery {
     /// - Returns: false if this device has sent no such item.
     @discardableResult
     package func take(_ failure: FailureFrame) -> Bool {
-        guard let item = outbound.take(failure) else { return false }
+        guard let item = failure.item, let queue = outbound[item.queue], queue.machine.record(of: item.id) != nil else {
+            return false
+        }
+        let reading = environment.reading
+        queue.perform { $0.refused(failure, at: reading) }
         if item.queue.channel == .file { files?.refused(item) }
         return true
     }

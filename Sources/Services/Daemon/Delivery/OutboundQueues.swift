@@ -138,17 +138,6 @@ final class OutboundQueues {
         return true
     }
 
-    /// The peer cannot take an item now (DEL-12).
-    /// - Returns: the item; nil if this device has accepted none of that name.
-    func take(_ failure: FailureFrame) -> ItemKey? {
-        guard let item = failure.item, let queue = queues[item.queue], queue.machine.record(of: item.id) != nil else {
-            return nil
-        }
-        let reading = reading
-        queue.perform { $0.refused(failure, at: reading) }
-        return item
-    }
-
     /// This device cannot send the item now.
     func failed(_ id: UniqueIdentifier, _ refusal: ItemRefusal, in key: QueueKey) {
         let reading = reading

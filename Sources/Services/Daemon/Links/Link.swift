@@ -32,8 +32,7 @@ package final class Link {
     private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
-    /// Called before the host; the dialler's.
-    var onClose: ((LinkCloseReason) -> Void)?
+    private var onClose: ((LinkCloseReason) -> Void)?
     /// Forwards messages and their answers; set when the link becomes ready, released when it is over.
     package var forwarder: (any LinkForwarder)?
 
@@ -52,6 +51,9 @@ package final class Link {
         readySince = context.scheduler.now
         heartbeat = Heartbeat(now: context.scheduler.now)
     }
+
+    /// - Parameter onClose: called before the host; the dialer's.
+    func whenClosed(_ onClose: @escaping (LinkCloseReason) -> Void) { self.onClose = onClose }
 
     /// Takes the channel over from the opening. Called once.
     func begin() {

@@ -108,7 +108,7 @@ package final class LinkDialer {
         case .linked(let link):
             status = .linked
             backoff.reset()
-            link.onClose = { [weak self] reason in
+            link.whenClosed { [weak self] reason in
                 guard let self, status == .linked else { return }
                 retry(after: .ended(reason))
             }

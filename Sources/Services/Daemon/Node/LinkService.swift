@@ -32,8 +32,7 @@ final class LinkService {
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
-    /// A link has come or gone.
-    var onChange: () -> Void = {}
+    private var onChange: () -> Void = {}
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
@@ -53,6 +52,9 @@ final class LinkService {
     }
 
     // MARK: life
+
+    /// - Parameter onChange: called when a link has come or gone.
+    func whenChanged(_ onChange: @escaping () -> Void) { self.onChange = onChange }
 
     /// Accepts links at an address; returns the address in effect.
     func listen(at address: SocketAddress) throws(ListenError) -> SocketAddress {

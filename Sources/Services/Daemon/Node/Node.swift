@@ -187,9 +187,10 @@ package final class Node {
                     configuration?.disconnected(application.app, as: application.role)
                 }))
         local.controlResponder = self
-        pairings.onEvent = { [weak self] in self?.follow($0) }
-        pairings.configuredApplications = { [weak configuration] in configuration?.configuredApplications ?? [] }
-        links.onChange = { [weak self] in self?.health.observe() }
+        pairings.connect(
+            configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
+            onEvent: { [weak self] in self?.follow($0) })
+        links.whenChanged { [weak self] in self?.health.observe() }
         items.onTrace { [weak self] in self?.note($0) }
         router.connect(
             DeviceRouter.Outlets(

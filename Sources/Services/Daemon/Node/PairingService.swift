@@ -36,10 +36,8 @@ final class PairingService {
     /// The primary whose configuration the apps of this secondary have.
     private var activePrimary: UniqueIdentifier?
     private var isStopping = false
-    /// Follows the changes; called in the turn in which they come into force.
-    var onEvent: (Event) -> Void = { _ in }
-    /// Applications with configuration state; they may not be installed any more.
-    var configuredApplications: () -> Set<ApplicationIdentifier> = { [] }
+    private var onEvent: (Event) -> Void = { _ in }
+    private var configuredApplications: () -> Set<ApplicationIdentifier> = { [] }
 
     /// - Parameters:
     ///   - own: this device as the other end of a join sees it.
@@ -57,6 +55,17 @@ final class PairingService {
     }
 
     // MARK: life
+
+    /// Connects the outlets; before ``restore()``.
+    /// - Parameters:
+    ///   - configuredApplications: applications with configuration state; they may no longer be installed.
+    ///   - onEvent: follows the changes; called in the turn in which they come into force.
+    func connect(
+        configuredApplications: @escaping () -> Set<ApplicationIdentifier>, onEvent: @escaping (Event) -> Void
+    ) {
+        self.configuredApplications = configuredApplications
+        self.onEvent = onEvent
+    }
 
     /// Reports what was stored.
     func restore() {
