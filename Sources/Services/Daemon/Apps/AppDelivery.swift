@@ -53,7 +53,7 @@ package final class AppDelivery {
                 guard offered.isOffered(envelope.id, to: connection.number) else { return nil }
                 judged(try VerdictFrame(envelope), connection)
             case .chunk: return chunk(try ChunkFrame(envelope), connection)
-            case .finishedAck: outcomes.heard(try FinishedAckFrame(envelope).item)
+            case .finishedAck: outcomes.confirmed(try FinishedAckFrame(envelope).item)
             default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
             }
             return nil

@@ -193,7 +193,7 @@ final class AppOutcomes {
     }
 
     /// The app has confirmed an outcome.
-    func heard(_ item: ItemKey) {
+    func confirmed(_ item: ItemKey) {
         guard AppDelivery.channels.contains(item.queue.channel) else { return }
         let (id, queue, app) = (item.id, item.queue, item.queue.app)
         let name = Submitted(id, in: queue)

@@ -114,7 +114,7 @@ package final class Arrivals {
     }
 
     /// The sender has made an outcome durable.
-    func settled(_ sequence: UInt64, in key: QueueKey) {
+    func outcomeAcknowledged(_ sequence: UInt64, in key: QueueKey) {
         let reading = reading
         ledgers[key]?.perform({ $0.outcomeAcknowledged(sequence, at: reading) }, repeats: true)
     }

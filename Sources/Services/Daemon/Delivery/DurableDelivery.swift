@@ -185,7 +185,7 @@ package final class DurableDelivery {
             case .outcomeAck:
                 let frame = try OutcomeAckFrame(envelope)
                 guard takes(frame.queue) else { return false }
-                arrivals.settled(frame.sequence, in: frame.queue)
+                arrivals.outcomeAcknowledged(frame.sequence, in: frame.queue)
                 return true
             case .stored:
                 let frame = try StoredFrame(envelope)

@@ -83,13 +83,13 @@ final class OutboundQueues {
     /// Reports ends that nobody has confirmed, repeats contexts, and reconsiders barriers; once, when all is set up.
     func resume() {
         for (key, queue) in queues {
-            if key.channel == .configuration { reportUnheard(in: key) }
+            if key.channel == .configuration { reportUnacknowledged(in: key) }
             if queue.machine.needsContextAgain { contextIsLost(key) }
             reconsiderBarriers(of: key.app, in: key.pairing)
         }
     }
 
-    private func reportUnheard(in key: QueueKey) {
+    private func reportUnacknowledged(in key: QueueKey) {
         for record in queues[key]?.machine.unacknowledged(limit: .max) ?? [] {
             guard case .finished(let outcome) = record.phase else { continue }
             finished(record.id, outcome, record.endingRefusal, in: key)
