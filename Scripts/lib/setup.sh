@@ -2,6 +2,16 @@
 # It never calls sudo: as root it installs what is missing, otherwise it prints the one line to run and stops.
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+script=$(realpath -- "$0")
+
+# Prints the comment at the head of the script that runs, for --help.
+print_help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
+
+# Ends the script for an argument that it does not know.
+refuse_argument() {
+    echo "Scripts/${script##*/}: unknown argument '$1'; see --help" >&2
+    exit 2
+}
 
 # The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
 # the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),
