@@ -1,10 +1,10 @@
 // A daemon's side of the offer, as far as the library sees it: messages and files.
 
-import Glibc
 import PairedConfiguration
 import TandemCrypto
 import TandemFiles
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 struct Fixture {
@@ -66,13 +66,8 @@ struct Fixture {
 
     /// Runs with a directory of its own, removed afterwards.
     static func withDirectory(_ body: (OwnedDirectory) throws -> Void) throws {
-        let path = "/tmp/tandem-configuration-\(UniqueIdentifier.random())"
-        let directory = try OwnedDirectory(path: path)
-        defer {
-            for name in (try? directory.names()) ?? [] { _ = try? directory.remove(name) }
-            rmdir(path)
-        }
-        try body(directory)
+        let place = TemporaryDirectory()
+        try withExtendedLifetime(place) { try body(try OwnedDirectory(existing: place.path)) }
     }
 }
 

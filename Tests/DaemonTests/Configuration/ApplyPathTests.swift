@@ -24,9 +24,9 @@ import Testing
         let app = try nodes.startApp()
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "applied")
-        #expect(app.handed.map { $0.envelope } == [envelope], "CFG-5: the exact bytes")
+        #expect(app.offers.map { $0.envelope } == [envelope], "CFG-5: the exact bytes")
         #expect(nodes.verdict(envelope) == "applied")
-        #expect(app.handed.count == 1, "CFG-30 a: already applied, nobody is asked again")
+        #expect(app.offers.count == 1, "CFG-30 a: already applied, nobody is asked again")
         #expect(try nodes.held()?["version"] == 1)
         nodes.stop()
     }
@@ -38,10 +38,8 @@ import Testing
         try nodes.restart(.primary)
         nodes.waitForLink()
         let app = try nodes.startApp()
-        nodes.run(until: {
-            (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
-        })
-        #expect(app.handed.count == 1)
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(app.offers.count == 1)
         #expect(try nodes.held()?["state"] == "applied")
         nodes.stop()
     }
@@ -60,10 +58,10 @@ import Testing
         ]
         for (name, envelope) in refusals {
             #expect(nodes.verdict(envelope) == name)
-            #expect(app.handed.count == 1, "\(name): the app never sees it")
+            #expect(app.offers.count == 1, "\(name): the app never sees it")
             #expect(try nodes.held()?["version"] == 5, "\(name)")
         }
-        app.answer = { OfferReply(VerificationFailure(.schema, "volume: too loud"), of: $0.envelope) }
+        app.answerOffers { OfferReply(VerificationFailure(.schema, "volume: too loud"), of: $0.envelope) }
         #expect(nodes.verdict(try nodes.envelope(6)) == "schema")
         #expect(try nodes.held()?["version"] == 5)
         #expect(nodes.verdict(good) == "applied", "it is still active")
@@ -92,7 +90,7 @@ import Testing
             let verdict = try #require(nodes.verdict(envelope))
             #expect(names.contains(verdict), "\(verdict) is none of \(names)")
         }
-        #expect(app.handed.isEmpty)
+        #expect(app.offers.isEmpty)
         #expect(try nodes.rows("configurations", of: nodes.primary).isEmpty, "nothing was forwarded")
         #expect(nodes.verdict(good) == "applied")
         nodes.stop()
@@ -125,30 +123,25 @@ import Testing
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1, with: .generate()), at: nodes.secondary) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(1), at: nodes.secondary) == "applied", "CTL-5")
-        #expect(app.handed.count == 1)
+        #expect(app.offers.count == 1)
         nodes.stop()
     }
 
     @Test("CFG-43: a restart while the app thinks costs nothing: it is asked again and the verdict arrives")
     func aRestartWhileTheAppThinksCostsNothing() throws {
         let silent = try nodes.startApp()
-        silent.answer = { _ in nil }
+        silent.answerOffers { _ in nil }
         let envelope = try nodes.envelope(1)
         var answer: ControlAnswer?
-        nodes.begin(
-            nodes.primary, "apply",
-            ["envelope": .data(envelope), "app": .string(nodes.app.description), "wait": .integer(20_000)]
-        ) { answer = $0 }
-        nodes.run(until: { !silent.handed.isEmpty })
+        nodes.begin(nodes.primary, "apply", nodes.application(of: envelope)) { answer = $0 }
+        nodes.run(until: { !silent.offers.isEmpty })
         try nodes.restart(.secondary)
         let app = try nodes.startApp()
         nodes.run(until: { answer != nil })
         let result = answer?.body["results"]?.arrayValue?.first?.dictionaryValue
         #expect(["applied", "waiting-for-app"].contains(result?["verdict"]?.stringValue))
-        nodes.run(until: {
-            (try? nodes.rows("configurations", of: nodes.primary))?.first?["lastVerdict"] == "applied"
-        })
-        #expect(app.handed.map { $0.envelope } == [envelope])
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(app.offers.map { $0.envelope } == [envelope])
         #expect(try nodes.held()?["state"] == "applied")
         nodes.stop()
     }
@@ -157,9 +150,8 @@ import Testing
     func anotherIdentifierIsAnotherTarget() throws {
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
-        let own = HostApp { _ in nil }
         let named = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
-        try nodes.connect(own, to: .primary, named)
+        _ = try nodes.connect(to: .primary, named)
         nodes.run(until: { app.reloads > 0 })
         #expect(nodes.verdict(try nodes.envelope(4)) == "wrong-target")
         let kitchen = try PairedIdentifier(text: "custom:the-kitchen")

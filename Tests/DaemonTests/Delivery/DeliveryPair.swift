@@ -1,6 +1,5 @@
-// Two exchanges over rows in memory, on one clock that a test moves: no file, no thread, no link. What one sends
-// becomes what the other receives, unless the test loses or repeats it; a restart makes a new durable delivery of the
-// rows that are there.
+// Two ends of durable delivery over rows in memory or in real stores, on one clock that a test moves, without a link: the
+// frames of one end arrive at the other, unless the test loses or repeats them. A restart makes a new end from the rows.
 
 import TandemBase
 import TandemDaemon
@@ -29,6 +28,8 @@ final class MemoryDevice {
     let scheduler: ManualScheduler
     let pairing: UniqueIdentifier
     let memory = MemoryStore()
+    /// The rows' store; nil if they are in memory.
+    private(set) var store: Store?
     private(set) var delivery: DurableDelivery
     weak var other: MemoryDevice?
     let limits: (Channel) -> DeliveryLimits
@@ -54,12 +55,12 @@ final class MemoryDevice {
     let counters = Counters()
 
     init(
-        _ pairing: UniqueIdentifier, _ app: ApplicationIdentifier, _ scheduler: ManualScheduler,
+        _ pairing: UniqueIdentifier, _ app: ApplicationIdentifier, _ scheduler: ManualScheduler, store: Store?,
         _ limits: @escaping (Channel) -> DeliveryLimits
     ) {
-        (self.pairing, self.app, self.scheduler, self.limits) = (pairing, app, scheduler, limits)
+        (self.pairing, self.app, self.scheduler, self.store, self.limits) = (pairing, app, scheduler, store, limits)
         delivery = DurableDelivery(
-            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
+            store: LoopStore(store ?? memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
         connect()
         delivery.setPairing(pairing, epoch: 1)
         delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
@@ -70,11 +71,14 @@ final class MemoryDevice {
         unlink()
         delivery.connect(send: { _, _ in }, onEvent: { _ in })
         delivery.removePairing(pairing)
-        delivery = DurableDelivery(
-            store: LoopStore(memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
+        if let path = store?.path {
+            store?.close()
+            store = try Store(path: path)
+        }
+        delivery = DurableDelivery(store: rows, scheduler: scheduler, limits: limits, counters: counters)
         connect()
         delivery.setPairing(pairing, epoch: epoch)
-        try delivery.restore { memory.read(RowRange(space: $0)) }
+        try delivery.restore { try read($0) }
         delivery.resume()
         for key in delivery.submissions.queuesWithEnds(of: app) {
             for record in delivery.submissions.unacknowledged(in: key, limit: .max) {
@@ -85,14 +89,32 @@ final class MemoryDevice {
         delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
+    var rows: LoopStore { LoopStore(store ?? memory, on: scheduler) }
+
+    /// The rows of a key space. Those of a store are read after its commits so far.
+    func read(_ space: RowSpace) throws -> [Row] {
+        try store?.read(RowRange(space: space)) ?? memory.read(RowRange(space: space))
+    }
+
+    /// Runs what is due. A store's thread takes no time on this clock.
+    func run() {
+        for _ in 0..<(store == nil ? 0 : 8) {
+            scheduler.run()
+            for device in [self, other] {
+                _ = try? device?.store?.read(RowRange(space: DeliveryTable.outboundRecord.space, limit: 1))
+            }
+        }
+        scheduler.run()
+    }
+
     func link(channels: Set<Channel> = Set(Channel.allCases)) {
         guard let other else { return }
-        scheduler.run()
+        run()
         (isLinked, other.isLinked) = (true, true)
         let (own, peer) = (marks, other.marks)
         delivery.linkOpened(pairing, received: peer, channels: channels)
         other.delivery.linkOpened(pairing, received: own, channels: channels)
-        scheduler.run()
+        run()
     }
 
     func unlink() {
@@ -126,7 +148,7 @@ final class MemoryDevice {
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         delivery.submissions.submit(item, to: key(channel)) { answers.append($0) }
         #expect(answers.isEmpty, "DEL-1: nothing is accepted before its commit")
-        scheduler.run()
+        run()
         #expect(answers.count == 1, "one answer")
         return answers.first
     }
@@ -185,12 +207,28 @@ struct DeliveryPair {
     let sender: MemoryDevice
     let receiver: MemoryDevice
 
-    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+    /// - Parameter directory: where both have a store; nil keeps the rows in memory.
+    init(
+        in directory: TemporaryDirectory? = nil,
+        limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard
+    ) throws {
         let pairing = UniqueIdentifier.random()
         let app = try ApplicationIdentifier("org.example.app")
-        sender = MemoryDevice(pairing, app, scheduler, limits)
-        receiver = MemoryDevice(pairing, app, scheduler, limits)
+        sender = MemoryDevice(
+            pairing, app, scheduler, store: try directory.map { try Store(path: $0.path("sender")) }, limits)
+        receiver = MemoryDevice(
+            pairing, app, scheduler, store: try directory.map { try Store(path: $0.path("receiver")) }, limits)
         (sender.other, receiver.other) = (receiver, sender)
+    }
+
+    /// Runs until the condition holds: at most a minute of the clock.
+    func run(until condition: () -> Bool) {
+        for _ in 0..<600 {
+            sender.run()
+            if condition() { return }
+            scheduler.advance(by: .milliseconds(100))
+        }
+        Issue.record("the condition did not hold within a minute")
     }
 
     /// Links anew and lets time pass until everything has come again that was lost.

@@ -1,10 +1,14 @@
-// A host app (or anybody else) at the other end of a local connection, without any of the library's code: it sends what
-// a test says and remembers each frame that comes.
+// Host app (or any other peer) at the other end of a local connection, without the library's code: it sends what a test
+// asks for and records each frame that arrives.
 
 import TandemBase
+import TandemCrypto
+import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing
@@ -16,6 +20,10 @@ final class Client: ByteStreamDelegate {
     /// Answers what comes; called for each frame after it was remembered.
     var onFrame: ((Client, Frame, Envelope) -> Void)?
     private var decoder = FrameDecoder(limit: Limits.frame)
+    /// The configurations that the daemon has offered to ``answerOffers(_:)``.
+    private(set) var offers: [ConfigurationOffer] = []
+    private(set) var reloads = 0
+    private var answer: ((ConfigurationOffer) -> OfferReply?)?
 
     init(_ stream: any ByteStream) {
         self.stream = stream
@@ -23,12 +31,24 @@ final class Client: ByteStreamDelegate {
         stream.start()
     }
 
+    /// Connects to a device's local socket.
+    convenience init(
+        to endpoint: LocalEndpoint, on scheduler: ManualScheduler, user: UInt32, marks: WaterMarks = .standard
+    ) {
+        let (near, far) = InProcessStream.pair(on: scheduler, marks: marks)
+        endpoint.accept(far, credentials: PeerCredentials(user: user, group: user, process: 4711))
+        self.init(near)
+        scheduler.run()
+    }
+
     func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
         decoder.append(bytes)
         do {
             while let frame = try decoder.next() {
                 frames.append(frame)
-                onFrame?(self, frame, try Envelope(reading: frame))
+                let envelope = try Envelope(reading: frame)
+                onFrame?(self, frame, envelope)
+                if envelope.kind == .configuration { try answer(envelope) }
             }
         } catch {
             Issue.record("the daemon sent \(error)")
@@ -78,5 +98,69 @@ final class Client: ByteStreamDelegate {
 
     func register(_ app: ApplicationIdentifier, _ registration: TandemSession.Registration = .init()) throws {
         try send(Envelope(.register, app: app).with(body: registration.body))
+    }
+
+    // MARK: signed configuration
+
+    /// Answers what the daemon offers from now on; nil leaves an offer without an answer.
+    func answerOffers(_ answer: @escaping (ConfigurationOffer) -> OfferReply?) { self.answer = answer }
+
+    /// Judges what the daemon offers by all steps, as the library does.
+    func judgeOffers(
+        to app: ApplicationIdentifier, as role: DeviceRole = .secondary, trusting signer: ConfigurationPrivateKey,
+        on clock: ManualScheduler, allowsInvalidSignatures: Bool = false
+    ) {
+        answerOffers { offer in
+            let context = VerificationContext(
+                profile: .full, application: app, role: role, anchor: .trusted(TrustedKeySet(signer.publicKey)),
+                target: offer.target, device: offer.device, now: clock.wallNow,
+                allowsInvalidSignatures: allowsInvalidSignatures)
+            do throws(VerificationFailure) {
+                return OfferReply(
+                    applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
+            } catch {
+                return OfferReply(error, of: offer.envelope)
+            }
+        }
+    }
+
+    private func answer(_ envelope: Envelope) throws {
+        guard let answer else { return }
+        let message = try envelope.dictionaryBody()
+        var body: PropertyListDictionary? = ["tandem.verdict": "applied"]
+        if ConfigurationOffer.isReload(message) {
+            reloads += 1
+        } else {
+            let offer = try ConfigurationOffer(message)
+            offers.append(offer)
+            body = answer(offer)?.message
+        }
+        guard let body else { return }
+        try send(Envelope(.reply, app: envelope.app, pairing: envelope.pairing, id: envelope.id).with(body: body))
+    }
+}
+
+extension LocalEndpoint {
+    /// A client that has exchanged hellos.
+    func greet(
+        _ capabilities: [Capability] = Capability.allCases, on scheduler: ManualScheduler, user: UInt32
+    ) throws -> Client {
+        let client = Client(to: self, on: scheduler, user: user)
+        try client.hello(capabilities)
+        scheduler.run()
+        try #require(client.received(.hello).count == 1)
+        return client
+    }
+
+    /// A registered app.
+    func app(
+        _ name: String, _ registration: TandemSession.Registration,
+        capabilities: [Capability] = Capability.allCases, on scheduler: ManualScheduler, user: UInt32
+    ) throws -> Client {
+        let client = try greet(capabilities, on: scheduler, user: user)
+        try client.register(try ApplicationIdentifier(name), registration)
+        scheduler.run()
+        try #require(client.received(.registered).count == 1)
+        return client
     }
 }

@@ -40,31 +40,17 @@ final class TestDevice {
 
     var role: DeviceRole { endpoint.options.role }
 
-    func connect(user: UInt32 = Simulation.user) -> Client {
-        let (ours, theirs) = InProcessStream.pair(on: scheduler)
-        endpoint.accept(theirs, credentials: PeerCredentials(user: user, group: user, process: 4711))
-        let client = Client(ours)
-        scheduler.run()
-        return client
-    }
+    func connect(user: UInt32 = Simulation.user) -> Client { Client(to: endpoint, on: scheduler, user: user) }
 
     func greet(_ capabilities: [Capability] = Capability.allCases, user: UInt32 = Simulation.user) throws -> Client {
-        let client = connect(user: user)
-        try client.hello(capabilities)
-        scheduler.run()
-        return client
+        try endpoint.greet(capabilities, on: scheduler, user: user)
     }
 
-    /// A registered app.
     func app(
         _ name: String = "com.example.app", _ registration: TandemSession.Registration = .init(),
         capabilities: [Capability] = Capability.allCases
     ) throws -> Client {
-        let client = try greet(capabilities)
-        try client.register(try ApplicationIdentifier(name), registration)
-        scheduler.run()
-        try #require(client.received(.registered).count == 1)
-        return client
+        try endpoint.app(name, registration, capabilities: capabilities, on: scheduler, user: Simulation.user)
     }
 
     /// Ends what is being stored.

@@ -46,7 +46,7 @@ import Testing
         network.scheduler.start { [network] in
             let client = JoinClient(credential, own: secondary.own, context: secondary.context)
             do throws(JoinFailure) {
-                let record = try await client.join(over: network.source) { record async throws(JoinFailure) in
+                let record = try await client.join(over: network.dialling) { record async throws(JoinFailure) in
                     let changes: [PairingChange]
                     do throws(JoinAnswerError) { changes = try secondary.registry.joined(record) } catch {
                         throw .answer(error)

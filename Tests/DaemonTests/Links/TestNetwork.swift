@@ -1,4 +1,5 @@
-// The way between test devices: addresses lead to acceptors, and each connection's two ends are in the test's hands.
+// Network of tests: in-process streams between devices, and from host apps to them, on one manual clock. It serves single
+// links as well as whole daemons.
 
 import TandemBase
 import TandemCrypto
@@ -10,35 +11,39 @@ import TandemTransport
 import TandemWire
 import Testing
 
-final class TestNetwork {
+final class TestNetwork: NodeNetwork {
+    static let address = "unix:/primary"
+
     let scheduler = ManualScheduler()
     private var acceptors: [SocketAddress: LinkAcceptor] = [:]
+    private var endpoints: [SocketAddress: LocalEndpoint] = [:]
+    private var links: [InProcessStream] = []
+    /// From an attempt to its connection.
+    private let latency: Duration
     var faults = FaultPlan.none
     /// Connections made so far.
     private(set) var connections = 0
     /// The time of each attempt.
     private(set) var attempts: [MonotonicTime] = []
-    /// When set, nobody answers.
+    /// When set, no device answers.
     var isDown = false
 
-    static let address = "unix:/primary"
+    init(latency: Duration = .zero) { self.latency = latency }
 
     func attach(_ device: LinkedDevice, at address: String = TestNetwork.address) throws {
         acceptors[try SocketAddress(address)] = device.acceptor
     }
 
-    var source: StreamSource {
-        StreamSource { [self] address, completion in
+    var dialling: StreamSource {
+        StreamSource { [unowned self] address, completion in
             attempts.append(scheduler.now)
-            var isWanted = true
-            scheduler.atEndOfTurn { [self] in
-                guard isWanted else { return }
+            let attempt = scheduler.schedule(after: latency) { [self] in
                 guard !isDown, let acceptor = acceptors[address] else {
                     return completion(.failure(.timedOut(address)))
                 }
                 completion(.success(connect(to: acceptor)))
             }
-            return { isWanted = false }
+            return { [scheduler] in scheduler.cancel(attempt) }
         }
     }
 
@@ -46,8 +51,29 @@ final class TestNetwork {
     func connect(to acceptor: LinkAcceptor) -> InProcessStream {
         connections += 1
         let (near, far) = InProcessStream.pair(on: scheduler, faults: faults)
+        links.append(near)
         acceptor.take(far)
         return near
+    }
+
+    func listen(at address: SocketAddress, for links: LinkAcceptor) throws(ListenError) -> SocketAddress {
+        acceptors[address] = links
+        return address
+    }
+
+    func listen(at address: SocketAddress, access: SocketAccess, for apps: LocalEndpoint) throws(ListenError) {
+        endpoints[address] = apps
+    }
+
+    /// Cuts the links that there are.
+    func cut() {
+        for link in links { link.close(.failed(SystemError(call: "recv", errno: 104))) }
+        links = []
+    }
+
+    /// A host app's connection to a local socket.
+    func client(at path: String, user: UInt32) throws -> Client {
+        Client(to: try #require(endpoints[.unix(path: path)]), on: scheduler, user: user)
     }
 
     /// Two devices with one pairing, pending or active on both sides.
@@ -66,7 +92,7 @@ final class TestNetwork {
         let pairing = try #require(secondary.registry.pairings.first).pairing
         var generator = SeededGenerator(seed: seed)
         return LinkDialer(
-            pairing: pairing, at: try SocketAddress(Self.address), context: secondary.context, source: source,
+            pairing: pairing, at: try SocketAddress(Self.address), context: secondary.context, source: dialling,
             random: { generator.next() }, record: { [weak secondary] in secondary?.registry[pairing] })
     }
 

@@ -78,10 +78,8 @@ import Testing
     @Test func `pairings, the active one and apps with their identifiers are restored`() throws {
         defer { nodes.stop() }
         try nodes.pair()
-        let app = HostApp { _ in nil }
         let registration = TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen"))
-        try nodes.connect(app, to: .primary, registration)
-        app.disconnect()
+        try nodes.connect(to: .primary, registration).disconnect()
         let before = try pairing(of: nodes.primary)
         try nodes.restart(.primary)
         nodes.waitForLink()
@@ -99,9 +97,8 @@ import Testing
         defer { nodes.stop() }
         try nodes.startApp().disconnect()
         for _ in 0..<2 {
-            let other = HostApp { _ in nil }
-            try nodes.connect(other, to: .secondary, TandemSession.Registration(), user: Linux.user + 1)
-            #expect(other.received(.refusal).first?.name == "app-owned" && other.received(.registered).isEmpty)
+            let other = try nodes.connect(to: .secondary, user: Linux.user + 1)
+            #expect(other.refusal == "app-owned" && other.received(.registered).isEmpty)
             try nodes.restart(.secondary)
         }
     }
@@ -111,13 +108,13 @@ import Testing
     @Test func `SES-19: a lost link comes back, and status says why it was lost`() throws {
         defer { nodes.stop() }
         try nodes.pair()
-        nodes.network.isUp = false
+        nodes.network.isDown = true
         nodes.network.cut()
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
         let lost = try #require(try pairing(of: nodes.secondary))
         #expect(lost["error"]?.stringValue?.isEmpty == false)
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["reason"]?.stringValue?.contains("link.sock") == true })
-        nodes.network.isUp = true
+        nodes.network.isDown = false
         nodes.waitForLink()
         #expect(try pairing(of: nodes.secondary)?["reason"] == "none")
     }
@@ -128,7 +125,7 @@ import Testing
         try nodes.unpair(nodes.primary)
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
-        #expect(nodes.notes.contains { "\($0.message)" == "the other device has ended the pairing" })
+        #expect(nodes.hasNoted("the other device has ended the pairing"))
     }
 
     @Test(arguments: 0..<8) func `PAR-13: a pairing that ends while its hello is judged gets no link`(delay: Int) throws
@@ -155,7 +152,7 @@ import Testing
             "fingerprint": fingerprints[0], "role": "primary", "address": .string(link),
         ]
         #expect(nodes.ask(nodes.secondary, "trust-device", primary).code == 0)
-        nodes.run(until: { nodes.notes.contains { "\($0.message)" == "trusted primary not joined yet" } })
+        nodes.run(until: { nodes.hasNoted("trusted primary not joined yet") })
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
         let secondary: PropertyListDictionary = ["fingerprint": fingerprints[1], "role": "secondary"]
         #expect(nodes.ask(nodes.primary, "trust-device", secondary).code == 0)

@@ -10,85 +10,42 @@ import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport
 import TandemTransport
+import TandemWire
 import Testing
 
-/// The streams between nodes, and from host apps to nodes.
-final class NodesNetwork: NodeNetwork {
-    let clock: ManualScheduler
-    private var acceptors: [SocketAddress: LinkAcceptor] = [:]
-    private var endpoints: [SocketAddress: LocalEndpoint] = [:]
-    private var links: [InProcessStream] = []
-    /// When unset, no device answers.
-    var isUp = true
-
-    init(_ clock: ManualScheduler) { self.clock = clock }
-
-    var dialling: StreamSource {
-        StreamSource { [unowned self] address, completion in
-            let attempt = clock.schedule(after: .milliseconds(1)) { [self] in
-                guard isUp, let acceptor = acceptors[address] else {
-                    return completion(.failure(.failed(address, SystemError(call: "connect", errno: 111))))
-                }
-                let (near, far) = InProcessStream.pair(on: clock)
-                links.append(near)
-                acceptor.take(far)
-                completion(.success(near))
-            }
-            return { [clock] in clock.cancel(attempt) }
-        }
-    }
-
-    func listen(at address: SocketAddress, for links: LinkAcceptor) throws(ListenError) -> SocketAddress {
-        acceptors[address] = links
-        return address
-    }
-
-    func listen(at address: SocketAddress, access: SocketAccess, for apps: LocalEndpoint) throws(ListenError) {
-        endpoints[address] = apps
-    }
-
-    /// Cuts the links that there are.
-    func cut() {
-        for link in links { link.close(.failed(SystemError(call: "recv", errno: 104))) }
-        links = []
-    }
-
-    /// A host app's stream to a local socket.
-    func dial(_ address: SocketAddress, user: UInt32) throws -> InProcessStream {
-        let endpoint = try #require(endpoints[address])
-        let (near, far) = InProcessStream.pair(on: clock)
-        endpoint.accept(far, credentials: PeerCredentials(user: user, group: user, process: 1))
-        return near
-    }
-}
-
-/// A primary's and a secondary's daemon.
+/// A primary's and a secondary's daemon, and a third one that a test may start.
 final class TwoNodes {
+    /// The devices; the third one is a second primary or a second secondary.
+    enum Place: String, CaseIterable { case primary, secondary, other }
+
     let directory = TemporaryDirectory()
-    let clock = ManualScheduler()
-    let network: NodesNetwork
+    /// A daemon that stops is gone before the next attempt reaches its address.
+    let network = TestNetwork(latency: .milliseconds(1))
     private(set) var notes: [LogEvent] = []
     /// One at a time holds its state directory: a stopped one has to go before the next is made.
-    private var nodes: [DeviceRole: Node] = [:]
+    private var nodes: [Place: Node] = [:]
+    private var otherRole = DeviceRole.secondary
     let app: ApplicationIdentifier
     let signer = ConfigurationPrivateKey.generate()
     private(set) var target: PairedIdentifier = .vendor(.random())
 
     init() throws {
-        network = NodesNetwork(clock)
         app = try ApplicationIdentifier("org.example.alarm")
-        for role in DeviceRole.allCases { try start(role) }
-        let device = try status(of: try #require(nodes[.primary]))["device"]?.dataValue.flatMap {
-            UniqueIdentifier(bytes: $0)
-        }
-        target = .vendor(try #require(device))
+        for place in [Place.primary, .secondary] { try start(place) }
+        target = .vendor(try device(of: primary))
     }
 
-    func options(_ role: DeviceRole) -> NodeOptions {
+    var clock: ManualScheduler { network.scheduler }
+
+    func role(_ place: Place) -> DeviceRole { DeviceRole(rawValue: place.rawValue) ?? otherRole }
+
+    func options(_ place: Place) -> NodeOptions {
         var options = NodeOptions(
-            role: role, name: "the \(role.rawValue)", state: directory.path("\(role.rawValue)-state"),
-            local: directory.path("\(role.rawValue).sock"))
-        if role == .primary { options.listen = [.unix(path: directory.path("link.sock"))] }
+            role: role(place), name: "the \(place)", state: directory.path("\(place)-state"),
+            local: directory.path("\(place).sock"))
+        if options.role == .primary {
+            options.listen = [.unix(path: directory.path(place == .primary ? "link.sock" : "\(place)-link.sock"))]
+        }
         return options
     }
 
@@ -101,11 +58,14 @@ final class TwoNodes {
 
     var primary: Node { node(.primary) }
     var secondary: Node { node(.secondary) }
+    var other: Node { node(.other) }
 
-    private func node(_ role: DeviceRole) -> Node {
-        guard let node = nodes[role] else { preconditionFailure("both run between restarts") }
+    private func node(_ place: Place) -> Node {
+        guard let node = nodes[place] else { preconditionFailure("\(place) runs between restarts") }
         return node
     }
+
+    func hasNoted(_ message: String) -> Bool { notes.contains { "\($0.message)" == message } }
 
     // MARK: time
 
@@ -128,26 +88,32 @@ final class TwoNodes {
 
     // MARK: life
 
-    func stop() { for role in DeviceRole.allCases { stop(role) } }
+    func stop() { for place in Place.allCases { stop(place) } }
 
-    func restart(_ role: DeviceRole) throws {
-        stop(role)
-        try start(role)
+    func restart(_ place: Place) throws {
+        stop(place)
+        try start(place)
     }
 
-    private func start(_ role: DeviceRole) throws {
-        let node = try make(options(role))
-        nodes[role] = node
+    func start(_ place: Place) throws {
+        let node = try make(options(place))
+        nodes[place] = node
         try node.start()
     }
 
-    func stop(_ role: DeviceRole) {
-        guard let node = nodes[role] else { return }
+    /// Starts the third device.
+    func startOther(as role: DeviceRole) throws {
+        otherRole = role
+        try start(.other)
+    }
+
+    func stop(_ place: Place) {
+        guard let node = nodes[place] else { return }
         var isStopped = false
         node.stop { [self] in
             isStopped = true
             // Its threads have ended: nothing is left to wait for.
-            nodes[role] = nil
+            nodes[place] = nil
         }
         run(until: { isStopped })
     }
@@ -185,55 +151,57 @@ final class TwoNodes {
         try status(of: node)[name]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
     }
 
-    func pair() throws {
-        let made = ask(primary, "pair")
-        let link = try #require(made.body["link"])
-        let joined = ask(secondary, "join", ["link": link])
+    func device(of node: Node) throws -> UniqueIdentifier {
+        try #require(try status(of: node)["device"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+    }
+
+    /// The identifier of the node's newest pairing.
+    func pairing(of node: Node) throws -> PropertyListValue {
+        try #require(try rows("pairings", of: node).last?["pairing"])
+    }
+
+    func pair(_ primary: Node? = nil, _ secondary: Node? = nil) throws {
+        let made = ask(primary ?? self.primary, "pair")
+        let joined = ask(secondary ?? self.secondary, "join", ["link": try #require(made.body["link"])])
         try #require(joined.code == 0, "\(joined)")
         waitForLink()
     }
 
-    /// Until both ends have a ready link.
+    /// Until each device has a pairing, and all of them have ready links.
     func waitForLink() {
         run(until: { [self] in
-            [primary, secondary].allSatisfy { node in
-                (try? rows("pairings", of: node))?.first?["level"]?.stringValue == "linked"
+            nodes.values.allSatisfy { node in
+                let levels = try? rows("pairings", of: node).map { $0["level"]?.stringValue }
+                return levels?.isEmpty == false && levels?.allSatisfy { $0 == "linked" } == true
             }
         })
     }
 
-    func unpair(_ node: Node) throws {
-        let pairing = try #require(try rows("pairings", of: node).first?["pairing"])
-        #expect(ask(node, "unpair", ["pairing": pairing]).code == 0)
-    }
+    func unpair(_ node: Node) throws { #expect(ask(node, "unpair", ["pairing": try pairing(of: node)]).code == 0) }
 
     // MARK: apps and configurations
 
-    /// An app on the secondary that trusts the signer and judges what it is handed by all steps.
-    func startApp(_ registration: TandemSession.Registration? = nil) throws -> HostApp {
-        let hostApp = HostApp { [app, signer, clock] offer in
-            do throws(VerificationFailure) {
-                let context = VerificationContext(
-                    profile: .full, application: app, role: .secondary,
-                    anchor: .trusted(TrustedKeySet(signer.publicKey)), target: offer.target, device: offer.device,
-                    now: clock.wallNow)
-                return OfferReply(
-                    applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
-            } catch {
-                return OfferReply(error, of: offer.envelope)
-            }
+    /// An app that trusts the signer and judges what it is offered by all steps.
+    func startApp(
+        at place: Place = .secondary, _ registration: TandemSession.Registration? = nil
+    ) throws -> Client {
+        try connect(to: place, registration ?? .init(anchor: signer.publicKey.key.pem)) { [app, signer, clock] client in
+            client.judgeOffers(to: app, as: role(place), trusting: signer, on: clock)
         }
-        let own = registration ?? TandemSession.Registration(anchor: signer.publicKey.key.pem)
-        try connect(hostApp, to: .secondary, own)
-        return hostApp
     }
 
+    /// A host app's connection; it may be refused.
     func connect(
-        _ hostApp: HostApp, to role: DeviceRole, _ registration: TandemSession.Registration,
-        user: UInt32 = Linux.user
-    ) throws {
-        let stream = try network.dial(.unix(path: options(role).local), user: user)
-        try hostApp.connect(over: stream, as: app, registration) { run(until: $0) }
+        to place: Place, _ registration: TandemSession.Registration = .init(), user: UInt32 = Linux.user,
+        prepare: (Client) -> Void = { _ in }
+    ) throws -> Client {
+        let client = try network.client(at: options(place).local, user: user)
+        prepare(client)
+        try client.hello()
+        run(until: { !client.received(.hello).isEmpty })
+        try client.register(app, registration)
+        run(until: { !client.received(.registered).isEmpty || client.refusal != nil })
+        return client
     }
 
     func envelope(
@@ -247,21 +215,33 @@ final class TwoNodes {
         return try ConfigurationSigner.sign(payload, with: [key ?? signer])
     }
 
-    func apply(_ envelope: [UInt8], at node: Node? = nil, wait: Int64 = 20_000) -> ControlAnswer {
-        ask(
-            node ?? primary, "apply",
-            ["envelope": .data(envelope), "app": .string(app.description), "wait": .integer(wait)])
+    /// The body of `apply`.
+    func application(of envelope: [UInt8], wait: Int64 = 20_000) -> PropertyListDictionary {
+        ["envelope": .data(envelope), "app": .string(app.description), "wait": .integer(wait)]
+    }
+
+    /// Applies an envelope and returns the result of each device by its name.
+    func results(_ envelope: [UInt8], at node: Node? = nil, wait: Int64 = 20_000) -> [String: PropertyListDictionary] {
+        let answer = ask(node ?? primary, "apply", application(of: envelope, wait: wait))
+        #expect(answer.code == 0, "\(answer)")
+        let results = answer.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        return Dictionary(results.map { ($0["name"]?.stringValue ?? "", $0) }) { first, _ in first }
     }
 
     /// The verdict in the only result, or the name of the failure.
-    func verdict(_ envelope: [UInt8], at node: Node? = nil) -> String? {
-        let answer = apply(envelope, at: node)
+    func verdict(_ envelope: [UInt8], at node: Node? = nil, wait: Int64 = 20_000) -> String? {
+        let answer = ask(node ?? primary, "apply", application(of: envelope, wait: wait))
         if answer.code != 0 { return answer.name }
         let results = answer.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
         #expect(results.count == 1)
         return results.first?["verdict"]?.stringValue
     }
 
-    /// The configuration that the secondary holds for the app: state and version.
+    /// The last verdict that the primary knows of the newest configuration that it has forwarded.
+    func reported() -> String? {
+        (try? rows("configurations", of: primary))?.last?["lastVerdict"]?.stringValue
+    }
+
+    /// The configuration that the secondary has for the app: state and version.
     func held() throws -> PropertyListDictionary? { try rows("configurations", of: secondary).first }
 }

@@ -37,7 +37,7 @@ import Testing
     @Test func `CTL-2: status shows another user only the apps that are its own`() throws {
         defer { nodes.stop() }
         try nodes.pair()
-        try nodes.connect(HostApp { _ in nil }, to: .primary, TandemSession.Registration(), user: 1001)
+        _ = try nodes.connect(to: .primary, user: 1001)
         let own = try #require(answer(nodes.request("status", user: 1001, isPrivileged: false)))
         #expect(Set(own.body.keys) == ["applications", "configurations"])
         #expect(own.body["applications"]?.arrayValue?.count == 1)
@@ -102,14 +102,32 @@ import Testing
     @Test func `PAR-6: a link that was used is refused, and one to nobody is unreachable`() throws {
         defer { nodes.stop() }
         let link = try #require(nodes.ask(nodes.primary, "pair").body["link"])
-        nodes.network.isUp = false
+        nodes.network.isDown = true
         #expect(nodes.ask(nodes.secondary, "join", ["link": link]).name == "unreachable")
-        nodes.network.isUp = true
+        nodes.network.isDown = false
         #expect(nodes.ask(nodes.secondary, "join", ["link": link]).code == 0)
         nodes.waitForLink()
         try nodes.unpair(nodes.primary)
         let again = nodes.ask(nodes.secondary, "join", ["link": link])
         #expect(again.name == "join-refused" && again.body["text"]?.stringValue?.contains("tandem pair") == true)
+    }
+
+    @Test func `CTL-7: the active pairing is switched to without change; unknown and missing ones are not found`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let pairing = try #require(try nodes.rows("pairings", of: nodes.primary).first?["pairing"])
+        let again = nodes.ask(nodes.primary, "switch", ["pairing": pairing])
+        #expect(again.code == 0 && again.body["changed"] == false && again.body["pairing"] == pairing)
+        #expect(nodes.ask(nodes.primary, "switch", ["who": "the secondary"]).body["role"] == "primary")
+        #expect(nodes.ask(nodes.secondary, "switch", ["who": "the primary"]).body["role"] == "secondary")
+        for body: PropertyListDictionary in [
+            ["who": "nobody"], ["pairing": .data([UInt8](repeating: 1, count: 16))], [:],
+        ] {
+            #expect(nodes.ask(nodes.primary, "switch", body).name == "not-found")
+        }
+        #expect(nodes.ask(nodes.primary, "switch", ["pairing": "text"]).name == "bad-request")
     }
 
     // MARK: health, drain, trace
@@ -118,13 +136,13 @@ import Testing
         defer { nodes.stop() }
         #expect(nodes.ask(nodes.primary, "health").body["ready"] == true, "no pairing, no link to wait for")
         try nodes.pair()
-        nodes.network.isUp = false
+        nodes.network.isDown = true
         try nodes.restart(.primary)
         let waiting = nodes.ask(nodes.primary, "health")
         #expect(waiting.body["ready"] == false && waiting.body["reason"] == "no-link")
-        nodes.network.isUp = true
+        nodes.network.isDown = false
         nodes.waitForLink()
-        nodes.network.isUp = false
+        nodes.network.isDown = true
         nodes.network.cut()
         #expect(nodes.ask(nodes.primary, "health").body["ready"] == true)
     }
@@ -133,7 +151,7 @@ import Testing
         defer { nodes.stop() }
         try nodes.pair()
         #expect(nodes.ask(nodes.primary, "health").body["state"] == "healthy")
-        nodes.network.isUp = false
+        nodes.network.isDown = true
         nodes.network.cut()
         nodes.run(until: { nodes.ask(nodes.primary, "health").body["state"] == "degraded" })
         let problem = nodes.ask(nodes.primary, "health").body["problems"]?.arrayValue?.first?.dictionaryValue

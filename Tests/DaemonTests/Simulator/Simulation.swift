@@ -31,21 +31,12 @@ final class Simulation {
     func connect(
         _ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user, marks: WaterMarks = .standard
     ) -> Client {
-        let (ours, theirs) = InProcessStream.pair(on: scheduler, marks: marks)
-        let credentials = PeerCredentials(user: user, group: user, process: 4711)
-        simulator.endpoint(role, number).accept(theirs, credentials: credentials)
-        let client = Client(ours)
-        scheduler.run()
-        return client
+        Client(to: simulator.endpoint(role, number), on: scheduler, user: user, marks: marks)
     }
 
     /// A connection that has said hello.
     func greet(_ role: DeviceRole, _ number: Int = 1, user: UInt32 = Simulation.user) throws -> Client {
-        let client = connect(role, number, user: user)
-        try client.hello()
-        scheduler.run()
-        try #require(client.received(.hello).count == 1)
-        return client
+        try simulator.endpoint(role, number).greet(on: scheduler, user: user)
     }
 
     /// A registered app.
@@ -53,11 +44,7 @@ final class Simulation {
         _ role: DeviceRole, _ name: String = "com.example.app", number: Int = 1, receives: Bool = true,
         user: UInt32 = Simulation.user
     ) throws -> Client {
-        let client = try greet(role, number, user: user)
-        try client.register(try ApplicationIdentifier(name), .init(receives: receives))
-        scheduler.run()
-        try #require(client.received(.registered).count == 1)
-        return client
+        try simulator.endpoint(role, number).app(name, .init(receives: receives), on: scheduler, user: user)
     }
 
     /// A message of an app in this pairing.

@@ -27,23 +27,9 @@ import Testing
     /// An app on the secondary that trusts the signer, judges a configuration by all steps and answers.
     private func startApp(allowsInvalidSignatures: Bool = false) throws -> Client {
         let client = try simulation.greet(.secondary)
-        client.onFrame = { [app, signer, simulation] client, _, envelope in
-            guard envelope.kind == .configuration, let message = try? envelope.dictionaryBody(),
-                let offer = try? ConfigurationOffer(message)
-            else { return }
-            let context = VerificationContext(
-                profile: .full, application: app, role: .secondary,
-                anchor: .trusted(TrustedKeySet(signer.publicKey)), target: offer.target, device: offer.device,
-                now: simulation.scheduler.wallNow, allowsInvalidSignatures: allowsInvalidSignatures)
-            do {
-                let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: context)
-                let reply = OfferReply(applied: applicable.verified)
-                try client.send(
-                    Envelope(.reply, app: app, pairing: envelope.pairing, id: envelope.id).with(body: reply.message))
-            } catch {
-                Issue.record("\(error)")
-            }
-        }
+        client.judgeOffers(
+            to: app, trusting: signer, on: simulation.scheduler,
+            allowsInvalidSignatures: allowsInvalidSignatures)
         try client.register(
             app,
             TandemSession.Registration(
