@@ -1,0 +1,151 @@
+// Configurations that wait, and those that end: for the clock, the app, its key or a newer one; lifetimes; several
+// secondaries; and early failures, which are reported rarely.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct ApplyWaitTests {
+    private let nodes: TwoNodes
+
+    init() throws {
+        nodes = try TwoNodes()
+        try nodes.pair()
+    }
+
+    private func state() throws -> String? { try nodes.held()?["state"]?.stringValue }
+
+    @Test func `CFG-33: below the clock floor a configuration waits for the clock and is then tried again`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        let (envelope, now) = (try nodes.envelope(2), nodes.clock.wallNow)
+        nodes.clock.setWallClock(now + .seconds(-86_400))
+        #expect(nodes.verdict(envelope) == "clock-unset")
+        #expect(try state() == "waiting for clock")
+        nodes.clock.setWallClock(now + .seconds(60))
+        nodes.run(until: { (try? nodes.held())??["version"] == 2 })
+        #expect(try app.offers.count == 2 && state() == "applied")
+    }
+
+    @Test func `CFG-34: a lifetime that is over reverts, tells the app, and lets only a higher version apply`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        let brief = try nodes.envelope(1) { $0.lifetime = 60 }
+        #expect(nodes.verdict(brief) == "applied")
+        nodes.clock.advance(by: .seconds(45))
+        #expect(try state() == "applied" && app.reloads == 0)
+        nodes.clock.advance(by: .seconds(30))
+        nodes.run(until: { app.reloads == 1 })
+        #expect(try state() == "none")
+        #expect(nodes.verdict(brief) == "rollback")
+        #expect(nodes.verdict(try nodes.envelope(2)) == "applied")
+    }
+
+    @Test func `CFG-43: an app that does not answer, or about other bytes, is asked again at its next registration`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        let envelope = try nodes.envelope(1)
+        for answer in [nil, OfferReply(VerificationFailure(.schema, "other bytes"), of: [1, 2, 3])] {
+            app.answerOffers { _ in answer }
+            #expect(nodes.verdict(envelope, wait: 60_000) == "waiting-for-app")
+        }
+        #expect(try state() == "waiting for app")
+        app.disconnect()
+        let next = try nodes.startApp()
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(next.offers.map(\.envelope) == [envelope])
+    }
+
+    @Test func `CFG-17: without a key there is no-key; the operator's key stays when an app brings another one`() throws
+    {
+        defer { nodes.stop() }
+        let envelope = try nodes.envelope(1)
+        #expect(nodes.verdict(envelope) == "no-key")
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary",
+            "key": .string(nodes.signer.publicKey.key.pem),
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-add", body).code == 0)
+        #expect(nodes.verdict(envelope) == "waiting-for-app")
+        let stranger = ConfigurationPrivateKey.generate().publicKey.key.pem
+        try nodes.startApp(.init(anchor: stranger)).disconnect()
+        #expect(nodes.hasNoted("alarm: anchor-conflict, another configuration key is trusted and stays"))
+        #expect(nodes.verdict(try nodes.envelope(2)) == "waiting-for-app")
+    }
+
+    @Test func `CFG-32: what waits for the app is superseded by a higher version, and a lower one is refused`() throws {
+        defer { nodes.stop() }
+        try nodes.startApp().disconnect()
+        let (first, second) = (try nodes.envelope(1), try nodes.envelope(2))
+        #expect(nodes.verdict(first) == "waiting-for-app")
+        #expect(nodes.verdict(second) == "waiting-for-app")
+        nodes.run(until: {
+            (try? nodes.rows("configurations", of: nodes.primary).contains { $0["lastVerdict"] == "superseded" })
+                == true
+        })
+        #expect(nodes.verdict(first) == "rollback")
+        #expect(nodes.verdict(try nodes.envelope(2) { $0.values = ["volume": 1] }) == "equivocation")
+        let app = try nodes.startApp()
+        nodes.run(until: { (try? state()) == "applied" })
+        #expect(app.offers.map(\.envelope) == [second])
+    }
+
+    @Test func `CFG-52: of early failures within a minute the first is reported, then the last with their number`()
+        throws
+    {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        let forged = try (1...3).map { try nodes.envelope($0, with: .generate()) }
+        #expect(nodes.verdict(forged[0]) == "threshold")
+        #expect(nodes.verdict(forged[1], wait: 1000) == nil)
+        let last = try #require(nodes.results(forged[2], wait: 90_000)["the secondary"])
+        #expect(last["verdict"] == "threshold" && last["text"]?.stringValue?.hasPrefix("2 in a row") == true, "\(last)")
+    }
+
+    @Test func `CFG-10, CTL-4: each secondary reports for itself, and 'only' narrows to those that it names`() throws {
+        defer { nodes.stop() }
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.primary, nodes.other)
+        let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
+        let all = nodes.results(try nodes.envelope(1))
+        #expect(all.mapValues { $0["verdict"]?.stringValue } == ["the secondary": "applied", "the other": "applied"])
+        let device = try nodes.device(of: nodes.other)
+        let named = nodes.results(try nodes.envelope(2) { $0.only = [device] })
+        #expect(named.mapValues { $0["verdict"]?.stringValue } == ["the other": "applied"])
+        #expect(app.offers.count == 1 && other.offers.count == 2)
+        other.disconnect()
+        let mixed = nodes.results(try nodes.envelope(3))
+        #expect(
+            mixed.mapValues { $0["verdict"]?.stringValue } == [
+                "the secondary": "applied", "the other": "waiting-for-app",
+            ])
+    }
+
+    @Test func `CFG-21: a primary's own configuration goes to the app on the primary`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(at: .primary)
+        let envelope = try nodes.envelope(1) { $0.role = .primary }
+        #expect(nodes.verdict(envelope) == "applied")
+        #expect(app.offers.map(\.envelope) == [envelope])
+        #expect(nodes.verdict(envelope, at: nodes.secondary) == "wrong-role")
+    }
+
+    @Test func `CFG-31, CTL-4: without a pairing nothing is applied or forwarded`() throws {
+        defer { nodes.stop() }
+        let envelope = try nodes.envelope(1)
+        for node in [nodes.primary, nodes.secondary] {
+            try nodes.unpair(node)
+            #expect(nodes.verdict(envelope, at: node) == "not-found")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// The router of one device without a network: what it sends over a path, what it takes from one, and which frames end it.
+
+import TandemBase
+import TandemDelivery
+import TandemReactor
+import TandemSession
+import TandemStore
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct DeviceRouterTests {
+    private final class Path: PeerPath {
+        var sent: [Envelope] = []
+        var refusals: [RefusalName] = []
+
+        func send(_ envelope: Envelope) { sent.append(envelope) }
+        func refuse(_ name: RefusalName, _ text: String) { refusals.append(name) }
+    }
+
+    private final class Surroundings {
+        var epochs: [UniqueIdentifier] = []
+        var moved: [(kind: FrameKind, isSent: Bool)] = []
+        var wakeUps = 0
+    }
+
+    private let device = TestDevice(.secondary)
+    private let delivery: DurableDelivery
+    private let router: DeviceRouter
+    private let path = Path()
+    private let surroundings = Surroundings()
+    private let key: QueueKey
+
+    init() throws {
+        key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("com.example.app"), channel: .userInfo)
+        delivery = DurableDelivery(store: LoopStore(MemoryStore(), on: device.scheduler), scheduler: device.scheduler)
+        router = DeviceRouter(endpoint: device.endpoint, delivery: delivery, configuration: nil)
+        router.connect(
+            DeviceRouter.Outlets(
+                needsEpoch: { [surroundings] in surroundings.epochs.append($0) },
+                frameMoved: { [surroundings] in surroundings.moved.append(($0.kind, $1)) },
+                itemsMayWait: { [surroundings] in surroundings.wakeUps += 1 }))
+        delivery.setPairing(key.pairing, epoch: 1)
+    }
+
+    private func open(received: UInt64? = nil) {
+        router.open(key.pairing, over: path, received: received.map { [(key.app, key.channel, $0)] } ?? [])
+        device.scheduler.run()
+    }
+
+    private func item(_ sequence: UInt64) -> Envelope {
+        Envelope(
+            .item, app: key.app, pairing: key.pairing, id: .random(), channel: key.channel, sequence: sequence,
+            body: [1])
+    }
+
+    private func submit(_ number: Int) {
+        delivery.submissions.submit(payloadItem(number), to: key) { _ in }
+        device.scheduler.run()
+    }
+
+    @Test func `DEL-9: an item leaves over the path that is open, and again over the next one`() {
+        submit(1)
+        #expect(path.sent.isEmpty)
+        open()
+        #expect(path.sent.map(\.kind) == [.item])
+        router.close(key.pairing, .noLink)
+        submit(2)
+        #expect(path.sent.count == 1, "a closed path gets nothing")
+        open()
+        #expect(path.sent.map(\.sequence) == [1, 1, 2])
+        #expect(surroundings.moved.allSatisfy { $0.kind == .item && $0.isSent } && surroundings.moved.count == 3)
+    }
+
+    @Test func `CTL-20, CTL-22: an item that arrives is traced, stored, acknowledged, and may wake its app`() {
+        open()
+        #expect(router.receive(item(1), from: key.pairing) == nil)
+        #expect(surroundings.wakeUps == 1)
+        device.scheduler.run()
+        #expect(path.sent.map(\.kind) == [.stored])
+        #expect(surroundings.moved.map(\.kind) == [.item, .stored])
+        #expect(surroundings.moved.map(\.isSent) == [false, true])
+    }
+
+    @Test func `DEL-14, FRM-10: frames that do not read, or that have no place on the path, are breaches by name`() {
+        open()
+        var context = item(1)
+        context.channel = .context
+        #expect(router.receive(context, from: key.pairing)?.name == .envelope, "no revision")
+        let failure = Envelope(.failure, pairing: key.pairing, channel: .userInfo)
+        #expect(router.receive(failure, from: key.pairing)?.name == .malformed)
+        for kind in [FrameKind.message, .submit, .register] {
+            let envelope = Envelope(kind, app: key.app, pairing: key.pairing, id: .random())
+            #expect(router.receive(envelope, from: key.pairing)?.name == .unexpected, "\(kind)")
+        }
+        #expect(path.refusals.isEmpty, "the path's owner refuses")
+    }
+
+    @Test func `DEL-13: an acknowledgement of what was never sent ends the path`() {
+        open()
+        submit(1)
+        let stored = Envelope(.stored, app: key.app, pairing: key.pairing, channel: key.channel, sequence: 9)
+        #expect(router.receive(stored, from: key.pairing) == nil)
+        device.scheduler.run()
+        #expect(path.refusals == [.unexpected])
+    }
+
+    @Test func `DEL-10: a peer that has more than this device ever sent needs a new epoch of their pairing`() {
+        open(received: 7)
+        #expect(surroundings.epochs == [key.pairing])
+    }
+}

@@ -1,0 +1,161 @@
+// Pairings of whole daemons: links that are refused, pairings that lapse, end or are replaced, several primaries, names
+// that change, and a store that was restored from a backup.
+
+import Glibc
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PairingServiceTests {
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func link(seconds: Int64 = 900) throws -> PropertyListValue {
+        try #require(nodes.ask(nodes.primary, "pair", ["seconds": .integer(seconds)]).body["link"])
+    }
+
+    private func join(_ node: Node, _ link: PropertyListValue) -> String? {
+        nodes.ask(node, "join", ["link": link]).name
+    }
+
+    private func pairings(of node: Node) throws -> [PropertyListDictionary] { try nodes.rows("pairings", of: node) }
+
+    @Test func `PAR-8: a link is refused after its time, and to a second device by name of no cause but in the log`()
+        throws
+    {
+        defer { nodes.stop() }
+        let late = try link(seconds: 60)
+        nodes.clock.advance(by: .seconds(61))
+        #expect(join(nodes.secondary, late) == "join-refused")
+        try nodes.startOther(as: .secondary)
+        let used = try link()
+        #expect(join(nodes.other, used) == nil)
+        #expect(join(nodes.secondary, used) == "join-refused")
+        #expect(nodes.hasNoted("alarm: join refused, the token was already used by another device"))
+        #expect(try pairings(of: nodes.primary).map { $0["name"] } == ["the other"])
+        #expect(try pairings(of: nodes.secondary).isEmpty)
+    }
+
+    @Test func `PAR-10: a pending pairing lapses on both devices after a day`() throws {
+        defer { nodes.stop() }
+        var joined: ControlAnswer?
+        nodes.begin(nodes.secondary, "join", ["link": try link()]) { [network = nodes.network] in
+            joined = $0
+            network.isDown = true
+            network.cut()
+        }
+        nodes.run(until: { joined != nil })
+        for node in [nodes.primary, nodes.secondary] {
+            #expect(try pairings(of: node).map { $0["state"] } == ["pending"])
+        }
+        nodes.clock.advance(by: .seconds(24 * 3600))
+        nodes.run(until: { (try? pairings(of: nodes.primary) + pairings(of: nodes.secondary))?.isEmpty == true })
+    }
+
+    @Test func `PAR-16: a device that joins again replaces its pairing, and stays the chosen one`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let first = try nodes.pairing(of: nodes.primary)
+        #expect(join(nodes.secondary, try link()) == nil)
+        for node in [nodes.primary, nodes.secondary] {
+            nodes.run(until: { (try? pairings(of: node).contains { $0["pairing"] == first }) == false })
+            let left = try pairings(of: node)
+            #expect(left.count == 1 && left.first?["state"] == "active" && left.first?["active"] == true)
+        }
+        nodes.waitForLink()
+    }
+
+    @Test func `PAR-13: the end of a pairing takes what was queued for it`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        try nodes.startApp().disconnect()
+        let app = try nodes.startApp(at: .primary, .init())
+        nodes.network.isDown = true
+        nodes.network.cut()
+        let pairing = try nodes.pairing(of: nodes.primary).dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+        try app.send(
+            Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo).with(body: ["n": 1]))
+        nodes.run(until: { !app.received(.accepted).isEmpty })
+        #expect(try nodes.rows("queues", of: nodes.primary).map { $0["waiting"] } == [1])
+        try nodes.unpair(nodes.primary)
+        #expect(try nodes.rows("queues", of: nodes.primary).isEmpty)
+        try nodes.restart(.primary)
+        #expect(try nodes.rows("queues", of: nodes.primary).isEmpty)
+    }
+
+    @Test func `PAR-15, CFG-31: another primary changes nothing until it is chosen; then its configuration shows`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        try nodes.startOther(as: .primary)
+        try nodes.pair(nodes.other, nodes.secondary)
+        #expect(try pairings(of: nodes.secondary).filter { $0["active"] == true }.map { $0["name"] } == ["the primary"])
+        let others = PairedIdentifier.vendor(try nodes.device(of: nodes.other))
+        let envelope = try nodes.envelope(1) { $0.target = others }
+        #expect(nodes.verdict(envelope, at: nodes.other) == "waiting-for-app")
+        #expect(app.offers.count == 1, "the app has the chosen primary's configuration")
+        #expect(nodes.ask(nodes.secondary, "switch", ["who": "the other"]).body["changed"] == true)
+        nodes.run(until: { app.offers.count == 2 })
+        #expect(app.offers.last?.envelope == envelope)
+        #expect(nodes.ask(nodes.secondary, "switch", ["who": "the primary"]).body["changed"] == true)
+        #expect(nodes.verdict(try nodes.envelope(2)) == "rollback", "marks stay")
+        #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
+    }
+
+    @Test func `PAR-18: a primary's changed identifier has no effect until the secondary's operator accepts it`() throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try nodes.startApp()
+        for name in ["one", "two"] {
+            try nodes.connect(to: .primary, .init(identifier: CustomIdentifier(name))).disconnect()
+        }
+        let (one, two) = (try PairedIdentifier(text: "custom:one"), try PairedIdentifier(text: "custom:two"))
+        nodes.run(until: { nodes.hasNoted("alarm: custom identifier changed, the old one stays until it is accepted") })
+        let renamed = try nodes.envelope(1) { $0.target = two }
+        #expect(nodes.verdict(renamed) == "wrong-target")
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "pairing": try nodes.pairing(of: nodes.secondary),
+        ]
+        #expect(nodes.ask(nodes.secondary, "identifier-accept", body).body["identifier"] == "two")
+        #expect(nodes.ask(nodes.secondary, "identifier-accept", body).name == "not-found", "once")
+        #expect(nodes.verdict(renamed) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(2) { $0.target = one }) == "wrong-target")
+    }
+
+    @Test
+    func `DEL-10, PAR-14: a primary whose store was restored begins a new epoch, and configuration arrives again`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        let files = ["tandem.sqlite", "tandem.sqlite-wal"].map { "primary-state/\($0)" }
+        nodes.stop(.primary)
+        let backup = files.map { TemporaryDirectory.read(nodes.directory.path($0)) }
+        try nodes.start(.primary)
+        nodes.waitForLink()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        nodes.stop(.primary)
+        for (name, bytes) in zip(files, backup) {
+            unlink(nodes.directory.path(name))
+            if let bytes { nodes.directory.write(bytes, to: name) }
+        }
+        unlink(nodes.directory.path("primary-state/tandem.sqlite-shm"))
+        try nodes.start(.primary)
+        nodes.run(until: { nodes.hasNoted("one of the stores was restored, a new epoch begins") })
+        nodes.waitForLink()
+        #expect(nodes.verdict(try nodes.envelope(2)) == "applied")
+        #expect(app.offers.count == 2)
+    }
+}
