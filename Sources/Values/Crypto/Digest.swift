@@ -10,19 +10,8 @@ package enum SHA256 {
 
     /// The 32-byte digest of the bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
-        unsafe bytes.withUnsafeBytes { unsafe digest($0) }
-    }
-
-    /// The 32-byte digest of a part of an array.
-    package static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        unsafe bytes.withUnsafeBytes { unsafe digest($0) }
-    }
-
-    private static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         output { result in
-            DigestAlgorithm.sha256.withPointer {
-                unsafe EVP_Digest(bytes.baseAddress, bytes.count, result, nil, $0, nil) == 1
-            }
+            DigestAlgorithm.sha256.withPointer { unsafe EVP_Digest(bytes, bytes.count, result, nil, $0, nil) == 1 }
         }
     }
 
@@ -59,9 +48,7 @@ package enum HMACSHA256 {
     }
 }
 
-// SHA-256 of what comes in parts and is too large to be held at once: a file on its way.
-
-/// A running SHA-256; one thread at a time.
+/// A running SHA-256 of parts, for a file too large for memory; one thread at a time.
 @safe package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer
 
@@ -98,10 +85,8 @@ package enum HMACSHA256 {
     private func check(_ isDone: Bool) { precondition(isDone, "SHA-256 is part of every OpenSSL") }
 }
 
-// A digest algorithm that was looked up once. OpenSSL's constant `EVP_sha256()` is only a name: each use of it searches
-// the providers anew, which costs as much as hashing some hundred bytes.
-
-/// A fetched `EVP_MD`; any thread.
+/// A fetched `EVP_MD`; any thread. OpenSSL's `EVP_sha256()` is only a name: each use of it searches the providers again,
+/// which costs as much as hashing some hundred bytes.
 @safe final class DigestAlgorithm: @unchecked Sendable {
     // @unchecked: immutable; OpenSSL only reads a fetched algorithm.
     private let algorithm: OpaquePointer
@@ -120,10 +105,8 @@ package enum HMACSHA256 {
     deinit { unsafe EVP_MD_free(algorithm) }
 }
 
-// Equality that takes the same time wherever the first difference lies, for proofs and codes that a peer may guess at.
-// Only the length, which is public in every use here, can be learnt from the time taken.
-
-/// Whether two byte strings are equal, in a time that depends on their lengths only.
+/// Whether two byte strings are equal, in a time that depends on their lengths only: for proofs and codes that a peer may
+/// guess at. The length is public in every use here.
 package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     unsafe left.withUnsafeBytes { first in
         unsafe right.withUnsafeBytes { second in unsafe isEqualInConstantTime(first, second) }
@@ -136,9 +119,8 @@ func isEqualInConstantTime(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBuf
     return unsafe CRYPTO_memcmp(first, second, left.count) == 0
 }
 
-// Base32 (RFC 4648, no padding): the text of fingerprints. Its alphabet has no pair of characters that people mix up
-// when they read to each other, and case does not matter.
-
+/// Base32 (RFC 4648, no padding): the text of fingerprints. People do not mix up two characters of its alphabet when they
+/// read it aloud, and case does not matter.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
@@ -177,10 +159,8 @@ enum Base32 {
     }
 }
 
-// Random bytes for keys, nonces, identifiers and seeds, from OpenSSL's generator (seeded by the kernel). A machine that
-// can give none cannot run this software at all, so failing to get them ends the process rather than weakening a key.
-
-/// Unpredictable random bytes.
+/// Unpredictable random bytes from OpenSSL's generator, which the kernel seeds. Without them the process ends: a weak key
+/// would be worse.
 package enum SecureRandom {
     /// This many random bytes. May be called on any thread.
     package static func bytes(_ count: Int) -> [UInt8] {

@@ -6,7 +6,7 @@
 
 import CTandemOpenSSL
 
-/// What OpenSSL's queue held after one operation; empty when nothing was said.
+/// The entries of OpenSSL's error queue after one operation.
 struct OpenSSLFaults: Sendable, Equatable {
     /// The packed codes, oldest first.
     let codes: [UInt]

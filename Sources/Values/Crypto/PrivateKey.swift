@@ -9,7 +9,7 @@ package struct PrivateKey: Sendable {
     package let publicKey: PublicKey
     let reference: KeyReference
 
-    /// What the key is and how it signs.
+    /// The kind of the key, and so how it signs.
     package var algorithm: KeyAlgorithm { publicKey.algorithm }
 
     /// A fresh key; RSA gets 3072 bits. RSA takes seconds: not on a loop's thread.
@@ -65,8 +65,7 @@ package struct PrivateKey: Sendable {
     }
 }
 
-// Making fresh keys: Ed25519, P-256 by name, RSA with 3072 bits and the exponent 65537.
-
+/// Fresh keys: Ed25519, P-256 by name, RSA with 3072 bits and the exponent 65537.
 enum KeyGeneration {
     /// A fresh key; nil only if OpenSSL cannot make one of this kind.
     static func key(_ algorithm: KeyAlgorithm) -> KeyReference? {
@@ -98,32 +97,18 @@ enum KeyGeneration {
     }
 }
 
-// The same mathematics serves three purposes that must never be mixed up: a device's TLS key, the key of its reports,
-// and the keys of signed configuration. The purpose is a type parameter, so that a mix-up does not compile.
-
-/// What a key is for.
-package protocol KeyPurpose: Sendable {
-    /// The purpose in file names and logs.
-    static var name: String { get }
-}
-
 /// A device's own key: its TLS certificate and the proof of its identity.
-package enum DevicePurpose: KeyPurpose {
-    package static var name: String { "device" }
-}
+package enum DevicePurpose {}
 
-/// The key with which a device signs what it applied.
-package enum ReportPurpose: KeyPurpose {
-    package static var name: String { "report" }
-}
+/// The key with which a device signs its reports.
+package enum ReportPurpose {}
 
 /// A key of the people who sign configuration.
-package enum ConfigurationPurpose: KeyPurpose {
-    package static var name: String { "configuration" }
-}
+package enum ConfigurationPurpose {}
 
-/// A public key for one purpose.
-package struct PurposePublicKey<Purpose: KeyPurpose>: Sendable, Hashable {
+/// A public key for one purpose. The same mathematics serves three purposes that must never be mixed up: the purpose is
+/// a type parameter, so that a mix-up does not compile.
+package struct PurposePublicKey<Purpose>: Sendable, Hashable {
     package let key: PublicKey
 
     package init(_ key: PublicKey) { self.key = key }
@@ -132,7 +117,7 @@ package struct PurposePublicKey<Purpose: KeyPurpose>: Sendable, Hashable {
 }
 
 /// A private key for one purpose.
-package struct PurposePrivateKey<Purpose: KeyPurpose>: Sendable {
+package struct PurposePrivateKey<Purpose>: Sendable {
     package let key: PrivateKey
 
     package init(_ key: PrivateKey) { self.key = key }
@@ -150,10 +135,8 @@ package typealias ReportPrivateKey = PurposePrivateKey<ReportPurpose>
 package typealias ConfigurationPublicKey = PurposePublicKey<ConfigurationPurpose>
 package typealias ConfigurationPrivateKey = PurposePrivateKey<ConfigurationPurpose>
 
-// The three kinds of keys, and with each the one way of signing with it. The algorithm is a property of the key: no
-// message ever chooses it, so that there is nothing to downgrade.
-
-/// What a key is, and so how it signs.
+/// The kind of a key, and with it the one way of signing. No message ever chooses the algorithm, so that there is nothing
+/// to downgrade.
 package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// Ed25519 (RFC 8032), the default.
     case ed25519
@@ -162,9 +145,6 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes.
     case rsaPSS = "rsa-pss-sha256"
 }
-
-// The one owner of an OpenSSL key object. It is never changed after it was made, and OpenSSL's keys may be read on
-// several threads, so values that hold it can be copied and sent freely.
 
 /// An owned `EVP_PKEY`; freed with its last user.
 @safe final class KeyReference: @unchecked Sendable {
@@ -189,11 +169,8 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-// The one home of secret bytes: private keys in text form, join secrets, keys of HMACs. A Swift array is copied when it
-// is shared and freed without being cleared; this buffer has one owner, is never copied and is cleansed when freed.
-// It has no description, so that a log or an error cannot show it.
-
-/// Secret bytes with one owner; cleansed when released. Safe to share: the bytes never change.
+/// Secret bytes (private keys in text form, join secrets, keys of HMACs) with one owner; never copied, and cleansed when
+/// released. Safe to share: the bytes never change. It has no description, so that no log or error can show it.
 @safe package final class SecretBytes: @unchecked Sendable {
     // @unchecked: the buffer is written only in the initialisers and deinit; nothing else can reach it then.
     private let buffer: UnsafeMutableRawBufferPointer
@@ -245,10 +222,8 @@ extension SecretBytes: Equatable {
     }
 }
 
-// Exactly one PEM block and nothing around it but white space: what a key file is. OpenSSL's own reader skips anything
-// before a block and ignores anything after it, which is how a file comes to mean two things.
-
-/// One decoded PEM block; its contents may be secret.
+/// One decoded PEM block, with nothing around it but white space; its contents may be secret. OpenSSL's own reader skips
+/// anything before a block and ignores anything after it, so that one file could mean two things.
 struct PEMBlock {
     let label: String
     let contents: SecretBytes

@@ -7,7 +7,7 @@ package import TandemBase
 
 /// A public key that is strong enough to be used; any thread.
 package struct PublicKey: Sendable {
-    /// What the key is and how it signs.
+    /// The kind of the key, and so how it signs.
     package let algorithm: KeyAlgorithm
     /// The SubjectPublicKeyInfo in DER form.
     package let subjectPublicKeyInfo: [UInt8]
@@ -46,9 +46,6 @@ package struct PublicKey: Sendable {
         guard algorithm != .ecdsaP256 || Self.hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
     }
 
-    /// The size of an RSA key's modulus, or of another key's field, in bits.
-    package var bits: Int { Int(reference.withPointer { unsafe EVP_PKEY_get_bits($0) }) }
-
     /// A P-256 point has three spellings (compressed, hybrid, uncompressed); only the last is in use.
     private static func hasUncompressedPoint(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
         subjectPublicKeyInfo.count == 91 && subjectPublicKeyInfo[26] == 4
@@ -72,9 +69,8 @@ extension PublicKey: Equatable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(identifier) }
 }
 
-// Which keys are strong enough to be loaded, whoever sends them: the three kinds of KeyAlgorithm, RSA from 2048 to 8192
-// bits with an ordinary exponent, and of all curves P-256 by its name.
-
+/// Policy for keys that may be loaded: the three kinds of KeyAlgorithm, RSA from 2048 to 8192 bits with an ordinary
+/// exponent, and of all curves P-256 by its name.
 enum KeyPolicy {
     static let rsaBits = 2048...8192
     static let generatedRSABits = 3072
@@ -142,10 +138,8 @@ enum KeyPolicy {
     }
 }
 
-// A key's name: the SHA-256 of its SubjectPublicKeyInfo. Devices are pinned by it and signatures refer to it; it is
-// always computed from the key at hand, never believed.
-
-/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes.
+/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes. Devices are pinned by it and signatures
+/// refer to it. It is always computed from the key at hand, never believed.
 package struct KeyIdentifier: Sendable, Hashable {
     /// The 32 bytes.
     package let bytes: [UInt8]
@@ -193,8 +187,7 @@ extension KeyIdentifier: CustomStringConvertible {
     package var description: String { hexadecimal }
 }
 
-// Keys as PEM text: SubjectPublicKeyInfo for the public half, PKCS#8 in clear for the private one. What is written here
-// is what the `openssl` command line reads and writes.
+// MARK: - PEM text, as the `openssl` command line reads and writes it
 
 extension PublicKey {
     /// The PEM block `PUBLIC KEY`, ending in a newline.
@@ -218,7 +211,7 @@ extension PrivateKey {
 }
 
 private enum KeyText {
-    /// What the operation writes to a memory BIO.
+    /// The text that the operation writes to a memory BIO.
     @safe static func written(_ operation: (OpaquePointer?) -> Bool) -> SecretBytes {
         let text: SecretBytes? = openSSL {
             // The secure kind of memory BIO clears what it held.
@@ -234,10 +227,9 @@ private enum KeyText {
     }
 }
 
-// Ed25519 keys have one encoding each way (RFC 8410): fixed bytes and then the key's own. Read and written here,
-// because OpenSSL first collects all encoders and decoders that it has, each time, which is most of what a daemon's
-// start costs. Whatever does not look exactly like this is OpenSSL's to read or refuse.
-
+/// Encoding of Ed25519 keys (RFC 8410): fixed bytes and then the key's own. Implemented here because OpenSSL collects all
+/// its encoders and decoders each time, which is most of the cost of a daemon's start. OpenSSL reads or refuses every
+/// other form.
 enum Ed25519Encoding {
     private static let keyCount = 32
     /// SubjectPublicKeyInfo up to the key.
@@ -274,10 +266,8 @@ enum Ed25519Encoding {
     }
 }
 
-// Verifying with one RSA key, set up once: padding, salt and digest belong to the key, and setting them anew for each
-// signature costs a third of what the verification itself does. The other algorithms have nothing to set up.
-
-/// A context for RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes; any thread.
+/// A context for RSA-PSS with SHA-256, MGF1 with SHA-256 and a salt of 32 bytes; any thread. It is set up once for each
+/// key: doing so for each signature costs a third of the verification itself.
 @safe final class RSAVerification: Sendable {
     /// A context may be used again and again, but not by two threads at once.
     private let context: Mutex<OpaquePointer?>
@@ -312,10 +302,8 @@ enum Ed25519Encoding {
     }
 }
 
-// Why a key was refused when it was loaded. OpenSSL itself verifies with RSA-512 at its default settings: strength is
-// this room's to enforce, and once, at load, so that no later code has to ask.
-
-/// A key that this software does not use, with the reason.
+/// The reason why a key is refused when it is loaded. OpenSSL itself verifies with RSA-512 at its default settings: this
+/// room enforces strength, once, so that no later code has to.
 package enum KeyError: Error, Sendable, Equatable {
     /// Not a PEM block, not DER, or of a kind that is no key.
     case malformed(String)
@@ -341,26 +329,6 @@ package enum KeyError: Error, Sendable, Equatable {
     case explicitCurveParameters
     /// The private half does not belong to the public half.
     case inconsistentHalves
-}
-
-extension KeyError {
-    /// The stable name of the reason, for logs and reports.
-    package var name: String {
-        switch self {
-        case .malformed: "key-malformed"
-        case .unexpectedBlock: "key-unexpected-block"
-        case .trailingData: "key-trailing-data"
-        case .notCanonical: "key-not-canonical"
-        case .passphraseProtected: "key-passphrase-protected"
-        case .unsupportedAlgorithm: "key-unsupported-algorithm"
-        case .rsaTooShort: "key-rsa-too-short"
-        case .rsaTooLong: "key-rsa-too-long"
-        case .rsaExponent: "key-rsa-exponent"
-        case .unsupportedCurve: "key-unsupported-curve"
-        case .explicitCurveParameters: "key-explicit-curve"
-        case .inconsistentHalves: "key-inconsistent-halves"
-        }
-    }
 }
 
 extension KeyError: CustomStringConvertible {

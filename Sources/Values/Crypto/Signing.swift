@@ -66,10 +66,8 @@ enum Signing {
     }
 }
 
-// The bytes that a DSSE signature covers: type and body with their lengths, so that no part can slide into the other
-// and a signature for one type can never pass for another. Bytes are encoded, not characters.
-
-/// DSSE's pre-authentication encoding (PAE), version 1.
+/// DSSE's pre-authentication encoding (PAE), version 1: the bytes that a signature covers. Type and body have their
+/// lengths, so that a signature for one type can never pass for another.
 package enum PreAuthenticationEncoding {
     /// `DSSEv1 LEN(type) type LEN(body) body`, each LEN the decimal count of bytes.
     package static func bytes(type: String, body: [UInt8]) -> [UInt8] {

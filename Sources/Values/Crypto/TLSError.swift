@@ -13,7 +13,7 @@ package enum TLSError: Error, Sendable, Equatable {
     case unusableKey(KeyError)
     /// The peer does not speak TLS 1.3.
     case protocolVersion
-    /// What came is not TLS, or was altered on its way.
+    /// The received bytes are not TLS, or were altered on their way.
     case garbage(String)
     /// The peer ended the connection with this TLS alert.
     case refusedByPeer(alert: UInt8)
@@ -59,8 +59,7 @@ extension TLSError: CustomStringConvertible {
     }
 }
 
-// From OpenSSL's reason numbers to our named causes. What is not listed is the peer's fault all the same: whatever a
-// peer can make OpenSSL say must end in a name, never in a trap.
+// MARK: - From OpenSSL's reason numbers; one that is not listed is the peer's fault, too, and must never trap
 
 extension TLSError {
     /// Alerts of TLS 1.3 that have a cause of their own.

@@ -66,10 +66,8 @@ import CTandemOpenSSL
     }
 }
 
-// The self-signed certificate in which a device shows its key: TLS 1.3 in OpenSSL 3.0 knows no raw public keys, so the
-// key travels in the smallest certificate there is. Nothing in it is ever believed but the key: its dates span all
-// time, its name says nothing, and no clock is read to make it.
-
+/// The self-signed certificate that carries a device's key, because TLS 1.3 in OpenSSL 3.0 knows no raw public keys. Peers
+/// believe only its key: its dates span all time, its name says nothing, and no clock is read to make it.
 enum TLSCertificate {
     /// An owned X509 object for the key, signed by itself; nil only if OpenSSL is out of memory. Call inside `openSSL`.
     static func make(for key: OpaquePointer, algorithm: KeyAlgorithm) -> OpaquePointer? {
@@ -105,19 +103,16 @@ enum TLSCertificate {
     }
 }
 
-// Whether a peer's certificate is accepted: its key must pass the key policy, and be the pinned one unless any will do
-// (the caller then decides what the key may do). OpenSSL's own chain building never runs: there is no authority here.
-// That the peer holds the private half is proved by TLS itself.
-
-/// Which peer a connection is for.
+/// The peer that a connection accepts.
 package enum TLSPeerRule: Sendable, Equatable {
     /// Only the holder of this key.
     case pinned(KeyIdentifier)
-    /// Whoever has a usable key: the acceptor's side, where the key decides afterwards what its holder may do.
+    /// Any peer with a usable key: the acceptor decides afterwards what that key may do.
     case any
 }
 
-/// The rule of one connection and what became of it.
+/// Verification of one connection's peer: its key must pass the key policy and fit the rule. OpenSSL's own chain building
+/// never runs, because there is no authority; TLS itself proves that the peer holds the private half.
 final class TLSPeerVerification {
     private let rule: TLSPeerRule
     private(set) var peerKey: PublicKey?

@@ -44,7 +44,7 @@ package import TandemBase
     package private(set) var isClosedByPeer = false
     /// A record may have filled the last room and have more.
     private var hasRest = false
-    /// What ended the connection behind plaintext that had to be given out first.
+    /// The error that ended the connection behind plaintext that had to be returned first.
     private var fault: TLSError?
 
     /// Whether the handshake is done and neither side has closed.
@@ -182,8 +182,6 @@ package import TandemBase
     }
 }
 
-// Keying material that only the two ends of a connection know: it binds what is said inside to this connection.
-
 extension TLSSession {
     /// Keying material of this connection (RFC 8446, 7.5); the same at both ends.
     /// - Throws: ``TLSError/notEstablished`` before the handshake is done.
@@ -205,8 +203,8 @@ extension TLSSession {
     }
 }
 
-// Plaintext on its way out. Many small writes leave as few full records: they are gathered first, since a record costs
-// a nonce, a tag and 22 bytes however little is in it. What is larger than a record is encrypted where it lies.
+// MARK: - Output. Small writes are gathered into full records, since each record costs a nonce, a tag and 22 bytes;
+// a write larger than a record is encrypted in place.
 
 extension TLSSession {
     /// Takes plaintext for the peer; the last of it waits for a full record or for `flush`, which must come before
@@ -224,7 +222,7 @@ extension TLSSession {
         }
     }
 
-    /// Takes the last plaintext of a turn and encrypts all that waits. What comes alone is encrypted where it lies.
+    /// Takes the last plaintext of a turn and encrypts all that waits. Plaintext that comes alone is encrypted in place.
     package func write(last bytes: UnsafeRawBufferPointer) throws(TLSError) {
         guard port.workspace.gathered.isEmpty else {
             try unsafe write(bytes)
@@ -262,11 +260,8 @@ extension TLSSession {
     package func takeOutput(_ body: (ByteSlice) -> Void) { port.workspace.takeOutput(of: port, body) }
 }
 
-// How OpenSSL reaches the bytes: a BIO of our own in place of its memory BIOs, which copy everything once more and keep
-// the room of their largest burst for as long as the connection lives. Reading takes from bytes that the caller lends
-// for the time of one call; writing goes into the thread's workspace.
-
-/// One connection's two ends towards OpenSSL.
+/// One connection's BIO: OpenSSL reads bytes that the caller lends for one call, and writes into the thread's workspace.
+/// OpenSSL's memory BIOs would copy everything once more and keep the room of their largest burst.
 @safe final class TLSPort {
     let workspace: TLSWorkspace
     /// Lent bytes that OpenSSL has not taken yet.
@@ -308,7 +303,7 @@ extension TLSSession {
     }
 }
 
-/// What OpenSSL calls; made once for the process and never freed.
+/// The methods of the BIO; made once for the process and never freed.
 @safe private struct TLSPortMethod: @unchecked Sendable {
     // @unchecked: only read once it is made.
     static let shared = TLSPortMethod()
@@ -347,11 +342,9 @@ private func controlPort(_: OpaquePointer?, _ command: CInt, _: Int, _: UnsafeMu
     command == BIO_CTRL_FLUSH ? 1 : 0
 }
 
-// The memory in which the TLS connections of one thread work, one after the other: a session that is not being called
-// holds no buffer, and a busy one allocates none. What a call leaves in it is taken before another session is called;
-// that is checked, because bytes that left through the wrong connection could not be taken back.
-
-/// Shared by all sessions of one thread.
+/// Memory of the TLS connections of one thread: an idle session has no buffer, and a busy one allocates none. The caller
+/// takes the output of one session before it calls another. That is checked, because bytes that left through the wrong
+/// connection could not be taken back.
 package final class TLSWorkspace {
     /// Largest plaintext of one TLS record.
     static let recordCount = 16384

@@ -42,11 +42,9 @@ package struct FlatDictionary: Sendable {
     }
 }
 
-// Writing a flat dictionary straight from its fields, for the envelopes of frames: the keys in their order, then the
-// values in the same order, and no PropertyListDictionary in between. One large data value may stay where it is until
-// the whole is copied out, so that it is copied once. Faults are those of the tree's writer, without their path.
-
-/// Writes flat dictionaries in the canonical form (FRM-7), one after another.
+/// Writes flat dictionaries in the canonical form (FRM-7), one after another, straight from their fields: the envelopes of
+/// frames. One large data value may stay where it is until the whole is copied out, so that it is copied once. Faults are
+/// those of the tree's writer, without their path.
 package struct FlatDictionaryWriter: ~Copyable {
     private var tree: TreeWriter
     private var start = 0
@@ -101,7 +99,7 @@ package struct FlatDictionaryWriter: ~Copyable {
     }
 }
 
-// MARK: Keys and values
+// MARK: - Keys and values
 
 extension FlatDictionaryWriter {
     /// Adds a key.

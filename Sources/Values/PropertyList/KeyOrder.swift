@@ -107,17 +107,14 @@ struct KeyOrder {
     }
 }
 
-// The memory of a dictionary: its pairs in one allocation behind the object's head. The unsafe code of dictionaries is
-// here, but for the loop of BorrowedValue.swift, which looks at pairs where they lie. The header always holds the
-// number of pairs that are initialised, from the front on.
-
 /// A key and its value. No tuple: what becomes of one when it is destroyed is left to the runtime.
 package struct PropertyListPair: Sendable {
     package let key: String
     package let value: PropertyListValue
 }
 
-/// Pairs that never change.
+/// The pairs of a dictionary, which never change, in one allocation behind the object's head. The header is always the number
+/// of initialised pairs, from the front on.
 /// Unchecked Sendable: the storage is written before anybody else sees it, and never again, so it needs no lock.
 struct SortedPairs: @unchecked Sendable {
     private final class Storage: ManagedBuffer<Int, PropertyListPair> {
@@ -157,11 +154,9 @@ struct SortedPairs: @unchecked Sendable {
     }
 }
 
-// Values that can only be borrowed. A loop over an array or a dictionary copies each element before it looks at it,
-// which counts references up and down; a type that cannot be copied is looked at where it lies. Both types here are
-// laid out as what they stand for, field by field, which a test reads through them; nothing else may be lent as another type.
-
-/// A type that cannot be copied, laid out as one that can.
+/// A type that cannot be copied, laid out as one that can. A loop over an array copies each element, which counts
+/// references up and down; an element lent as such a type stays where it is. A test checks the layout of both types
+/// below, and nothing else may be lent as another type.
 protocol LentInPlace: ~Copyable {
     /// The type whose values are lent as this one; of the same layout.
     associatedtype Original

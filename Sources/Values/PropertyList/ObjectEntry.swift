@@ -25,8 +25,8 @@ struct ObjectEntry {
     var references: Int { kind == .array ? count : kind == .dictionary ? 2 * count : 0 }
 }
 
-// The content of scalars (FRM-6 f, g, i) and whether a string may be a key (FRM-6 j). Nothing is decoded here: one
-// sweep over the bytes finds what is not ASCII and what is NUL, eight bytes at a time.
+// MARK: - Checks of scalars (FRM-6 f, g, i) and keys (FRM-6 j). Nothing is decoded: one sweep finds bytes that are not
+// ASCII, or NUL, eight bytes at a time.
 
 private let eachByte: UInt64 = 0x0101_0101_0101_0101
 private let eachHighBit: UInt64 = 0x8080_8080_8080_8080
@@ -76,7 +76,7 @@ extension ObjectScan {
 }
 
 extension ObjectEntry {
-    /// What is wrong with the content of a scalar other than ASCII; finds out whether UTF-16 is fit to be a key.
+    /// The fault in the content of a scalar other than ASCII; finds out whether UTF-16 is fit to be a key.
     @inline(__always)
     mutating func contentFault(in bytes: RawSpan) -> PropertyListError.Reason? {
         if kind.rawValue <= ObjectKind.integer.rawValue {
@@ -117,7 +117,7 @@ extension ObjectEntry {
         return nil
     }
 
-    /// What keeps an object that is not fit to be a key from being one.
+    /// The fault that keeps an object from being a key.
     func keyFault(in bytes: RawSpan) -> PropertyListError.Reason {
         guard kind == .ascii || kind == .utf16 else { return .keyNotString }
         let length = utf8Length(in: bytes)
@@ -125,8 +125,7 @@ extension ObjectEntry {
     }
 }
 
-// Keys as they lie in the bytes, compared in the order of Unicode scalars: four UTF-16 code units in one step, whether
-// they are stored as UTF-16 or as ASCII.
+// MARK: - Comparison of keys in the bytes, by Unicode scalars: four UTF-16 code units in one step, also for ASCII
 
 extension ObjectEntry {
     /// Negative, zero or positive as this key is before, equal to or after `other`.
@@ -179,7 +178,7 @@ extension ObjectEntry {
     }
 }
 
-// Scalars as values, after the scan has checked them. Strings and data are the only allocations.
+// MARK: - Scalars as values, after the scan has checked them. Strings and data are the only allocations.
 
 extension ObjectEntry {
     /// The range of content that is counted in bytes.
@@ -268,8 +267,8 @@ extension ObjectEntry {
     }
 }
 
-// The types of the strict profile and the markers that announce them (FRM-6 e). The tables are numbers that are
-// shifted, not switches: types follow each other at random, and a processor guesses the way through a switch badly.
+// MARK: - Types and markers (FRM-6 e). The tables are numbers that are shifted, not switches: types follow each other at
+// random, and a processor predicts the way through a switch badly.
 
 /// The type of an object.
 enum ObjectKind: UInt8 {
@@ -290,7 +289,7 @@ enum ObjectKind: UInt8 {
         self.init(rawValue: UInt8(truncatingIfNeeded: kinds &>> (UInt64(marker >> 4) &* 4) & 0xF))
     }
 
-    /// What a marker without a type means: null, URL, UUID, fill, UID, UTF-8, ordered set and set exist elsewhere; any
+    /// The fault of a marker without a type: null, URL, UUID, fill, UID, UTF-8, ordered set and set exist elsewhere; any
     /// other exists nowhere.
     static func refusal(of marker: UInt8) -> PropertyListError.Reason {
         switch marker {
@@ -330,9 +329,8 @@ struct UnitWidths {
     subscript(kind: ObjectKind) -> Int { Int(widths &>> UInt64(6 &* kind.rawValue) & 0x3F) }
 }
 
-// The reads that the format needs, from bytes wherever they lie. Each is checked against the bounds of the span. Only
-// what is inside the objects or the offset table is read with them, so the trailer lies behind it: eight bytes can be
-// loaded for a number of any size, and what is too much shifted out.
+// MARK: - Reads, each checked against the bounds of the span. The trailer lies behind all objects and offsets: eight bytes
+// can be loaded for a number of any size, and the excess shifted out.
 
 extension RawSpan {
     @inline(__always)
@@ -394,8 +392,7 @@ extension RawSpan {
     }
 }
 
-// Numbers in a row that is used again and again, like an array that nobody shares: no check of who else holds it at
-// each change, only the check of the index.
+// MARK: - Reused memory: an array that nobody shares, so that a change checks the index and no reference count
 
 /// A growing row of numbers that can be used again.
 @safe struct Column: ~Copyable, @unchecked Sendable {

@@ -154,8 +154,8 @@ extension ObjectOutput {
     }
 }
 
-// The smallest form of each scalar (FRM-7). Every function gives the number of the object: a new one, or that of an
-// equal scalar that was written before.
+// MARK: - Scalars in their smallest form (FRM-7). Every function returns the number of the object: a new one, or that of
+// an equal scalar that was written before.
 
 extension ObjectOutput {
     @inline(__always) mutating func add(_ value: Bool) throws(PropertyListError.Reason) -> Int {
@@ -253,8 +253,8 @@ extension ObjectOutput {
     }
 }
 
-// Strings: ASCII as it is, everything else as UTF-16. Both come straight from the string's own UTF-8, without a copy in
-// between; the standard library's view of UTF-16 costs ten times as much.
+// MARK: - Strings: ASCII as it is, everything else as UTF-16, both straight from the string's own UTF-8. The standard
+// library's view of UTF-16 costs ten times as much.
 
 extension ObjectOutput {
     @inline(__always) mutating func add(_ value: borrowing String) throws(PropertyListError.Reason) -> Int {
@@ -267,7 +267,7 @@ extension ObjectOutput {
         return try number(ofScalarFrom: start)
     }
 
-    /// What keeps a string from being a key (FRM-6 j).
+    /// The fault that keeps a string from being a key (FRM-6 j).
     @inline(__always) static func keyFault(_ key: UTF8Span) -> PropertyListError.Reason? {
         let text = key.span
         guard (1...PropertyListLimits.maximumKeyLength).contains(text.count) else {
@@ -328,10 +328,8 @@ extension ObjectOutput {
     }
 }
 
-// The bytes of a property list while it is written: memory that grows by doubling and stays for the next writing, so
-// that writing allocates nothing but its result. The writer's unsafe access to memory is here, in Column and in
-// ScalarTable, where each function checks that what it touches was reserved or written; BorrowedValue, ScalarHash and
-// `FlatDictionaryWriter.copy` have the rest.
+// MARK: - Memory that grows by doubling and stays for the next writing, so that writing allocates nothing but its result.
+// Each function checks that the bytes it touches were reserved or written.
 
 /// A growing buffer of bytes that can be used again.
 @safe struct OutputBytes: ~Copyable, @unchecked Sendable {

@@ -95,13 +95,13 @@ struct ObjectTable: Sendable {
     }
 }
 
-// The pass over a property list: every object once, in the order of the offset table. Each must begin where the one
-// before ended, which proves at once that objects are contiguous and do not overlap (FRM-6 c). Containers hand their
-// level and multiplicity to what they refer to; when parents come before their children, as nearly every writer has it,
-// that settles depth, cycles and the size after expansion (FRM-6 d, k, m) without a stack and without expansion.
-// A fault is kept as a value and thrown once, outside: throwing from each object costs a third of the time.
+// MARK: - The pass over a property list: every object once, in the order of the offset table. Each must begin where the
+// one before ended, so that objects are contiguous and do not overlap (FRM-6 c). Containers pass their level and
+// multiplicity to their children. When parents come before children, as nearly every writer has it, that proves depth,
+// cycles and the size after expansion (FRM-6 d, k, m) without a stack and without expansion. A fault is a value and
+// thrown once, outside: throwing from each object costs a third of the time.
 
-/// What one pass over the object table proved and found, beside the entries that it filled.
+/// The result of one pass over the object table, beside the entries that it filled.
 struct ObjectScan {
     let table: ObjectTable
     let limits: PropertyListLimits
@@ -251,9 +251,6 @@ extension ObjectScan {
     }
 }
 
-// How an object is used: the greatest level at which it is there, and how often after expansion of shared references.
-// Both in one word, because taking note of a reference is what reading a property list does most.
-
 struct ObjectUse {
     /// From the highest bit: the level in 16 bits, the copies in 47, and whether the object is known as a container.
     private var word: UInt64 = 0
@@ -294,7 +291,7 @@ struct ObjectUse {
         word = max(word, level | word & Self.lowerMask) &+ copies
     }
 
-    /// What referring to this object `references` times adds to a list of `values` values, or why it must not.
+    /// The values that `references` references to this object add to a list of `values` values, or why it must not.
     @inline(__always)
     func expansion(
         of references: Int, within limits: PropertyListLimits, beside values: Int
@@ -308,9 +305,6 @@ struct ObjectUse {
         return (added, nil)
     }
 }
-
-// The order of containers for the rare property list that numbers a child before its parent: each after all that refer
-// to it. There is none if a container holds itself. Depths and multiplicities are then carried forward anew.
 
 struct ParentsFirst {
     /// The containers, parents before children.

@@ -1,4 +1,4 @@
-// What is wrong with a property list, and where. One closed enum for reading and writing, so that a test can name the
+// Faults of a property list and their places. One closed enum for reading and writing, so that a test can name the
 // exact fault and a log line needs no second vocabulary. Nothing of the content is shown but sizes and markers.
 
 /// A fault of a property list: what and where.
@@ -13,7 +13,7 @@ public struct PropertyListError: Error, Sendable, Equatable {
         case path(String)
     }
 
-    /// What the fault is.
+    /// The kind of fault.
     public enum Reason: Error, Sendable, Equatable {
         /// The bytes do not begin as a binary property list, version 00.
         case notBinaryPropertyList
@@ -85,7 +85,7 @@ public struct PropertyListError: Error, Sendable, Equatable {
         case rootNotDictionary
     }
 
-    /// What the fault is.
+    /// The kind of fault.
     public let reason: Reason
     /// Where the fault is.
     public let place: Place
@@ -96,8 +96,6 @@ public struct PropertyListError: Error, Sendable, Equatable {
         self.place = place
     }
 }
-
-// The words of property-list faults, for people and log lines.
 
 extension PropertyListError: CustomStringConvertible {
     public var description: String { "\(reason.description) at \(place.description)" }
@@ -171,10 +169,8 @@ extension PropertyListError.Reason: CustomStringConvertible {
     }
 }
 
-// The budgets of one property list (FRM-6 k, l, m, n). They bound work and memory by what was really received, whatever
-// the bytes claim.
-
-/// Budgets for reading and writing a property list.
+/// Budgets for reading and writing a property list (FRM-6 k, l, m, n). They bound work and memory by the bytes received,
+/// whatever those claim.
 public struct PropertyListLimits: Sendable, Hashable {
     /// The longest key in UTF-8 bytes, in every property list: keys are names, not data.
     public static let maximumKeyLength = 256

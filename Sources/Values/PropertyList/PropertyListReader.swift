@@ -55,9 +55,8 @@ public enum PropertyListReader {
     }
 }
 
-// The eager tree of a validated property list. Containers are built from the back of the order in which parents come
-// before children, so that no recursion is needed. What is referred to once is moved into its parent; what is referred
-// to more often shares its storage.
+// MARK: - The tree. Containers are built from the back of the order in which parents come before children, so that no
+// recursion is needed. An object with one reference moves into its parent; the others share their storage.
 
 struct TreeBuilder {
     private var validation: PropertyListValidation
@@ -146,11 +145,9 @@ struct TreeBuilder {
     }
 }
 
-// The proof that bytes are a property list of the strict profile, apart from building anything of it: an eager reader
-// builds a tree from it, a lazy one keeps the bytes and looks values up. After it, references, counts and contents can
-// be followed without further checks.
+// MARK: - Validation. After it, references, counts and contents can be followed without further checks.
 
-/// What validation proved about some bytes; meaningful only together with the same bytes.
+/// The result of validating some bytes; meaningful only together with the same bytes.
 package struct PropertyListValidation: Sendable {
     private(set) var table: ObjectTable
     private(set) var entries: [ObjectEntry]

@@ -85,8 +85,7 @@ extension PropertyListValue: Equatable {
     }
 }
 
-// Literals, so that a dictionary can be written in code as it reads in a document. A literal chooses the case by its
-// own form: `1` is an integer, `1.0` a real, `true` a boolean; nothing converts between them.
+// MARK: - Literals: `1` is an integer, `1.0` a real, `true` a boolean; nothing converts between them.
 
 extension PropertyListValue: ExpressibleByBooleanLiteral {
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
@@ -122,10 +121,8 @@ extension PropertyListValue {
     }
 }
 
-// Dates as whole milliseconds. Binary property lists carry seconds as a double; milliseconds keep equality exact and
-// survive any number of copies. Only the years 1 to 9999 can be written, because other readers stop there.
-
-/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC.
+/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC. Binary property lists carry seconds as a double; whole
+/// milliseconds keep equality exact. Only the years 1 to 9999 can be written, because other readers stop there.
 public struct PropertyListDate: Sendable, Hashable, Comparable {
     /// Milliseconds since 2001, negative before it.
     public let millisecondsSinceReferenceDate: Int64
@@ -153,8 +150,6 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
         left.millisecondsSinceReferenceDate < right.millisecondsSinceReferenceDate
     }
 }
-
-// Dates counted from 1970, as JSON and people's tools count them.
 
 extension PropertyListDate {
     private static let referenceDate: Int64 = 978_307_200_000

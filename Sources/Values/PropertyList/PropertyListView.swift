@@ -69,10 +69,8 @@ public struct PropertyListView: Sendable {
     }
 }
 
-// Finding a key in the bytes of a dictionary: in halves if the keys were written in their order, one by one if not.
-
 extension PropertyListView {
-    /// The place of the pair with that key.
+    /// The place of the pair with that key: by bisection if the keys were written in their order, else one by one.
     func position(of key: String) -> Int? {
         guard entry.isFit else { return (0..<count).first { compareKey(at: $0, key) == 0 } }
         var (low, high) = (0, count)
@@ -101,7 +99,7 @@ extension PropertyListView {
     }
 }
 
-// The scalars of a view. Nothing converts between types, as with ``PropertyListValue``.
+// MARK: - Scalars; nothing converts between types
 
 extension PropertyListView {
     /// The truth value of a boolean; nil for anything else, numbers included.

@@ -78,11 +78,8 @@
     }
 }
 
-// A hash of a scalar's bytes with a secret seed, drawn when the writer's memory is made: nobody can choose scalars that
-// all collide and so make writing slow. Two multiplications for a short scalar; it is never stored, sent or compared
-// between two writings.
-
-/// A hash function with a secret seed.
+/// A hash function with a secret seed, drawn when the writer's memory is made: nobody can choose scalars that all collide and
+/// so make writing slow. Two multiplications for a short scalar.
 struct ScalarHash: Sendable {
     private let seed: UInt64
     private let factor: UInt64

@@ -1,5 +1,5 @@
 // The walk of writing (FRM-7): breadth first, so that objects get their numbers and their bytes in the order in which
-// they are met; the queue is the containers met, and nothing recurses. What the profile forbids is refused here, with
+// they are met; the queue is the containers met, and nothing recurses. It refuses values that the profile forbids, with
 // its key path. It is used again and again, because its memory costs more than a small property list.
 
 import Synchronization
@@ -16,7 +16,7 @@ struct TreeWriter: ~Copyable, Sendable {
     /// A container that was met; its children come later.
     private struct Container {
         let value: PropertyListValue
-        /// What holds it, in the order of ``containers``, and where in that.
+        /// Its container, in the order of ``containers``, and the place in that.
         let parent: Int
         let place: Int
         let depth: Int
@@ -115,7 +115,7 @@ struct TreeWriter: ~Copyable, Sendable {
 // MARK: Children
 
 extension TreeWriter {
-    /// What is wrong with a child.
+    /// The fault of a child.
     private struct Fault: Error {
         let reason: PropertyListError.Reason
         /// Where in its container; nil for the container itself, whose key is not fit to be shown.
@@ -218,11 +218,8 @@ extension TreeWriter {
     }
 }
 
-// Idle writers, for the next caller: their memory is what makes writing cheap, and passing one along in every API would
-// show the host app what it does not need to know. A few are kept, so that as many threads never wait for memory, and
-// none that has grown large.
-
-/// Where idle writers wait.
+/// Idle writers, for the next caller: reused memory makes writing cheap. A few, so that as many threads never wait for
+/// memory, and none that has grown large.
 enum WriterPool {
     /// Larger writers are given back to the system, in bytes.
     private static let largest = 1 << 20
@@ -260,10 +257,8 @@ enum WriterPool {
     }
 }
 
-// The deterministic writer of binary property lists (Protocol/Frames.md, FRM-7): equal values give equal bytes. It
-// writes nothing that the strict reader would refuse.
-
-/// Writes binary property lists in the canonical form; any thread.
+/// Writes binary property lists in the canonical form (Protocol/Frames.md, FRM-7); any thread. Equal values give equal bytes,
+/// and the strict reader refuses none of them.
 public enum PropertyListWriter {
     /// The property list of a value.
     /// - Throws: ``PropertyListError`` with the key path of what cannot be written.

@@ -1,5 +1,5 @@
 // Property-list values as JSON for people and programs. Deterministic: keys come in their own order, and every value
-// has one spelling, so that equal values are equal text. What JSON cannot say is an object with one reserved key:
+// has one spelling, so that equal values are equal text. Values that JSON lacks are objects with one reserved key:
 // data is {"$data": base64url}, a date is {"$date": milliseconds since 1970}. JSONReader reads both back.
 
 import TandemBase
@@ -9,14 +9,14 @@ package enum PropertyListJSON {
     static let dataKey = "$data"
     static let dateKey = "$date"
 
-    /// The JSON text, on one line, or indented by two spaces if `pretty`. Ends without a newline.
-    package static func text(_ value: PropertyListValue, pretty: Bool = false) -> String {
+    /// The JSON text on one line, without a newline.
+    package static func text(_ value: PropertyListValue) -> String {
         var text = ""
-        append(value, to: &text, indent: pretty ? 0 : nil)
+        append(value, to: &text)
         return text
     }
 
-    private static func append(_ value: PropertyListValue, to text: inout String, indent: Int?) {
+    private static func append(_ value: PropertyListValue, to text: inout String) {
         switch value {
         case .boolean(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
@@ -26,30 +26,21 @@ package enum PropertyListJSON {
         case .string(let value): text += quoted(value)
         case .data(let bytes): text += "{\"\(dataKey)\":\(quoted(Base64URL.encode(bytes)))}"
         case .date(let date): text += "{\"\(dateKey)\":\(date.millisecondsSince1970)}"
-        case .array(let values): list(values, "[", "]", to: &text, indent) { append($0, to: &$1, indent: $2) }
-        case .dictionary(let pairs):
-            list(Array(pairs), "{", "}", to: &text, indent) { pair, text, indent in
-                text += quoted(pair.key) + (indent == nil ? ":" : ": ")
-                append(pair.value, to: &text, indent: indent)
+        case .array(let values):
+            text += "["
+            for (place, element) in values.enumerated() {
+                if place > 0 { text += "," }
+                append(element, to: &text)
             }
+            text += "]"
+        case .dictionary(let pairs):
+            text += "{"
+            for (place, pair) in pairs.enumerated() {
+                text += (place > 0 ? "," : "") + quoted(pair.key) + ":"
+                append(pair.value, to: &text)
+            }
+            text += "}"
         }
-    }
-
-    private static func list<Element>(
-        _ elements: [Element], _ open: String, _ close: String, to text: inout String, _ indent: Int?,
-        _ write: (Element, inout String, Int?) -> Void
-    ) {
-        text += open
-        for (place, element) in elements.enumerated() {
-            text += place == 0 ? "" : ","
-            text += newLine(indent.map { $0 + 2 })
-            write(element, &text, indent.map { $0 + 2 })
-        }
-        text += (elements.isEmpty ? "" : newLine(indent)) + close
-    }
-
-    private static func newLine(_ indent: Int?) -> String {
-        indent.map { "\n" + String(repeating: " ", count: $0) } ?? ""
     }
 
     /// Control characters, also those that only some terminals obey, are escaped: the text may be a peer's.
@@ -70,9 +61,8 @@ package enum PropertyListJSON {
     }
 }
 
-// JSON that a person wrote (an argument, a file of values) as property-list values. Stricter than JSON where the two
-// differ: no null, no duplicate keys, integers are those without fraction and exponent. Never used for what peers send:
-// they speak binary property lists only. It recurses, to a depth of 64 at most.
+// MARK: - Reading JSON that a person wrote (an argument, a file of values), never the bytes of a peer. Stricter than JSON:
+// no null, no duplicate keys, and an integer has neither fraction nor exponent. It recurses, to a depth of 64 at most.
 
 /// Reads one JSON text.
 package struct JSONReader {
@@ -211,8 +201,6 @@ package struct JSONReader {
     private func error(_ reason: JSONError.Reason) -> JSONError { JSONError(reason: reason, offset: place) }
 }
 
-// JSON's strings: escapes to text. Apart from the reader because it is the one part with a grammar of its own.
-
 enum JSONString {
     /// The text of the string that the bytes begin with, and the bytes it took; nil if there is none or it is
     /// malformed.
@@ -266,9 +254,6 @@ enum JSONString {
         return UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 }
-
-// What is wrong with a JSON text that a person gave, and where. Columns count bytes from 1, because that is what an
-// editor and a shell can find again.
 
 /// A JSON text that is not a property-list value.
 package struct JSONError: Error, Sendable, Equatable {
