@@ -60,6 +60,20 @@ import Testing
         #expect(app.volume == 75, "an absent key has no override")
     }
 
+    @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
+    func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        let bad: PropertyListDictionary = ["volume": 101, "later": 1]
+        let reply = try #require(
+            app.sessionDidReceiveMessage(
+                try fixture.message(try fixture.envelope(values: bad) { $0.optional = ["later"] })))
+        #expect(reply["tandem.verdict"] == "schema" && reply["tandem.txid"] != nil)
+        #expect(reply["tandem.text"]?.stringValue?.contains("volume") == true)
+        let late = try fixture.envelope(values: bad) { $0.keySetVersion = 2 }
+        #expect(fixture.verdict(app, try fixture.message(late)) == "old-keyset")
+    }
+
     @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
         let fixture = try Fixture()
         let app = fixture.app()

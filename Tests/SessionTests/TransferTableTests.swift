@@ -79,12 +79,16 @@ struct HandlingMemoryTests {
         if case .new = arrival { true } else { false }
     }
 
-    private func item() -> ItemName { ItemName(pairing: .random(), channel: .userInfo, id: .random()) }
+    private func item(
+        _ id: UniqueIdentifier = .random(), of pairing: UniqueIdentifier = .random(), on channel: Channel = .userInfo
+    ) throws -> ItemKey {
+        ItemKey(QueueKey(pairing: pairing, app: try ApplicationIdentifier("org.example.lamp"), channel: channel), id)
+    }
 
     @Test("SES-51: an item in hand is not handled a second time, and one with a verdict gets the same again")
-    func once() {
+    func once() throws {
         var memory = HandlingMemory<Int>()
-        let id = item()
+        let id = try item()
         let arrival = memory.arrived(id)
         #expect(isNew(arrival))
         guard case .inHand = memory.arrived(id) else { Issue.record("another arrival"); return }
@@ -93,9 +97,9 @@ struct HandlingMemoryTests {
     }
 
     @Test("SES-51: an item whose handler failed is new when it comes again")
-    func failed() {
+    func failed() throws {
         var memory = HandlingMemory<Int>()
-        let id = item()
+        let id = try item()
         _ = memory.arrived(id)
         memory.failed(id)
         let arrival = memory.arrived(id)
@@ -103,13 +107,10 @@ struct HandlingMemoryTests {
     }
 
     @Test("SES-51: one identifier through another pairing, or on another channel, is another item")
-    func sameIdentifier() {
+    func sameIdentifier() throws {
         var memory = HandlingMemory<Int>()
-        let first = item()
-        let others = [
-            ItemName(pairing: .random(), channel: .userInfo, id: first.id),
-            ItemName(pairing: first.pairing, channel: .file, id: first.id),
-        ]
+        let first = try item()
+        let others = [try item(first.id), try item(first.id, of: first.queue.pairing, on: .file)]
         _ = memory.arrived(first)
         memory.ended(first, 1)
         for other in others {
@@ -119,9 +120,9 @@ struct HandlingMemoryTests {
     }
 
     @Test("SES-51: of the verdicts the oldest is forgotten first, and what is in hand never")
-    func bounded() {
+    func bounded() throws {
         var memory = HandlingMemory<Int>(capacity: 2)
-        let ids = (0..<4).map { _ in item() }
+        let ids = try (0..<4).map { _ in try item() }
         for id in ids { _ = memory.arrived(id) }
         for (number, id) in ids.dropLast().enumerated() { memory.ended(id, number) }
         guard case .inHand = memory.arrived(ids[3]) else { Issue.record("another arrival"); return }

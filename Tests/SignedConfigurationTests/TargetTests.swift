@@ -48,32 +48,16 @@ import Testing
         try Fixture.expectRejected(try Fixture.envelope { $0.keySetVersion = 2 }, .oldKeySet)
     }
 
-    @Test("CFG-21: the primary never checks target version or schema")
-    func thePrimaryNeverChecksTargetVersionOrSchema() throws {
+    @Test("CFG-21: the primary never checks target or version")
+    func thePrimaryNeverChecksTargetOrVersion() throws {
         var context = try Fixture.context(.forwarding)
         context.target = nil
         context.mark = VersionMark(version: 100, digest: nil)
-        context.schema = { _, _ in "no such value" }
         let bytes = try Fixture.envelope()
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: context) }
         context.now = WallTime(seconds: 0)
         #expect(throws: VerificationFailure(.clockUnset, "")) {
             try ApplicableConfiguration(verifying: bytes, in: context)
-        }
-    }
-
-    @Test("CFG-12, CFG-20: the schema is asked last and names what is wrong")
-    func theSchemaIsAskedLastAndNamesWhatIsWrong() throws {
-        var context = try Fixture.context()
-        context.schema = { values, optional in
-            values["volume"] == 80 && optional == ["later"] ? "volume: 80 is over the maximum 50" : nil
-        }
-        let bytes = try Fixture.envelope { $0.optional = ["later"] }
-        #expect {
-            try ApplicableConfiguration(verifying: bytes, in: context)
-        } throws: { error in
-            guard let failure = error as? VerificationFailure else { return false }
-            return failure.rejection == .schema && failure.detail.contains("volume") && failure.transaction != nil
         }
     }
 }

@@ -8,9 +8,6 @@ package import TandemWire
 
 /// The activation machine of one host app's session (SES-1, SES-5 to SES-7, switching as SES-23 says).
 package struct ClientSession: ~Copyable, Sendable {
-    /// The time a daemon has for `hello` and for `registered` (LIM-4).
-    package static var greetingTime: Duration { Limits.firstFrameTime }
-
     package enum Phase: Sendable, Equatable {
         /// Not asked to activate, or ended.
         case idle
@@ -91,14 +88,14 @@ package struct ClientSession: ~Copyable, Sendable {
     package mutating func connected() -> [Effect] {
         guard phase == .connecting else { return [.disconnect] }
         phase = .greeting
-        return [.startTimer(Self.greetingTime), .sendHello]
+        return [.startTimer(Limits.firstFrameTime), .sendHello]
     }
 
     /// The daemon's `hello` was acceptable.
     package mutating func greeted() -> [Effect] {
         guard phase == .greeting else { return [] }
         phase = .registering
-        return [.startTimer(Self.greetingTime), .sendRegister]
+        return [.startTimer(Limits.firstFrameTime), .sendRegister]
     }
 
     /// `registered` arrived.

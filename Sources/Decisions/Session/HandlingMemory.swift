@@ -1,23 +1,9 @@
 // Duplicate suppression for received items (SES-51). The daemon redelivers an item whose verdict it has not received,
 // because a process or the connection ended in between. If the handler is running or has returned, the library does not
 // run it again and repeats the verdict. The memory ends with the process. The submitter chooses the identifier: the
-// same one on another channel or through another pairing is another item.
+// same one in another queue is another item.
 
-package import TandemBase
 package import TandemWire
-
-/// The identity of a received item among all items of its app.
-package struct ItemName: Sendable, Hashable {
-    package let pairing: UniqueIdentifier
-    package let channel: Channel
-    package let id: UniqueIdentifier
-
-    package init(pairing: UniqueIdentifier, channel: Channel, id: UniqueIdentifier) {
-        self.pairing = pairing
-        self.channel = channel
-        self.id = id
-    }
-}
 
 /// The recent items of one app: in hand, or with their verdict.
 package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
@@ -34,8 +20,8 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
         case done(Verdict)
     }
 
-    private var states: [ItemName: State] = [:]
-    private var finished: [ItemName] = []
+    private var states: [ItemKey: State] = [:]
+    private var finished: [ItemKey] = []
     private var oldest = 0
     private let capacity: Int
 
@@ -43,7 +29,7 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
     package init(capacity: Int = 1024) { self.capacity = capacity }
 
     /// An item was delivered.
-    package mutating func arrived(_ item: ItemName) -> Arrival {
+    package mutating func arrived(_ item: ItemKey) -> Arrival {
         switch states[item] {
         case nil:
             states[item] = .inHand
@@ -54,14 +40,14 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
     }
 
     /// The handler is done with it for good.
-    package mutating func ended(_ item: ItemName, _ verdict: Verdict) {
+    package mutating func ended(_ item: ItemKey, _ verdict: Verdict) {
         if states.updateValue(.done(verdict), forKey: item) != nil { remember(item) }
     }
 
     /// The handler failed: a redelivered item is new.
-    package mutating func failed(_ item: ItemName) { states[item] = nil }
+    package mutating func failed(_ item: ItemKey) { states[item] = nil }
 
-    private mutating func remember(_ item: ItemName) {
+    private mutating func remember(_ item: ItemKey) {
         if finished.count < capacity { return finished.append(item) }
         states[finished[oldest]] = nil
         finished[oldest] = item

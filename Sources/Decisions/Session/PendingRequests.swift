@@ -1,7 +1,7 @@
 // Library's side of open requests (SES-9): the requests of one app that wait for their reply. Its pair is
 // ``ForwardedRequests``, the same for the daemon between the apps. The token of a request (a continuation or a closure)
 // leaves the table exactly once, whichever comes first: answer, deadline, loss of the daemon, end of the session. A
-// later answer finds nothing and is counted. Every request has a deadline.
+// later answer finds nothing, and the library counts it. Every request has a deadline.
 
 package import TandemBase
 
@@ -16,16 +16,11 @@ package struct PendingRequests<Token>: ~Copyable {
 
     private var entries: [UniqueIdentifier: Entry] = [:]
     private let capacity: Int
-    /// Answers that found no request: late, repeated or made up.
-    package private(set) var strayAnswers: UInt64 = 0
 
     /// - Parameter capacity: most requests at once (LIM-7).
     package init(capacity: Int) { self.capacity = capacity }
 
     package var count: Int { entries.count }
-
-    /// Whether the request still waits.
-    package func contains(_ id: UniqueIdentifier) -> Bool { entries[id] != nil }
 
     /// When the request ends at the latest; nil if it does not wait.
     package func deadline(of id: UniqueIdentifier) -> MonotonicTime? { entries[id]?.deadline }
@@ -44,17 +39,15 @@ package struct PendingRequests<Token>: ~Copyable {
         return true
     }
 
-    /// The token of the request that this answers, if the request is open and went to this pairing.
+    /// The token of the request that this answers; nil, for the caller to count, if no such request to this pairing is
+    /// open.
     package mutating func answered(_ id: UniqueIdentifier, from pairing: UniqueIdentifier) -> Token? {
-        guard let entry = entries[id], entry.pairing == pairing else {
-            strayAnswers &+= 1
-            return nil
-        }
+        guard let entry = entries[id], entry.pairing == pairing else { return nil }
         entries[id] = nil
         return entry.token
     }
 
-    /// Abandons a request, for example because its task was cancelled; nil, and not counted, if it has ended.
+    /// Abandons a request, for example because its task was cancelled; nil if it has ended.
     package mutating func abandoned(_ id: UniqueIdentifier) -> Token? { entries.removeValue(forKey: id)?.token }
 
     /// The tokens whose deadline has come.

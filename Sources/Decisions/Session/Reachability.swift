@@ -47,10 +47,10 @@ package struct Reachability: Sendable, Equatable {
             case down(ReachabilityReason)
         }
 
-        package var link: Link
-        package var isPending: Bool
-        package var isInstalled: Bool
-        package var isConnected: Bool
+        package let link: Link
+        package let isPending: Bool
+        package let isInstalled: Bool
+        package let isConnected: Bool
 
         package init(
             link: Link = .down(.noLink), isPending: Bool = false, isInstalled: Bool = false, isConnected: Bool = false

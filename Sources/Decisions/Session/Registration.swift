@@ -10,11 +10,11 @@ package struct Registration: Sendable, Equatable {
     /// This connection takes the app's messages.
     package var receives: Bool
     /// PEM text of the app's compiled trust anchor.
-    package var anchor: String?
+    package let anchor: String?
     /// The custom identifier that this device's app declares.
-    package var identifier: CustomIdentifier?
-    package var allowsInvalidSignatures: Bool
-    package var features: ApplicationFeatures
+    package let identifier: CustomIdentifier?
+    package let allowsInvalidSignatures: Bool
+    package let features: ApplicationFeatures
 
     package init(
         receives: Bool = true, anchor: String? = nil, identifier: CustomIdentifier? = nil,
@@ -49,13 +49,13 @@ package struct Registration: Sendable, Equatable {
 /// The body of `registered`.
 package struct RegistrationAnswer: Sendable, Equatable {
     /// This device's vendor identifier.
-    package var device: UniqueIdentifier
-    package var role: DeviceRole
+    package let device: UniqueIdentifier
+    package let role: DeviceRole
     /// The app's own directory, if there is one.
-    package var directory: String?
+    package let directory: String?
     /// The user that owns the app.
-    package var uid: UInt64
-    package var state: SessionState
+    package let uid: UInt64
+    package let state: SessionState
 
     package init(
         device: UniqueIdentifier, role: DeviceRole, directory: String?, uid: UInt64, state: SessionState
@@ -88,13 +88,13 @@ package struct RegistrationAnswer: Sendable, Equatable {
 
 /// The body of `application`: one installed app as its device announces it.
 package struct ApplicationAnnouncement: Sendable, Equatable {
-    package var isInstalled: Bool
+    package let isInstalled: Bool
     package var isConnected: Bool
     /// Sent by a primary only: the custom identifier that its app declares.
     package var identifier: CustomIdentifier?
     /// An anchor for the app is known there.
-    package var isAnchored: Bool
-    package var features: ApplicationFeatures
+    package let isAnchored: Bool
+    package let features: ApplicationFeatures
     /// How far the announcing side's messages would come now, as it sees the other one.
     package var seen: ReachabilityLevel?
 

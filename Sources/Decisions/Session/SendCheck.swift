@@ -50,7 +50,7 @@ package enum BadArgument: String, Sendable {
 /// The facts about one send.
 package struct SendCheck: Sendable, Equatable {
     /// False once the daemon has refused all versions that this app speaks.
-    package var isSupported = true
+    package let isSupported: Bool
     package var activation: ActivationState
     /// nil: there is no pairing, or none by that identifier.
     package var counterpart: Counterpart?
@@ -58,14 +58,14 @@ package struct SendCheck: Sendable, Equatable {
     /// The key path of a value that no property list can contain.
     package var unsupportedKeyPath: String?
     package var bodySize: Int
-    package var bodyLimit: Int
+    package let bodyLimit: Int
     /// False for what may wait until the counterpart can be reached.
-    package var needsReachability: Bool
+    package let needsReachability: Bool
 
     /// The known facts about the counterpart.
     package struct Counterpart: Sendable, Equatable {
         /// This device's role in the pairing.
-        package var role: DeviceRole
+        package let role: DeviceRole
         package var level: ReachabilityLevel
         package var reason: ReachabilityReason
 
@@ -77,9 +77,11 @@ package struct SendCheck: Sendable, Equatable {
     }
 
     package init(
-        activation: ActivationState, counterpart: Counterpart?, badArgument: BadArgument? = nil,
-        unsupportedKeyPath: String? = nil, bodySize: Int, bodyLimit: Int, needsReachability: Bool = true
+        isSupported: Bool = true, activation: ActivationState, counterpart: Counterpart?,
+        badArgument: BadArgument? = nil, unsupportedKeyPath: String? = nil, bodySize: Int, bodyLimit: Int,
+        needsReachability: Bool = true
     ) {
+        self.isSupported = isSupported
         self.activation = activation
         self.counterpart = counterpart
         self.badArgument = badArgument

@@ -8,16 +8,16 @@ package import TandemWire
 
 /// One pairing as a host app sees it.
 package struct PairingState: Sendable, Equatable {
-    package var pairing: UniqueIdentifier
+    package let pairing: UniqueIdentifier
     /// The other device's vendor identifier.
-    package var peer: UniqueIdentifier
+    package let peer: UniqueIdentifier
     /// The other device's name, for people.
-    package var name: String
+    package let name: String
     /// This device's part.
-    package var role: DeviceRole
+    package let role: DeviceRole
     /// The target of configuration for the secondary's app.
-    package var target: PairedIdentifier
-    package var isInstalled: Bool
+    package let target: PairedIdentifier
+    package let isInstalled: Bool
     package var level: ReachabilityLevel
     package var reason: ReachabilityReason
     package var since: MonotonicTime
@@ -72,9 +72,6 @@ package struct SessionState: Sendable, Equatable {
 }
 
 extension SessionState {
-    /// The keys of the body of `state` and of `registered`.
-    package static var keys: [String] { ["revision", "active", "pairings"] }
-
     /// The body as sent now.
     package func body(now: MonotonicTime) -> PropertyListDictionary {
         var body = PropertyListDictionary()
@@ -95,7 +92,7 @@ extension SessionState {
 }
 
 extension SessionState {
-    /// What the writer makes of the whole state or, if that does not fit (thousands of pairings), of one without
+    /// The writer's result for the whole state or, if that does not fit (thousands of pairings), of one without
     /// what is nice to know (SES-32).
     package func fitted<Written>(_ write: (SessionState) throws(WireError) -> Written) throws(WireError) -> Written {
         do { return try write(self) } catch {

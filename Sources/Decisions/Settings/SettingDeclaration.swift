@@ -31,7 +31,7 @@ public enum SettingBounds: Sendable, Equatable {
 /// A declared property.
 public struct SettingDeclaration: Sendable {
     /// The key of the property in configuration: 1 to 256 bytes.
-    public var name: String
+    public package(set) var name: String
     /// The type of its values.
     public let type: SettingType
     /// How a person edits it.
@@ -39,19 +39,19 @@ public struct SettingDeclaration: Sendable {
     /// A description of the property, for people.
     public let summary: String
     /// Smallest and largest value; nil for none.
-    public var bounds: SettingBounds?
+    public let bounds: SettingBounds?
     /// A regular expression that ``SettingValue/text`` must contain; nil or empty for none.
-    public var pattern: String?
+    public let pattern: String?
     /// The labelled values, in their order; empty without any.
-    public var choices: [SettingChoice]
+    public let choices: [SettingChoice]
     /// The pictures of a slider; nil for any other editor.
-    public var icon: SliderIcon?
+    public let icon: SliderIcon?
     /// A change takes effect at the next start of the application only.
-    public var needsRestart: Bool
+    public let needsRestart: Bool
     /// Whether the value may be nil (strings only).
-    public var allowsNothing: Bool
+    public let allowsNothing: Bool
     /// The declared default, before `reset()`.
-    public var initialValue: SettingValue
+    public package(set) var initialValue: SettingValue
 
     /// A declaration; an empty pattern is none. The wrappers make it, and nothing is judged here.
     public init(

@@ -72,29 +72,19 @@ extension SettingValue {
     package init?(_ value: PropertyListValue, as type: SettingType) {
         switch (value, type) {
         case (.boolean(let value), .boolean): self = .boolean(value)
-        case (.integer(let value), .integer): self.init(integer: value)
+        case (.integer(let value), .integer): self.init(Int(exactly: value).map { .integer($0) })
         case (.string(let value), .string): self = .string(value)
         case (.real(let value), .double): self = .double(value)
         case (.real(let value), .float): self = .float(Float(value))
-        case (.integer(let value), .double): self.init(exactly: value)
-        case (.integer(let value), .float): self.init(exactlyFloat: value)
+        case (.integer(let value), .double): self.init(Double(exactly: value).map { .double($0) })
+        case (.integer(let value), .float): self.init(Float(exactly: value).map { .float($0) })
         default: return nil
         }
     }
 
-    private init?(integer value: Int64) {
-        guard let value = Int(exactly: value) else { return nil }
-        self = .integer(value)
-    }
-
-    private init?(exactly value: Int64) {
-        guard let value = Double(exactly: value) else { return nil }
-        self = .double(value)
-    }
-
-    private init?(exactlyFloat value: Int64) {
-        guard let value = Float(exactly: value) else { return nil }
-        self = .float(value)
+    private init?(_ value: SettingValue?) {
+        guard let value else { return nil }
+        self = value
     }
 }
 

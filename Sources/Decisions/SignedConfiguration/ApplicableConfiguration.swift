@@ -1,5 +1,5 @@
-// A configuration that may be applied here and now: steps 13 to 18 compare a verified statement with this device and
-// this moment. Only this type leads to a changed value. There is no other initialiser.
+// A configuration that may be applied here and now: steps 13 to 16 compare a verified statement with this device and
+// this moment. Only this type leads to a changed value, once the app's schema takes it (step 18).
 
 import TandemBase
 
@@ -9,7 +9,7 @@ package struct ApplicableConfiguration: Sendable {
     /// It is active already (CFG-30 a): answered as applied, and nothing changes.
     package let isAlreadyActive: Bool
 
-    /// Steps 13 to 18 of CFG-20, those that the context's profile has.
+    /// Steps 13 to 16 of CFG-20, those that the context's profile has.
     package init(_ verified: VerifiedConfiguration, in context: VerificationContext) throws(VerificationFailure) {
         let check = ApplicabilityCheck(payload: verified.payload, context: context)
         let profile = context.profile
@@ -20,7 +20,6 @@ package struct ApplicableConfiguration: Sendable {
         // An active configuration is not applied again: its time has been judged (CFG-33).
         if isAlreadyActive { return }
         if profile.checksTime { try check.time() }
-        if profile.checksSchema { try check.schema() }
     }
 
     /// All steps of the context's profile, from the bytes.
@@ -32,7 +31,7 @@ package struct ApplicableConfiguration: Sendable {
     package var payload: ConfigurationPayload { verified.payload }
 }
 
-/// Steps 13 to 18, one function each.
+/// Steps 13 to 16, one function each.
 private struct ApplicabilityCheck {
     let payload: ConfigurationPayload
     let context: VerificationContext
@@ -85,12 +84,6 @@ private struct ApplicabilityCheck {
         if start > latest {
             throw failure(.future, "it holds from \(WallTime(seconds: start)); now is \(context.now)")
         }
-    }
-
-    /// Step 18.
-    func schema() throws(VerificationFailure) {
-        guard let check = context.schema else { return }
-        if let problem = check(payload.values, Set(payload.optional ?? [])) { throw failure(.schema, problem) }
     }
 
     private func failure(_ rejection: Rejection, _ detail: String) -> VerificationFailure {

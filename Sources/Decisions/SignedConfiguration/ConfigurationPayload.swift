@@ -8,17 +8,17 @@ package import TandemPropertyList
 
 /// The fields of a configuration's payload (CFG-10).
 package struct ConfigurationPayload: Sendable, Equatable {
-    package var specification = "1.0"
+    package let specification: String
     package var application: ApplicationIdentifier
     /// For which side's app.
     package var role: DeviceRole
     package var target: PairedIdentifier
     /// The only secondaries it is for; nil for all that the target names.
     package var only: [UniqueIdentifier]?
-    package var version: UInt64
+    package let version: UInt64
     package var keySetVersion: UInt64
     /// `txid`: names this configuration in reports.
-    package var transaction: UniqueIdentifier
+    package let transaction: UniqueIdentifier
     /// `iat`, seconds since 1970.
     package var issued: UInt64
     package var notBefore: UInt64?
@@ -39,6 +39,7 @@ package struct ConfigurationPayload: Sendable, Equatable {
         application: ApplicationIdentifier, role: DeviceRole, target: PairedIdentifier, version: UInt64,
         keySetVersion: UInt64 = 1, transaction: UniqueIdentifier, issued: UInt64, values: PropertyListDictionary
     ) {
+        specification = "1.0"
         self.application = application
         self.role = role
         self.target = target

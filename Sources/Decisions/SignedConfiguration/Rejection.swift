@@ -1,8 +1,6 @@
 // Verdicts on a configuration, and the named rejections. A name never changes its meaning: logs, reports, the command
 // line and the test vectors use the same ones. The text beside a name is for people and may change.
 
-package import TandemBase
-
 /// A named rejection (Protocol/SignedConfiguration.md CFG-24); the raw value is the name on the wire.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
     case oversize
@@ -61,9 +59,6 @@ package struct VerificationFailure: Error, Sendable {
         self.detail = detail
         self.payload = payload
     }
-
-    /// The `txid` of the payload, if a good signature covers it.
-    package var transaction: UniqueIdentifier? { payload?.transaction }
 }
 
 extension VerificationFailure: Equatable {

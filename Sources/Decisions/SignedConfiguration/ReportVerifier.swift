@@ -26,9 +26,6 @@ package struct ReportVerifier: Sendable {
         self.open = open
     }
 
-    /// A configuration has been forwarded under this nonce.
-    package mutating func sent(_ nonce: UniqueIdentifier) { open.insert(nonce) }
-
     /// Verifies a report and takes it down; a refused one changes nothing.
     package mutating func accept(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
         let report = try verified(bytes)

@@ -3,10 +3,6 @@
 // verifier runs which steps (CFG-21).
 
 package import TandemBase
-package import TandemPropertyList
-
-/// Judges the values of a configuration against an app's schema: nil if all are valid, else the fault.
-package typealias SchemaCheck = @Sendable (_ values: PropertyListDictionary, _ optional: Set<String>) -> String?
 
 /// The facts that a configuration is verified against.
 package struct VerificationContext: Sendable {
@@ -25,13 +21,12 @@ package struct VerificationContext: Sendable {
     package var mark: VersionMark?
     /// Both halves of CFG-22.
     package var allowsInvalidSignatures: Bool
-    package var schema: SchemaCheck?
 
     package init(
         profile: VerificationProfile, application: ApplicationIdentifier, role: DeviceRole,
         anchor: ConfigurationAnchor, target: PairedIdentifier?, device: UniqueIdentifier?, now: WallTime,
         clockFloor: WallTime = WallTime(seconds: ConfigurationLimits.earliestClock), mark: VersionMark? = nil,
-        allowsInvalidSignatures: Bool = false, schema: SchemaCheck? = nil
+        allowsInvalidSignatures: Bool = false
     ) {
         self.profile = profile
         self.application = application
@@ -43,7 +38,6 @@ package struct VerificationContext: Sendable {
         self.clockFloor = max(clockFloor, WallTime(seconds: ConfigurationLimits.earliestClock))
         self.mark = mark
         self.allowsInvalidSignatures = allowsInvalidSignatures
-        self.schema = schema
     }
 }
 
@@ -57,23 +51,18 @@ package struct VerificationProfile: Sendable, Equatable {
     package let checksVersion: Bool
     /// Step 16.
     package let checksTime: Bool
-    /// Step 18, where a schema is at hand.
-    package let checksSchema: Bool
     /// Signatures by keys revoked since count, and the result is marked (CFG-23).
     package let countsRevoked: Bool
 
-    /// The library, before applying.
+    /// The library, before applying; it runs step 18 itself, which makes the typed values.
     package static let full = VerificationProfile(
-        checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, checksSchema: true,
-        countsRevoked: false)
-    /// The secondary's daemon, before staging: the same steps, the schema only where it has one.
+        checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, countsRevoked: false)
+    /// The secondary's daemon, before staging.
     package static let staging = full
-    /// The primary, before forwarding: never steps 13, 15 and 18.
+    /// The primary, before forwarding: never steps 13 and 15.
     package static let forwarding = VerificationProfile(
-        checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, checksSchema: false,
-        countsRevoked: false)
+        checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, countsRevoked: false)
     /// An applied configuration: never steps 14 to 16.
     package static let load = VerificationProfile(
-        checksTarget: true, checksKeySetVersion: false, checksVersion: false, checksTime: false, checksSchema: true,
-        countsRevoked: true)
+        checksTarget: true, checksKeySetVersion: false, checksVersion: false, checksTime: false, countsRevoked: true)
 }

@@ -89,17 +89,6 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         return lists
     }
 
-    /// Lends the free end of that memory for a read that keeps nothing; the bytes live until `body` returns.
-    package func withReadBuffer<Result, Failure: Error>(
-        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let block = readBlocks.block
-        defer { withExtendedLifetime(block) {} }
-        // Aligned as a buffer of its own would be.
-        let start = (block.filled + 15) & ~15
-        return try body(UnsafeMutableRawBufferPointer(rebasing: block.bytes[start...]))
-    }
-
     @discardableResult
     package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerToken {
         checkThread()

@@ -84,13 +84,6 @@ package struct FileReceiver: Sendable, Equatable {
         return .fetch(offset: written, isRestart: false)
     }
 
-    /// The digest differs: everything has to come again.
-    package mutating func startOver() {
-        expected = 0
-        written = 0
-        isOpen = false
-    }
-
     /// Time has passed.
     package mutating func timeAdvanced(at now: MonotonicTime) -> Step {
         guard isOpen, written < size, written == expected, let deadline, deadline <= now else { return .nothing }
