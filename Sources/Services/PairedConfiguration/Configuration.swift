@@ -1,11 +1,7 @@
 // Base class of an app's typed configuration. A subclass declares its properties with the wrappers and names its
 // compiled trust anchor; everything else is here. Values come from layers: what is signed hides what is set in code,
 // and that hides the defaults. It is a class because `reset()` and the anchor are overridden, as in the model it
-// follows.
-
-//
-// What a host app sees through this library comes with its import: identifiers, property-list values and the values of
-// settings.
+// follows. Its import brings identifiers, property-list values and the values of settings.
 
 internal import Synchronization
 @_exported public import TandemBase
@@ -76,7 +72,7 @@ extension Configuration {
     /// The effective values of all properties at one moment.
     public var snapshot: SettingsSnapshot { store.snapshot }
 
-    /// What to register with the daemon about this configuration.
+    /// This configuration's part of the app's registration.
     public var registration: ConfigurationRegistration {
         ConfigurationRegistration(
             anchor: publicKey.map { Array($0.utf8) }, identifier: customIdentifier,
@@ -86,7 +82,7 @@ extension Configuration {
     /// Calls the observer once for each batch of changes, in their order, without a lock held, on the thread that
     /// caused it. Keep the result: observing ends when it is released.
     public func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
-        store.notices.observe(observer)
+        store.notices.observeChanges(observer)
     }
 
     /// The batches of changes from now on; of those that nobody takes the newest
@@ -97,14 +93,13 @@ extension Configuration {
     public func observeEvents(
         _ observer: @escaping @Sendable (ConfigurationEvent) -> Void
     ) -> ConfigurationObservation {
-        store.notices.observeEvents(observer)
+        store.notices.observe { if case .event(let event) = $0 { observer(event) } }
     }
 }
 
-// Signed configuration. An app starts without a daemon: what the daemon left in the app's directory is verified again and
-// applied (CFG-37). Nothing here stops an app from starting; what is wrong is reported, and the defaults stand. A daemon's
-// message is verified again from the compiled anchor, so that nobody in the daemon's place can change a value that the
-// signer did not sign.
+// MARK: - Signed configuration. An app starts without a daemon: the library verifies the files in the app's directory again
+// and applies them (CFG-37). No fault stops an app from starting: it is reported, and the defaults apply. A daemon's
+// message is verified again from the compiled anchor, so that no process in the daemon's place can change a value.
 extension Configuration {
     /// Says whose configuration this is and applies what its files hold. Call it once, before messages arrive: until
     /// then the hook refuses every configuration as `wrong-app`.
@@ -167,7 +162,7 @@ extension Configuration {
     }
 }
 
-/// What a host app tells its daemon about its configuration (Protocol/Session.md SES-5).
+/// A configuration as its host app registers it (Protocol/Session.md SES-5).
 public struct ConfigurationRegistration: Sendable, Hashable {
     /// UTF-8 of the PEM text of the compiled anchor.
     public let anchor: [UInt8]?

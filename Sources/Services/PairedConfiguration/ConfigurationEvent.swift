@@ -1,4 +1,4 @@
-// What happens to a configuration beside changes of values, for an app's log: nothing here needs an answer.
+// Events of a configuration beside changes of values, for an app's log: none needs an answer.
 
 public import TandemBase
 public import TandemSettings
@@ -11,7 +11,7 @@ public struct AppliedConfiguration: Sendable, Hashable {
     public let digest: [UInt8]
     /// Names the configuration in reports (`txid`).
     public let transaction: UniqueIdentifier
-    /// Whom it was signed for.
+    /// The paired identifier that it was signed for.
     public let target: PairedIdentifier
     /// Applied although its signature is invalid, because both the app and its daemon allow that. Show it wherever a
     /// value of it is shown.
@@ -24,7 +24,7 @@ public struct AppliedConfiguration: Sendable, Hashable {
 public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringConvertible {
     /// The stable name of the reason.
     public let name: String
-    /// What is wrong, for people.
+    /// The fault, for people.
     public let detail: String
 
     public var description: String { "\(name): \(detail)" }

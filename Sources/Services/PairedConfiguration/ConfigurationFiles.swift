@@ -1,5 +1,5 @@
 // Reading the files that the daemon keeps in the app's directory. They are claims: what they hold is verified like
-// anything else. A file that is damaged is told by its name and takes part in nothing.
+// anything else. A damaged file is reported by its name and ignored.
 
 import TandemBase
 import TandemFiles
@@ -19,21 +19,13 @@ struct ConfigurationFiles {
         guard let path = home.directory else { return }
         do {
             let directory = try OwnedDirectory(existing: path)
-            staged = read("staged.plist", in: directory) { fields throws(ConfigurationRecordError) in
-                try StagedConfiguration(fields)
-            }
-            waived = read("waived.plist", in: directory, Self.active)
-            active = read("configuration.plist", in: directory, Self.active)
+            staged = read("staged.plist", in: directory, StagedConfiguration.init)
+            waived = read("waived.plist", in: directory, ActiveConfiguration.init)
+            active = read("configuration.plist", in: directory, ActiveConfiguration.init)
         } catch {
             fail(path, error.description)
         }
         dropForeign(home)
-    }
-
-    private static func active(
-        _ fields: PropertyListDictionary
-    ) throws(ConfigurationRecordError) -> ActiveConfiguration {
-        try ActiveConfiguration(fields)
     }
 
     private mutating func read<Record>(
@@ -73,10 +65,10 @@ public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     public let rejection: ConfigurationRejection
 }
 
-/// What a load found.
+/// The result of a load.
 public struct ConfigurationLoad: Sendable {
     /// The signed configuration that is applied now; nil for none.
     public let applied: AppliedConfiguration?
-    /// What was there and was not applied.
+    /// The files that were not applied.
     public let failures: [ConfigurationFileFailure]
 }

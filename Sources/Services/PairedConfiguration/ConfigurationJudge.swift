@@ -1,5 +1,5 @@
-// The library's own verification, from the compiled anchor: all steps again, whatever the daemon found. What it returns
-// holds typed values that the schema has taken; nothing else is ever put into the signed layer.
+// The library's own verification, from the compiled anchor: all steps again, whatever the daemon found. The result
+// has typed values that the schema takes; nothing else ever enters the signed layer.
 
 import TandemBase
 import TandemSettings
@@ -13,7 +13,7 @@ struct ConfigurationJudge {
     let schema: SettingsSchema
     let now: WallTime
 
-    /// What the bytes are judged as.
+    /// Bytes with the claims beside them.
     struct Claim {
         let envelope: [UInt8]
         let target: PairedIdentifier

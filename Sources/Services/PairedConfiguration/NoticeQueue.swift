@@ -4,7 +4,7 @@
 import Synchronization
 public import TandemSettings
 
-enum Notice {
+enum Notice: Sendable {
     case changes(SettingChanges)
     case event(ConfigurationEvent)
 }
@@ -14,8 +14,8 @@ final class NoticeQueue: Sendable {
         var waiting: [Notice] = []
         var isDelivering = false
         var nextToken = 0
-        var changeObservers: [Int: @Sendable (SettingChanges) -> Void] = [:]
-        var eventObservers: [Int: @Sendable (ConfigurationEvent) -> Void] = [:]
+        /// In the order of their tokens.
+        var observers: [(token: Int, call: @Sendable (Notice) -> Void)] = []
     }
 
     private let state = Mutex(State())
@@ -33,47 +33,34 @@ final class NoticeQueue: Sendable {
         }
         guard isMine else { return }
         while let (notice, observers) = next() {
-            switch notice {
-            case .changes(let changes): for observer in observers.changes { observer(changes) }
-            case .event(let event): for observer in observers.events { observer(event) }
-            }
+            for observer in observers { observer(notice) }
         }
     }
 
-    private typealias Observers = (
-        changes: [@Sendable (SettingChanges) -> Void], events: [@Sendable (ConfigurationEvent) -> Void]
-    )
-
-    /// The next notice and who observes now; nil ends the delivery.
-    private func next() -> (Notice, Observers)? {
+    /// The next notice and the observers now; nil ends the delivery.
+    private func next() -> (Notice, [@Sendable (Notice) -> Void])? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isDelivering = false
                 return nil
             }
-            let inOrder = { (tokens: [Int]) in tokens.sorted() }
-            let changes = inOrder(Array(state.changeObservers.keys)).compactMap { state.changeObservers[$0] }
-            let events = inOrder(Array(state.eventObservers.keys)).compactMap { state.eventObservers[$0] }
-            return (state.waiting.removeFirst(), (changes, events))
+            return (state.waiting.removeFirst(), state.observers.map(\.call))
         }
     }
 
-    func observe(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
-        let token = newToken { $0.changeObservers[$1] = observer }
-        return ConfigurationObservation { [weak self] in self?.state.withLock { $0.changeObservers[token] = nil } }
-    }
-
-    func observeEvents(_ observer: @escaping @Sendable (ConfigurationEvent) -> Void) -> ConfigurationObservation {
-        let token = newToken { $0.eventObservers[$1] = observer }
-        return ConfigurationObservation { [weak self] in self?.state.withLock { $0.eventObservers[token] = nil } }
-    }
-
-    private func newToken(_ add: (inout State, Int) -> Void) -> Int {
-        state.withLock { state in
+    func observe(_ observer: @escaping @Sendable (Notice) -> Void) -> ConfigurationObservation {
+        let token = state.withLock { state in
             state.nextToken += 1
-            add(&state, state.nextToken)
+            state.observers.append((state.nextToken, observer))
             return state.nextToken
         }
+        return ConfigurationObservation { [weak self] in
+            self?.state.withLock { $0.observers.removeAll { $0.token == token } }
+        }
+    }
+
+    func observeChanges(_ observer: @escaping @Sendable (SettingChanges) -> Void) -> ConfigurationObservation {
+        observe { if case .changes(let changes) = $0 { observer(changes) } }
     }
 }
 
@@ -104,7 +91,7 @@ public struct ConfigurationUpdates: AsyncSequence, Sendable {
     init(_ notices: NoticeQueue) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SettingChanges.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
-        let observation = notices.observe { continuation.yield($0) }
+        let observation = notices.observeChanges { continuation.yield($0) }
         continuation.onTermination = { _ in observation.cancel() }
         self.stream = stream
     }

@@ -1,4 +1,4 @@
-// What `$name` is: the property itself, to be passed around, observed by layer, set with an error instead of a trap.
+// The property behind a wrapper's `$name`: to be passed around, observed by layer, set with an error instead of a trap.
 // Until the configuration's initialiser has found its name it holds the declared default; from then on the one truth is
 // the configuration's store.
 
@@ -14,9 +14,20 @@ public final class Property<Value: SettingRepresentable>: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ declaration: SettingDeclaration) { state = Mutex(State(declaration: declaration)) }
+    init(
+        _ editor: SettingEditor, _ value: Value, _ summary: String, bounds: SettingBounds? = nil,
+        icon: SliderIcon? = nil, pattern: String? = nil, choices: KeyValuePairs<String, Value> = [:], restart: Bool
+    ) {
+        let choices = choices.map { SettingChoice(label: $0.key, value: $0.value.settingValue) }
+        state = Mutex(
+            State(
+                declaration: SettingDeclaration(
+                    type: Value.settingType, editor: editor, summary: summary, bounds: bounds, pattern: pattern,
+                    choices: choices, icon: icon, needsRestart: restart, allowsNothing: Value.allowsNothing,
+                    initialValue: value.settingValue)))
+    }
 
-    /// What was declared.
+    /// The declaration.
     public var declaration: SettingDeclaration { state.withLock { $0.declaration } }
 
     /// The effective value.
@@ -47,7 +58,7 @@ public final class Property<Value: SettingRepresentable>: Sendable {
         if let home { home.store.remove(at: home.place) }
     }
 
-    /// What `name = value` does: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in
+    /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in
     /// a debug build, and is ignored and told as an event in a release build.
     func assign(_ value: Value) {
         do {
@@ -83,7 +94,8 @@ protocol AnyProperty: Sendable {
 
 /// A wrapper that declares a property.
 protocol SettingWrapper {
-    var anyProperty: any AnyProperty { get }
+    associatedtype Declared: AnyProperty
+    var projectedValue: Declared { get }
 }
 
 /// The properties of a configuration class and their names, found once, in its initialiser: inherited ones first. A stored
@@ -111,13 +123,13 @@ struct PropertyDiscovery {
             problems.append(.notASetting(label: label))
             return
         }
-        let property = wrapper.anyProperty
+        let property: any AnyProperty = wrapper.projectedValue
         declarations.append(property.name(String(label.dropFirst())))
         properties.append(property)
     }
 }
 
-/// What to do with mistakes in a configuration's declaration.
+/// Policy for mistakes in a configuration's declaration.
 public enum ProblemPolicy: Sendable {
     /// A debug build stops and names all of them. A release build stops only for a property that could not be bound,
     /// since it would never get a value; defaults that break their own rule keep their declared value.

@@ -23,13 +23,8 @@
     ///   - summary: what it is, for people.
     ///   - restart: a change takes effect at the next start only.
     public init(wrappedValue: Bool = false, _ summary: String, restart: Bool = false) {
-        projectedValue = Property(
-            SettingDeclaration(
-                type: .boolean, editor: .toggle, summary: summary, needsRestart: restart,
-                initialValue: .boolean(wrappedValue)))
+        projectedValue = Property(.toggle, wrappedValue, summary, restart: restart)
     }
-
-    var anyProperty: any AnyProperty { projectedValue }
 }
 
 /// A number between two bounds, both included. Appfigurate's `..._PROPERTY_SLIDER`.
@@ -55,12 +50,8 @@
         icon: SliderIcon = .numeric, restart: Bool = false
     ) {
         projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .slider, summary: summary, bounds: Value.settingBounds(range),
-                icon: icon, needsRestart: restart, initialValue: wrappedValue.settingValue))
+            .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon, restart: restart)
     }
-
-    var anyProperty: any AnyProperty { projectedValue }
 }
 
 /// A number within bounds, or text; either may also have to contain a regular expression.
@@ -88,9 +79,7 @@
         matching pattern: String? = nil, restart: Bool = false
     ) where Value: NumericSetting {
         projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .edit, summary: summary, bounds: Value.settingBounds(range),
-                pattern: pattern, needsRestart: restart, initialValue: wrappedValue.settingValue))
+            .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern, restart: restart)
     }
 
     /// Text; a nil of an optional breaks no pattern.
@@ -98,13 +87,8 @@
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
         restart: Bool = false
     ) where Value: TextSetting {
-        projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .edit, summary: summary, pattern: pattern, needsRestart: restart,
-                allowsNothing: Value.allowsNothing, initialValue: wrappedValue.settingValue))
+        projectedValue = Property(.edit, wrappedValue, summary, pattern: pattern, restart: restart)
     }
-
-    var anyProperty: any AnyProperty { projectedValue }
 }
 
 /// One of several labelled values, and nothing else. Appfigurate's `..._PROPERTY_LIST`.
@@ -128,17 +112,8 @@
         wrappedValue: Value = .settingDefault, _ summary: String, _ choices: KeyValuePairs<String, Value>,
         restart: Bool = false
     ) {
-        projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .choice, summary: summary, choices: choices.settingChoices,
-                needsRestart: restart, allowsNothing: Value.allowsNothing, initialValue: wrappedValue.settingValue))
+        projectedValue = Property(.choice, wrappedValue, summary, choices: choices, restart: restart)
     }
-
-    var anyProperty: any AnyProperty { projectedValue }
-}
-
-extension KeyValuePairs where Key == String, Value: SettingRepresentable {
-    var settingChoices: [SettingChoice] { map { SettingChoice(label: $0.key, value: $0.value.settingValue) } }
 }
 
 /// One of several labelled values, or any other within bounds and regular expression. Appfigurate's
@@ -167,10 +142,8 @@ extension KeyValuePairs where Key == String, Value: SettingRepresentable {
         matching pattern: String? = nil, _ choices: KeyValuePairs<String, Value>, restart: Bool = false
     ) where Value: NumericSetting {
         projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .editableChoice, summary: summary,
-                bounds: Value.settingBounds(range), pattern: pattern, choices: choices.settingChoices,
-                needsRestart: restart, initialValue: wrappedValue.settingValue))
+            .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
+            choices: choices, restart: restart)
     }
 
     /// Text; the choices keep the rule too.
@@ -179,11 +152,6 @@ extension KeyValuePairs where Key == String, Value: SettingRepresentable {
         _ choices: KeyValuePairs<String, Value>, restart: Bool = false
     ) where Value: TextSetting {
         projectedValue = Property(
-            SettingDeclaration(
-                type: Value.settingType, editor: .editableChoice, summary: summary, pattern: pattern,
-                choices: choices.settingChoices, needsRestart: restart, allowsNothing: Value.allowsNothing,
-                initialValue: wrappedValue.settingValue))
+            .editableChoice, wrappedValue, summary, pattern: pattern, choices: choices, restart: restart)
     }
-
-    var anyProperty: any AnyProperty { projectedValue }
 }

@@ -140,7 +140,7 @@ struct ConfigurationLoading {
     }
 }
 
-/// Whose configuration it is and where its files are; nil before `load`.
+/// The owner of a configuration and the place of its files.
 struct SignedHome {
     let application: ApplicationIdentifier
     let role: DeviceRole
