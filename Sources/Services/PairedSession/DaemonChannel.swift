@@ -16,7 +16,7 @@ struct Outgoing {
     /// Makes the frame that leaves after a wait; nil: its deadline came first.
     var renewed: (() -> Frame?)?
     /// Called once: when it was sent, or with the reason why it never will be.
-    var sent: ReplyWaiter?
+    var sent: Completion<[UInt8]>?
 }
 
 /// One session's way to its daemon; confined to the session's scheduler.
@@ -63,7 +63,7 @@ final class DaemonChannel {
 
     func registered() { isRegistered = true }
 
-    /// Ends the connection after what was sent has left. Frames that still wait are ended by ``failQueued(_:)``.
+    /// Ends the connection once all sent frames have left. Queued frames stay queued.
     func disconnect() {
         dialer.cancel()
         heartbeatTimer.cancel(on: scheduler)

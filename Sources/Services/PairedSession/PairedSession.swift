@@ -2,10 +2,9 @@
 // opens one, activates it, and sends and receives property lists. Every member may be used from any thread or task.
 //
 // The session is a face: several of them, one for each pairing, share one SessionActor, and they are read without await.
-// The actor does all work, on the one thread of the library.
+// The actor does all work, on the one thread of the library. The import re-exports the public symbols of the rooms below
+// (values, identifiers, errors, states), also for clients with MemberImportVisibility.
 
-// What a host app sees of the rooms below comes with this import: their public symbols only (values, identifiers, errors,
-// states), also with MemberImportVisibility on.
 import Synchronization
 @_exported public import TandemBase
 @_exported public import TandemPropertyList

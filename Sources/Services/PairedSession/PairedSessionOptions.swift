@@ -1,4 +1,4 @@
-// What a host app may say when it opens its session. Everything has a default, so that the same program runs beside a
+// Options of a host app's session. Everything has a default, so that the same program runs beside a
 // daemon on a device and beside the simulator on a developer's machine.
 
 public import TandemBase

@@ -20,9 +20,10 @@ package enum SessionEvent: Sendable {
     case state
 }
 
-package actor SessionActor {
-    package typealias Completion<Value> = (Result<Value, SessionError>) -> Void
+/// Completes one call: its value, or why there is none.
+package typealias Completion<Value> = (Result<Value, SessionError>) -> Void
 
+package actor SessionActor {
     private nonisolated let scheduler: any Scheduler
     private nonisolated let settings: SessionSettings
     /// The published state; usable from any thread.
@@ -31,13 +32,13 @@ package actor SessionActor {
 
     private let daemon: DaemonChannel
     private let connection: SessionConnection
-    private let requests: RequestTable
-    private let broadcasts: BroadcastTable
-    private let messages: MessageInbox
+    let requests: RequestTable
+    let broadcasts: BroadcastTable
+    let messages: MessageInbox
     private let queries: QueryTable
     private let transfers: TransferBook
     private let files: FileSubmissions
-    private let items: ItemInbox
+    let items: ItemInbox
     private var contexts = ContextTable()
 
     private var activating: [UInt64: Completion<Void>] = [:]
@@ -64,7 +65,7 @@ package actor SessionActor {
         queries = QueryTable(app: app, daemon: daemon, scheduler: scheduler)
         transfers = TransferBook(app: app, daemon: daemon, queries: queries, scheduler: scheduler)
         files = FileSubmissions(app: app, daemon: daemon, queries: queries, transfers: transfers, scheduler: scheduler)
-        items = ItemInbox(app: app)
+        items = ItemInbox()
     }
 
     // MARK: entering
@@ -276,8 +277,9 @@ package actor SessionActor {
     }
 
     private func delivered(_ frame: DeliveryFrame) {
-        let known = items.delivered(frame) { [weak self] verdict, item in self?.run { $0.decided(verdict, item) } }
-        if let (verdict, item) = known { daemon.send(items.frame(verdict, of: item)) }
+        let item = frame.item
+        let known = items.delivered(frame) { [weak self] verdict in self?.run { $0.decided(verdict, item) } }
+        if let known { daemon.send(known.frame(of: item)) }
         publishPending()
     }
 
@@ -291,9 +293,9 @@ package actor SessionActor {
         }
     }
 
-    private func decided(_ verdict: HandlingVerdict, _ item: ItemName) {
+    private func decided(_ verdict: HandlingVerdict, _ item: ItemKey) {
         items.ended(item, verdict)
-        if daemon.isRegistered { daemon.send(items.frame(verdict, of: item)) }
+        if daemon.isRegistered { daemon.send(verdict.frame(of: item)) }
         publishPending()
     }
 
@@ -305,10 +307,10 @@ package actor SessionActor {
     ///   - reply: called once.
     package func request(
         _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, id: UniqueIdentifier = .random(),
-        timeout: Duration = Limits.standardDeadline, reply: @escaping ReplyWaiter
+        timeout: Duration = Limits.standardDeadline, reply: @escaping Completion<[UInt8]>
     ) {
         let peer = state?.pairing(pairing)?.peer
-        let reply: ReplyWaiter = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
+        let reply: Completion<[UInt8]> = { reply($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
             let (frame, target) = try frame(content, to: pairing, id: id, timeout: timeout, wantsReply: true)
             requests.request(frame, id, to: target, followsActive: pairing == nil, timeout: timeout, reply: reply)
@@ -323,11 +325,11 @@ package actor SessionActor {
     ///   - given: called once: when the message was sent, or never will be.
     ///   - laterFailure: called at most once, for a failure that comes back.
     package func note(
-        _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, given: @escaping ReplyWaiter,
+        _ content: OutgoingContent, to pairing: UniqueIdentifier? = nil, given: @escaping Completion<[UInt8]>,
         laterFailure: ((SessionError) -> Void)? = nil
     ) {
         let (id, peer) = (UniqueIdentifier.random(), state?.pairing(pairing)?.peer)
-        let given: ReplyWaiter = { given($0.mapError { $0.about(message: id, peer: peer) }) }
+        let given: Completion<[UInt8]> = { given($0.mapError { $0.about(message: id, peer: peer) }) }
         do throws(SessionError) {
             let (frame, target) = try frame(
                 content, to: pairing, id: id, timeout: Limits.standardDeadline, wantsReply: false)
@@ -339,7 +341,7 @@ package actor SessionActor {
         }
     }
 
-    /// The caller gives up: its request completes now, and an answer that still comes is dropped.
+    /// The caller gives up: its request completes now.
     package func abandon(_ id: UniqueIdentifier) { requests.abandon(id) }
 
     /// The frame of a message, and the pairing that it goes to.
@@ -381,8 +383,6 @@ package actor SessionActor {
             completion: completion)
     }
 
-    func abandonBroadcast(_ id: UniqueIdentifier) { broadcasts.abandon(id) }
-
     /// The counterpart of a check for all devices: the daemon knows which of them can be reached.
     private static func anyone(of pairings: [PairingState]) -> SendCheck.Counterpart? {
         pairings.first.map { SendCheck.Counterpart(role: $0.role, level: .immediate, reason: .none) }
@@ -394,8 +394,6 @@ package actor SessionActor {
     func addReceiver(
         _ interest: MessageInbox.Interest, take: @escaping (ReceivedMessage) -> Void, ended: @escaping () -> Void
     ) -> UInt64? { isEnded ? nil : messages.add(interest, take: take, ended: ended) }
-
-    func removeReceiver(_ number: UInt64) { messages.remove(number) }
 
     /// Adds a receiver of all messages, called on the scheduler, in order; it decides later what becomes of each.
     package func receive(
@@ -412,10 +410,6 @@ package actor SessionActor {
         defer { publishPending() }
         return items.add(ItemInbox.Interest(channels: channels, pairing: pairing, topic: topic), take: take)
     }
-
-    func removeItemHandler(_ number: UInt64) { items.remove(number) }
-
-    func observeIncomingFiles(_ observer: @escaping (IncomingFileProgress) -> Void) { items.observeFiles(observer) }
 
     // MARK: durable items
 
@@ -524,7 +518,7 @@ package actor SessionActor {
     /// - Parameter completion: called once.
     package func ask(
         _ question: QueryFrame.Question, pairing: UniqueIdentifier?, channel: Channel,
-        then completion: @escaping AnswerWaiter
+        then completion: @escaping Completion<AnswerFrame>
     ) { queries.ask(question, of: state?.pairing(pairing)?.pairing, on: channel, then: completion) }
 
     /// Takes an item back, and waits for what came of that.

@@ -1,5 +1,5 @@
 // Connection of a session to its daemon: it dials, greets, registers and connects again, as the activation machine
-// decides. What arrives for the application, and what the machine decides about it, are events for the actor.
+// decides. Frames for the application, and the machine's decisions about it, are events for the actor.
 
 import TandemBase
 import TandemPropertyList
@@ -73,7 +73,7 @@ final class SessionConnection {
     private let scheduler: any Scheduler
     private let channel: DaemonChannel
     private var onEvent: (Event) -> Void = { _ in }
-    /// What is known of daemon and counterparts.
+    /// The known state of daemon and counterparts.
     private(set) var machine: ClientSession
     private var stepTimer = PendingTimer()
     /// Spreads the waits between attempts to connect.

@@ -30,7 +30,7 @@ public struct PairedDevice: Sendable, Equatable {
     public let name: String
     /// This device's part in the pairing.
     public let role: DeviceRole
-    /// What configuration for the secondary's app is targeted at.
+    /// The target of configuration for the secondary's app.
     public let target: PairedIdentifier
     /// The counterpart app is installed there.
     public let isInstalled: Bool
@@ -40,7 +40,7 @@ public struct PairedDevice: Sendable, Equatable {
     public let reachability: ReachabilityStatus
     /// How far the counterpart's messages would come, as its side says; nil while that is not known.
     public let seenByCounterpart: ReachabilityLevel?
-    /// What the counterpart app says that it provides (``PairedSessionOptions/provides``), sorted; the last known.
+    /// The names that the counterpart app provides (``PairedSessionOptions/provides``), sorted; the last known.
     public let provides: [String]
     /// The counterpart app shows a complication.
     public let hasComplication: Bool
@@ -50,21 +50,21 @@ public struct PairedDevice: Sendable, Equatable {
 
 /// Everything at one moment.
 struct SessionSnapshot: Sendable, Equatable {
-    var activation = ActivationState.notActivated
-    var role: DeviceRole?
-    var device: UniqueIdentifier?
-    var directory: String?
-    var pairings: [PairedDevice] = []
+    let activation: ActivationState
+    let role: DeviceRole?
+    let device: UniqueIdentifier?
+    let directory: String?
+    let pairings: [PairedDevice]
     /// By pairing.
-    var contexts: [UniqueIdentifier: ContextPair] = [:]
+    let contexts: [UniqueIdentifier: ContextPair]
     /// A durable item waits for its first handler.
-    var hasContentPending = false
+    let hasContentPending: Bool
     /// Of the active pairing.
-    var reachability: ReachabilityStatus
+    let reachability: ReachabilityStatus
     /// False once the daemon has refused all versions that this app speaks.
-    var isSupported = true
+    let isSupported: Bool
     /// Registered with a daemon.
-    var isRegistered = false
+    let isRegistered: Bool
 
     /// Where the default session stands, or one that is bound to a pairing: no switch affects that.
     func activation(of pairing: UniqueIdentifier?) -> ActivationState {
@@ -84,22 +84,29 @@ struct SessionSnapshot: Sendable, Equatable {
 
 extension SessionSnapshot {
     /// The machine's state at this moment.
-    init(_ machine: borrowing ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory) {
+    /// - Parameter passing: the activation state that a switch passes through.
+    init(
+        _ machine: borrowing ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory,
+        passing: ActivationState? = nil, contexts: [UniqueIdentifier: ContextPair] = [:],
+        hasContentPending: Bool = false
+    ) {
         let state = machine.phase == .active ? machine.state : nil
         reachability = history.status(
             of: nil, machine.reachability(of: nil), state?.pairing(nil)?.changes, counting: state?.active,
             clocks)
-        (activation, role) = (machine.activation, machine.role)
+        (activation, role) = (passing ?? machine.activation, machine.role)
         (device, directory) = (machine.device, machine.directory)
+        (self.contexts, self.hasContentPending) = (contexts, hasContentPending)
         isRegistered = machine.phase == .active
         isSupported = machine.isSupported
-        pairings = []
+        var pairings: [PairedDevice] = []
         for entry in state?.pairings ?? [] {
             let status = history.status(
                 of: entry.pairing, (entry.level, entry.reason, entry.since), entry.changes, counting: entry.pairing,
                 clocks)
             pairings.append(PairedDevice(entry, isActive: entry.pairing == state?.active, reachability: status))
         }
+        self.pairings = pairings
         history.keepOnly(pairings.map(\.pairing))
     }
 }

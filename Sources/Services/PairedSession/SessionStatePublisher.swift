@@ -33,11 +33,9 @@ final class SessionStatePublisher: Sendable {
     ) {
         // Only the loop writes, so that nothing changes between the two critical sections.
         var history = contents.withLock { $0.history }
-        var snapshot = SessionSnapshot(machine, clocks, &history)
-        if let passing { snapshot.activation = passing }
-        snapshot.contexts = contexts
-        snapshot.hasContentPending = hasContentPending
-        let (new, newHistory) = (snapshot, history)
+        let new = SessionSnapshot(
+            machine, clocks, &history, passing: passing, contexts: contexts, hasContentPending: hasContentPending)
+        let newHistory = history
         let watchers = contents.withLock { contents in
             let isNew = contents.snapshot != new
             (contents.snapshot, contents.history) = (new, newHistory)

@@ -11,7 +11,7 @@ import TandemReactor
 import TandemSession
 import TandemWire
 
-/// What a delegate knows, and what waits for it; confined to the session's scheduler.
+/// A delegate's knowledge, and the arrivals that wait for it; confined to the session's scheduler.
 final class DelegateDispatcher {
     /// The facts whose changes have callbacks.
     private struct Seen: Equatable {

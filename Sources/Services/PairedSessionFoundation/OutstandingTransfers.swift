@@ -1,11 +1,11 @@
 // The transfers that a session knows: those of this process, and those that a former process left in the daemon. Each
-// finishes once, with its storage on the other device or with an error. What a former process sent may have ended
-// before anybody here asked for it: that is told, too.
+// finishes once, with its storage on the other device or with an error. A transfer of a former process may have ended
+// before this process knew it: the delegate learns that, too.
 
 import Synchronization
 import TandemBase
 
-/// What the delegate knows a transfer by: Apple has one class for user infos and one for files.
+/// A transfer that the delegate knows: Apple has one class for user infos and one for files.
 protocol BookedTransfer: AnyObject, Sendable {
     var id: UniqueIdentifier { get }
     /// False if it had ended before.

@@ -15,9 +15,9 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     /// The codes, with Apple's names and numbers.
     public typealias Code = SessionError.Code
 
-    /// What kind of failure; also ``errorCode``.
+    /// The kind of failure; also ``errorCode``.
     public let code: Code
-    /// What happened, in the words of the session underneath.
+    /// The error of the session underneath.
     public let underlyingError: SessionError
 
     /// The same failure by Apple's name.
@@ -50,8 +50,8 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     public var errorDescription: String? { underlyingError.reason }
 }
 
-// Apple's short way to a code: `catch WCError.notReachable`. It has to be a property of WCError: a case of the enum in
-// a pattern is looked for in the matched type itself, so that `WCError.Code.notReachable` matches no error.
+// MARK: - Apple's short way to a code: `catch WCError.notReachable`. The compiler looks for a case in the matched type
+// itself, so that `WCError.Code.notReachable` matches no error.
 extension WCError {
     /// 7001: ``/PairedSession/SessionError/Code/genericError``.
     public static var genericError: Code { .genericError }

@@ -136,7 +136,7 @@ public final class WCSession: NSObject, Sendable {
         state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
     }
 
-    /// What is left of the budget of urgent items.
+    /// The rest of the budget of urgent items.
     var remainingUrgent: Int {
         get { state.withLock { $0.remainingUrgent } }
         set { state.withLock { $0.remainingUrgent = newValue } }

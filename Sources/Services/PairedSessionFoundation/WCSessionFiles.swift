@@ -21,7 +21,15 @@ extension WCSession {
         do {
             let session = try ready()
             let values = try metadata.map { values throws(WCError) in try Self.values(values) }
-            session.beginFileTransfer(file.path, metadata: values, id: id, follower: follower(of: transfer))
+            // The session keeps these closures, and not the objects with its names: they own it.
+            _ = session.beginFileTransfer(
+                file.path, metadata: values, id: id, changed: { [weak transfer] in transfer?.show($0) },
+                refused: { [weak self] error in
+                    // A caller that takes a file back learns the same in every phase of it. The daemon may have accepted
+                    // it meanwhile: its report does not count a second time.
+                    let shown = error.name == "cancelled" ? TransferOutcome.cancelled.error : error
+                    self?.fileFinished(id, shown, isLast: false)
+                })
         } catch {
             fileFinished(id, error.underlyingError)
         }
@@ -42,31 +50,11 @@ extension WCSession {
         }
     }
 
-    /// The session keeps what it tells, and not the session's names: they own it.
-    private func follower(of transfer: WCSessionFileTransfer) -> FileTransfer.Follower {
-        FileTransfer.Follower(
-            changed: { [weak transfer] in transfer?.show($0) },
-            refused: { [weak self, id = transfer.id] error in
-                // Whoever takes a file back learns the same in every phase of it. The daemon may have accepted it
-                // meanwhile: its word is not told a second time.
-                let shown = error.name == "cancelled" ? TransferOutcome.cancelled.error : error
-                self?.fileFinished(id, shown, isLast: false)
-            })
-    }
-
     private func takeBack(_ id: UniqueIdentifier, in pairing: UniqueIdentifier? = nil) {
         pairedSession?.core.run { $0.takeBackFile(id, in: pairing) }
     }
 
-    /// A step of a file, of a former process's too.
-    func fileHappened(_ event: TransferEvent) {
-        switch event.step {
-        case .stored: fileFinished(event.id, nil, isLast: false)
-        case .finished(let outcome): fileFinished(event.id, outcome.error)
-        }
-    }
-
-    private func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
+    func fileFinished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
         let former = { WCSessionFileTransfer(id: id, file: WCSessionFile(former: "file", metadata: nil)) {} }
         guard let transfer = files.end(id, isLast: isLast, former: former) else { return }
         if error == nil { transfer.showWhole() }
@@ -105,7 +93,7 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
     /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that a
     /// former process queued only the last component says something: nothing can be below `/dev/null`.
     public let fileURL: URL
-    /// What its sender gave with it.
+    /// The sender's metadata.
     public let metadata: [String: Any]?
 
     init(fileURL: URL, metadata: [String: Any]?) {
@@ -124,7 +112,7 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 ///
 /// `@unchecked`: `Progress` locks itself and may be used on any thread; what changes besides is under the mutex `state`.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
-    /// What was queued.
+    /// The queued file.
     public let file: WCSessionFile
     /// In bytes: what the other device has. Its `cancel()` takes the file back, as ``cancel()`` does.
     public let progress: Progress

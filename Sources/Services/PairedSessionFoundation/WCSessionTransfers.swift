@@ -85,11 +85,11 @@ extension WCSession {
 
     /// A step of an item, of a former process's too.
     func happened(_ event: TransferEvent) {
-        if event.channel == .file { return fileHappened(event) }
-        guard event.channel == .userInfo || event.channel == .urgent else { return }
+        guard event.channel != .context else { return }
+        let finish = event.channel == .file ? fileFinished : finished
         switch event.step {
-        case .stored: finished(event.id, nil, isLast: false)
-        case .finished(let outcome): finished(event.id, outcome.error)
+        case .stored: finish(event.id, nil, false)
+        case .finished(let outcome): finish(event.id, outcome.error, true)
         }
     }
 
@@ -169,7 +169,7 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
         var isTransferring = true
     }
 
-    /// What was queued. Empty for an item of a former process that the other device has stored: its content is gone
+    /// The queued user info. Empty for an item of a former process that the other device has stored: its content is gone
     /// from this one. Such an item may finish a second time, once in each process.
     public let userInfo: [String: Any]
     let id: UniqueIdentifier

@@ -56,13 +56,13 @@ final class ReceiptRound {
 
     private let level: AcknowledgementLevel
     private let scheduler: any Scheduler
-    private var completion: ((Result<[DeviceReceipt], SessionError>) -> Void)?
+    private var completion: Completion<[DeviceReceipt]>?
     private var devices: [Device] = []
     private var timer: TimerToken?
 
     init(
         until level: AcknowledgementLevel, scheduler: any Scheduler,
-        completion: @escaping (Result<[DeviceReceipt], SessionError>) -> Void
+        completion: @escaping Completion<[DeviceReceipt]>
     ) {
         self.level = level
         self.scheduler = scheduler

@@ -1,11 +1,11 @@
-// Application contexts: of each device the newest state, and nothing older ever after it. What was sent and what was
-// received are two values; absent (nil) and empty are two things.
+// Application contexts: of each device the newest state, and nothing older ever after it. The sent context and
+// the received one are two values; absent (nil) and empty are different.
 
 import TandemBase
 public import TandemPropertyList
 public import TandemWire
 
-/// What to do with a context whose bytes are those of the last one.
+/// Policy for a context whose bytes are those of the last one.
 public enum ContextPolicy: Sendable {
     /// Nothing is sent, and the revision stays: what WCSession does.
     case ifChanged
@@ -13,7 +13,7 @@ public enum ContextPolicy: Sendable {
     case always
 }
 
-/// What came of an update.
+/// The result of an update.
 public struct ContextUpdate: Sendable, Equatable {
     /// Of the context that is now the last one: 1, 2, 3 ... for each device and app.
     public let revision: UInt64
@@ -52,7 +52,7 @@ extension PairedSession {
     }
 }
 
-/// What was sent to and received from one device.
+/// The last contexts sent to and received from one device.
 struct ContextPair: Sendable, Equatable {
     fileprivate(set) var sent: ContextValue?
     fileprivate(set) var received: ContextValue?

@@ -7,7 +7,7 @@ public import TandemPropertyList
 import TandemSession
 public import TandemWire
 
-/// What to do with a message whose counterpart cannot be reached.
+/// Policy for a message whose counterpart cannot be reached.
 public enum UnreachablePolicy: Sendable, Equatable {
     /// It is an error: 7007.
     case fail
@@ -33,7 +33,7 @@ public struct DeliveryReceipt: Sendable {
     public let channel: Channel
     /// How far it was when the call returned: a message was handled, a user info accepted.
     public let level: AcknowledgementLevel
-    /// What the handler returned; nil for a user info.
+    /// The handler's reply; nil for a user info.
     public let reply: PropertyListDictionary?
     /// Tells how a user info goes on; nil for a message.
     public let transfer: Transfer?

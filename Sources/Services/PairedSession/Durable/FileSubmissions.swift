@@ -18,7 +18,7 @@ final class FileSubmissions {
         let transfer: FileTransfer
         let parts: FileParts
         let pairing: UniqueIdentifier
-        /// What was asked of the worker, and what the daemon has written.
+        /// The end of what the worker was asked to read, and of what the daemon has written.
         private var next: Int64 = 0
         private var written: Int64 = 0
         /// Grows each time that the daemon begins at the start, on another daemon.

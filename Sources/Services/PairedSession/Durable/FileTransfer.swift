@@ -10,9 +10,9 @@ public import TandemWire
 public struct FileTransferProgress: Sendable, Equatable {
     /// The file's size; 0 until it was opened.
     public let total: Int64
-    /// What this device's daemon has.
+    /// Bytes that this device's daemon has.
     public internal(set) var handedOver: Int64 = 0
-    /// What the other device has.
+    /// Bytes that the other device has.
     public internal(set) var transferred: Int64 = 0
 }
 
@@ -22,23 +22,6 @@ public final class FileTransfer: Sendable {
         case handingOver
         case accepted(Transfer)
         case refused(SessionError)
-    }
-
-    /// Is told on the session's thread: what WCSession's names need, whose callbacks wait for no task.
-    package struct Follower: Sendable {
-        let changed: @Sendable (FileTransferProgress) -> Void
-        let refused: @Sendable (SessionError) -> Void
-
-        /// - Parameters:
-        ///   - changed: how far the file is now.
-        ///   - refused: it was never accepted.
-        package init(
-            changed: @escaping @Sendable (FileTransferProgress) -> Void,
-            refused: @escaping @Sendable (SessionError) -> Void
-        ) {
-            self.changed = changed
-            self.refused = refused
-        }
     }
 
     private struct Contents {
@@ -56,12 +39,19 @@ public final class FileTransfer: Sendable {
     public let path: String
     private let contents = Mutex(Contents())
     private let session: WeakSession
-    private let follower: Follower?
+    /// Called on the session's thread: the callbacks of WCSession's names wait for no task.
+    private let onChange: @Sendable (FileTransferProgress) -> Void
+    private let onRefusal: @Sendable (SessionError) -> Void
 
-    init(id: UniqueIdentifier, path: String, session: SessionActor, follower: Follower? = nil) {
+    init(
+        id: UniqueIdentifier, path: String, session: SessionActor,
+        onChange: @escaping @Sendable (FileTransferProgress) -> Void,
+        onRefusal: @escaping @Sendable (SessionError) -> Void
+    ) {
         self.id = id
         self.path = path
-        self.follower = follower
+        self.onChange = onChange
+        self.onRefusal = onRefusal
         self.session = WeakSession(session)
     }
 
@@ -133,7 +123,7 @@ public final class FileTransfer: Sendable {
         contents.withLock { $0.waiting[number] = nil }
     }
 
-    // MARK: what the session tells
+    // MARK: events of the session
 
     func opened(size: Int64) { update { $0 = FileTransferProgress(total: size) } }
 
@@ -143,14 +133,14 @@ public final class FileTransfer: Sendable {
             for observer in contents.observers { observer.yield(contents.progress) }
             return contents.progress
         }
-        follower?.changed(progress)
+        onChange(progress)
     }
 
     func accepted(as transfer: Transfer) { leave(.accepted(transfer), hasEnded: false) }
 
     func refused(_ error: SessionError) {
         leave(.refused(error), hasEnded: true)
-        follower?.refused(error)
+        onRefusal(error)
     }
 
     private func leave(_ phase: Phase, hasEnded: Bool) {

@@ -30,19 +30,19 @@ extension PairedSession {
     public func beginFileTransfer(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions()
     ) -> FileTransfer {
-        begin(FileTransfer(id: .random(), path: path, session: core), metadata, options)
+        beginFileTransfer(path, metadata: metadata, options: options, id: .random())
     }
 
-    /// The same with an identifier that the caller has chosen, and somebody who is told of each step.
+    /// Begins under an identifier that the caller has chosen, and reports each step on the session's thread.
+    /// - Parameters:
+    ///   - changed: the progress now.
+    ///   - refused: the daemon never accepted the file.
     package func beginFileTransfer(
-        _ path: String, metadata: PropertyListDictionary?, id: UniqueIdentifier, follower: FileTransfer.Follower
-    ) {
-        _ = begin(FileTransfer(id: id, path: path, session: core, follower: follower), metadata, TransferOptions())
-    }
-
-    private func begin(
-        _ transfer: FileTransfer, _ metadata: PropertyListDictionary?, _ options: TransferOptions
+        _ path: String, metadata: PropertyListDictionary?, options: TransferOptions = TransferOptions(),
+        id: UniqueIdentifier, changed: @escaping @Sendable (FileTransferProgress) -> Void = { _ in },
+        refused: @escaping @Sendable (SessionError) -> Void = { _ in }
     ) -> FileTransfer {
+        let transfer = FileTransfer(id: id, path: path, session: core, onChange: changed, onRefusal: refused)
         core.run { [pairing] core in
             core.transferFile(transfer, metadata: metadata, options: options, to: pairing)
         }
@@ -65,6 +65,6 @@ extension PairedSession {
 
     /// Calls back while files arrive for this app, up to ten times a second for each.
     public func observeIncomingFiles(_ observer: @escaping @Sendable (IncomingFileProgress) -> Void) {
-        core.run { $0.observeIncomingFiles(observer) }
+        core.run { $0.items.observeFiles(observer) }
     }
 }

@@ -43,7 +43,7 @@ extension PairedSession {
     ) -> MessageSubscription {
         let (stream, continuation) = AsyncStream.makeStream(of: (DeliveredItem, HandlingToken).self)
         let subscription = MessageSubscription(
-            core, close: { continuation.finish() }, remove: { core, number in core.removeItemHandler(number) })
+            core, close: { continuation.finish() }, remove: { core, number in core.items.remove(number) })
         core.run { [pairing] core in
             // Not bounded here: the daemon sends one item of a queue at a time.
             let number = core.handleItems(channels, pairing: pairing, topic: topic) { continuation.yield(($0, $1)) }

@@ -24,7 +24,6 @@ final class ItemInbox {
         let take: Take
     }
 
-    private let app: ApplicationIdentifier
     private var memory = HandlingMemory<HandlingVerdict>()
     private var fileObservers: [(IncomingFileProgress) -> Void] = []
     private var handlers: [Handler] = []
@@ -34,48 +33,34 @@ final class ItemInbox {
     /// Something waits for its first handler: `hasContentPending` of WCSession.
     var hasWaiting: Bool { !waiting.isEmpty }
 
-    init(app: ApplicationIdentifier) { self.app = app }
-
     /// A `delivery` arrived.
     /// - Parameter give: called once with the verdict of the handlers.
     /// - Returns: the verdict that is known at once.
     func delivered(
-        _ frame: DeliveryFrame, give: @escaping @Sendable (HandlingVerdict, ItemName) -> Void
-    ) -> (HandlingVerdict, ItemName)? {
-        let queue = frame.item.queue
-        let name = ItemName(pairing: queue.pairing, channel: queue.channel, id: frame.item.id)
-        switch memory.arrived(name) {
+        _ frame: DeliveryFrame, give: @escaping @Sendable (HandlingVerdict) -> Void
+    ) -> HandlingVerdict? {
+        switch memory.arrived(frame.item) {
         case .inHand: return nil
-        case .done(let verdict): return (verdict, name)
+        case .done(let verdict): return verdict
         case .new: break
         }
         guard let item = DeliveredItem(frame), item.channel == .file || !item.content.hasReservedKey else {
-            memory.ended(name, .rejected(.malformedItem))
-            return (.rejected(.malformedItem), name)
+            memory.ended(frame.item, .rejected(.malformedItem))
+            return .rejected(.malformedItem)
         }
-        arrived(item) { give($0, name) }
+        arrived(item, give: give)
         return nil
     }
 
     /// The verdict of an item is known.
-    func ended(_ item: ItemName, _ verdict: HandlingVerdict) {
+    func ended(_ item: ItemKey, _ verdict: HandlingVerdict) {
         if case .failed = verdict { memory.failed(item) } else { memory.ended(item, verdict) }
-    }
-
-    /// The frame that carries a verdict.
-    func frame(_ verdict: HandlingVerdict, of item: ItemName) -> VerdictFrame {
-        let key = ItemKey(QueueKey(pairing: item.pairing, app: app, channel: item.channel), item.id)
-        return switch verdict {
-        case .handled: VerdictFrame(key, .handled)
-        case .failed(let text): VerdictFrame(key, .failed(text: text))
-        case .rejected(let error): VerdictFrame(key, .rejected(code: error.code.rawValue, text: error.reason))
-        }
     }
 
     /// Passes the item to its handlers, queues it for a later one, or rejects what the app's handlers do not want.
     private func arrived(_ item: DeliveredItem, give: @escaping @Sendable (HandlingVerdict) -> Void) {
         guard handlers.contains(where: { $0.interest.channels.contains(item.channel) }) else {
-            waiting.removeAll { $0.item.name == item.name }
+            waiting.removeAll { $0.item.key == item.key }
             return waiting.append((item, give))
         }
         let takers = takers(of: item)

@@ -4,10 +4,7 @@ import TandemBase
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-package import TandemWire
-
-/// Completes one query.
-package typealias AnswerWaiter = (Result<AnswerFrame, SessionError>) -> Void
+import TandemWire
 
 /// The open queries of one session; confined to its scheduler.
 final class QueryTable {
@@ -15,7 +12,7 @@ final class QueryTable {
     private let daemon: DaemonChannel
     private let scheduler: any Scheduler
     private let timer: DeadlineTimer
-    private var open = PendingRequests<AnswerWaiter>(capacity: Limits.openRequests)
+    private var open = PendingRequests<Completion<AnswerFrame>>(capacity: Limits.openRequests)
 
     init(app: ApplicationIdentifier, daemon: DaemonChannel, scheduler: any Scheduler) {
         self.app = app
@@ -30,7 +27,7 @@ final class QueryTable {
     ///   - completion: called once.
     func ask(
         _ question: QueryFrame.Question, of pairing: UniqueIdentifier?, on channel: Channel,
-        then completion: @escaping AnswerWaiter
+        then completion: @escaping Completion<AnswerFrame>
     ) {
         let id = UniqueIdentifier.random()
         guard daemon.isRegistered, let pairing else {
@@ -48,7 +45,7 @@ final class QueryTable {
     /// The items of a kind that have not ended, page by page.
     func outstanding(
         _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, after: UInt64 = 0, _ found: [OutstandingTransfer] = [],
-        then completion: @escaping (Result<[OutstandingTransfer], SessionError>) -> Void
+        then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
         ask(.outstanding(after: after), of: pairing, on: kind.channel) { [weak self] result in
             guard let self, let pairing, case .success(let answer) = result else {

@@ -1,4 +1,4 @@
-// What handlers of durable items get, and the verdict that they give.
+// Durable items as handlers receive them, and the handlers' verdicts.
 
 import Synchronization
 public import TandemBase
@@ -8,7 +8,7 @@ import TandemReactor
 import TandemSession
 public import TandemWire
 
-/// What is told of every durable item besides its content.
+/// The facts about a durable item besides its content.
 public struct ItemFacts: Sendable {
     /// The item's identifier, the same on both devices and each time it is given.
     public let id: UniqueIdentifier
@@ -29,7 +29,7 @@ public struct ItemFacts: Sendable {
 public struct ReceivedUserInfo: Sendable {
     /// Everything but the content.
     public let facts: ItemFacts
-    /// What was sent: up to 65,536 bytes encoded.
+    /// The content: up to 65,536 bytes encoded.
     public let userInfo: PropertyListDictionary
     /// It came on the urgent channel.
     public let isUrgent: Bool
@@ -39,7 +39,7 @@ public struct ReceivedUserInfo: Sendable {
 public struct ReceivedContext: Sendable {
     /// Everything but the content.
     public let facts: ItemFacts
-    /// What was sent: up to 262,144 bytes encoded.
+    /// The content: up to 262,144 bytes encoded.
     public let context: PropertyListDictionary
     /// Grows with each context of the other device.
     public let revision: UInt64
@@ -47,12 +47,12 @@ public struct ReceivedContext: Sendable {
 
 /// An item as it came from the daemon, before a handler was found.
 package struct DeliveredItem: Sendable {
+    let key: ItemKey
     package let facts: ItemFacts
-    package let channel: Channel
     package let content: PropertyListDictionary
     package let revision: UInt64?
 
-    var name: ItemName { ItemName(pairing: facts.pairing, channel: channel, id: facts.id) }
+    package var channel: Channel { key.queue.channel }
 
     /// nil if the body does not read.
     init?(_ frame: DeliveryFrame) {
@@ -60,7 +60,7 @@ package struct DeliveredItem: Sendable {
         facts = ItemFacts(
             id: frame.item.id, pairing: frame.item.queue.pairing, attempt: frame.attempt, topic: frame.topic,
             age: frame.age)
-        channel = frame.item.queue.channel
+        key = frame.item
         revision = frame.revision
         self.content = content
     }
@@ -72,13 +72,13 @@ public struct ReceivedFile: Sendable {
     public let facts: ItemFacts
     /// Where it is; the last component is made from ``name`` and safe to use.
     public let path: String
-    /// What its sender called it: a text. Never use it as a path.
+    /// The sender's name for it: a text. Never use it as a path.
     public let name: String
     /// In bytes.
     public let size: Int64
     /// SHA-256 of its bytes, compared when it arrived.
     public let digest: [UInt8]
-    /// What its sender gave with it; nil for nothing.
+    /// The sender's metadata; nil for none.
     public let metadata: PropertyListDictionary?
 
     init?(_ item: DeliveredItem) {
@@ -111,7 +111,7 @@ public struct IncomingFileProgress: Sendable {
     public let id: UniqueIdentifier
     /// The pairing that it comes through.
     public let pairing: UniqueIdentifier
-    /// What its sender called it: a text.
+    /// The sender's name for it: a text.
     public let name: String
     /// In bytes.
     public let size: Int64
@@ -119,13 +119,22 @@ public struct IncomingFileProgress: Sendable {
     public let received: Int64
 }
 
-/// What became of an item that a handler was given (SES-51).
+/// The handlers' verdict on an item (SES-51).
 package enum HandlingVerdict: Sendable, Equatable {
     case handled
     /// It comes again after a pause, as a redelivery.
     case failed(String)
     /// It will never be handled.
     case rejected(SessionError)
+
+    /// The frame that carries the verdict on an item.
+    func frame(of item: ItemKey) -> VerdictFrame {
+        switch self {
+        case .handled: VerdictFrame(item, .handled)
+        case .failed(let text): VerdictFrame(item, .failed(text: text))
+        case .rejected(let error): VerdictFrame(item, .rejected(code: error.code.rawValue, text: error.reason))
+        }
+    }
 }
 
 /// The right to decide about one delivered item, shared by its handlers; usable from any thread. The verdict is given once:
@@ -165,7 +174,7 @@ package final class HandlingToken: Sendable {
 
 /// Thrown by a handler that will never take an item: its sender learns that at once, and the item does not come again.
 public struct ItemRejection: Error, Sendable {
-    /// What the item's sender gets.
+    /// The error that the item's sender gets.
     public let error: SessionError
 
     /// A refusal for good.

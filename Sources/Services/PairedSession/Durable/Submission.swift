@@ -12,7 +12,7 @@ public struct TransferOptions: Sendable {
     public var topic: String?
     /// A newer item with the same key takes the place of one that no handler has seen: 1 to 128 bytes without NUL.
     public var supersedeKey: String?
-    /// How long the item may wait until a handler has it; nil: 30 days. What has expired never reaches a handler.
+    /// How long the item may wait until a handler has it; nil: 30 days. An expired item never reaches a handler.
     public var timeToLive: Duration?
     /// An item of this app for the same device, on any channel, that must have ended before this one is sent.
     public var after: UniqueIdentifier?
@@ -28,9 +28,9 @@ public struct TransferOptions: Sendable {
     }
 }
 
-/// What the daemon said when it took an item.
+/// The daemon's acceptance of an item.
 package struct Acceptance: Sendable {
-    /// What the daemon says besides (SES-48).
+    /// The daemon's note (SES-48).
     package let note: AcceptedFrame.Note?
     /// A context's.
     package let revision: UInt64?
@@ -56,7 +56,7 @@ package struct Submission: Sendable {
 
     var bodyLimit: Int { channel == .context ? Limits.contextBody : Limits.userInfoBody }
 
-    /// What is wrong with the options; nil if nothing is.
+    /// The fault of the options; nil for none.
     var badArgument: BadArgument? {
         if let bad = content.badArgument { return bad }
         if let topic = options.topic, !topic.isShortText { return .topic }

@@ -1,5 +1,5 @@
 // One durable item as its sender sees it. It can be let go at any time: the daemon has the item. Each level is reached
-// once and in order; whoever waits for one is woken then, or when the item has ended without reaching it.
+// once and in order; its waiters wake then, or when the item has ended without reaching it.
 
 import Synchronization
 public import TandemBase
@@ -105,7 +105,7 @@ public final class Transfer: Sendable {
 
     private var silence: SessionError { contents.withLock { $0.silence } ?? .cancelled(id) }
 
-    // MARK: what the session tells
+    // MARK: events of the session
 
     /// The session ends before the item does: nobody will tell how.
     func unfollowed(_ error: SessionError) {

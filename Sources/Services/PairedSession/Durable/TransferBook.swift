@@ -15,17 +15,18 @@ package struct TransferEvent: Sendable {
         case finished(TransferOutcome)
     }
 
-    package let id: UniqueIdentifier
-    package let pairing: UniqueIdentifier
-    package let channel: Channel
+    package let item: ItemKey
     package let step: Step
+
+    package var id: UniqueIdentifier { item.id }
+    package var channel: Channel { item.queue.channel }
 }
 
 /// The items of one session; confined to its scheduler.
 final class TransferBook {
     private struct Submitted {
         /// Called once: when the daemon has the item, or when it never will.
-        let accepted: (Result<Acceptance, SessionError>) -> Void
+        let accepted: Completion<Acceptance>
         /// Sent again after a loss.
         let frame: SubmitFrame
         let peer: UniqueIdentifier?
@@ -35,8 +36,6 @@ final class TransferBook {
     private struct Followed {
         let transfer: Transfer
         let file: FileTransfer?
-
-        func ended(isStored: Bool) { file?.ended(isStored: isStored) }
     }
 
     private let app: ApplicationIdentifier
@@ -50,9 +49,7 @@ final class TransferBook {
     private var unreported: [TransferEvent] = []
     private var reported = RecentEnds()
 
-    init(
-        app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler
-    ) {
+    init(app: ApplicationIdentifier, daemon: DaemonChannel, queries: QueryTable, scheduler: any Scheduler) {
         self.app = app
         self.daemon = daemon
         self.queries = queries
@@ -63,10 +60,7 @@ final class TransferBook {
 
     /// Submits an item.
     /// - Parameter accepted: called once, when the item is durable here or never will be.
-    func submit(
-        _ submission: Submission, to entry: PairingState,
-        accepted: @escaping (Result<Acceptance, SessionError>) -> Void
-    ) {
+    func submit(_ submission: Submission, to entry: PairingState, accepted: @escaping Completion<Acceptance>) {
         let frame = submission.frame(app, to: entry.pairing)
         let token = Submitted(accepted: accepted, frame: frame, peer: entry.peer)
         guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
@@ -81,7 +75,7 @@ final class TransferBook {
     ///   - session: for taking the item back.
     func transfer(
         _ submission: Submission, of file: FileTransfer? = nil, to entry: PairingState, session: WeakSession,
-        accepted: @escaping (Result<Transfer, SessionError>) -> Void
+        accepted: @escaping Completion<Transfer>
     ) {
         submit(submission, to: entry) { [weak self] result in
             accepted(
@@ -130,8 +124,8 @@ final class TransferBook {
         impliedAcceptance(of: id)
         guard items.reached(.stored, id) != nil || items[id] == nil else { return }
         followed[id]?.transfer.stored()
-        followed[id]?.ended(isStored: true)
-        report(TransferEvent(id: id, pairing: item.queue.pairing, channel: item.queue.channel, step: .stored))
+        followed[id]?.file?.ended(isStored: true)
+        report(TransferEvent(item: item, step: .stored))
     }
 
     /// The other device has so many bytes of a file.
@@ -141,21 +135,21 @@ final class TransferBook {
 
     /// An item has ended. The daemon keeps its record until this side acknowledges the end.
     func finished(_ frame: FinishedFrame, peer: UniqueIdentifier?) {
-        let (id, pairing, channel) = (frame.item.id, frame.item.queue.pairing, frame.item.queue.channel)
+        let id = frame.item.id
         impliedAcceptance(of: id)
         let outcome = TransferOutcome(frame, peer: peer)
         let follower = followed.removeValue(forKey: id)
         let isOurs = items.ended(id) != nil
         follower?.transfer.finished(outcome)
-        follower?.ended(isStored: outcome == .handled)
-        let event = TransferEvent(id: id, pairing: pairing, channel: channel, step: .finished(outcome))
-        guard reported.insert(id, of: pairing) || isOurs else {
+        follower?.file?.ended(isStored: outcome == .handled)
+        let event = TransferEvent(item: frame.item, step: .finished(outcome))
+        guard reported.insert(frame.item) || isOurs else {
             // Reported before, and its acknowledgement was lost; or it still waits for an observer.
             if !isUnreported(event) { acknowledge(event) }
             return
         }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
-        let isAnothers = follower == nil && !isOurs && channel != .context
+        let isAnothers = follower == nil && !isOurs && event.channel != .context
         if observers.isEmpty, isAnothers {
             if !isUnreported(event) { unreported.append(event) }
         } else {
@@ -170,10 +164,7 @@ final class TransferBook {
         entry.token.accepted(.success(Acceptance(note: nil, revision: nil)))
     }
 
-    private func acknowledge(_ event: TransferEvent) {
-        let queue = QueueKey(pairing: event.pairing, app: app, channel: event.channel)
-        daemon.send(FinishedAckFrame(ItemKey(queue, event.id)))
-    }
+    private func acknowledge(_ event: TransferEvent) { daemon.send(FinishedAckFrame(event.item)) }
 
     // MARK: observers
 
@@ -193,7 +184,7 @@ final class TransferBook {
     }
 
     private func isUnreported(_ event: TransferEvent) -> Bool {
-        unreported.contains { $0.id == event.id && $0.pairing == event.pairing && $0.channel == event.channel }
+        unreported.contains { $0.item == event.item }
     }
 
     // MARK: across connections
@@ -238,7 +229,7 @@ final class TransferBook {
             guard let follower = followed.removeValue(forKey: id) else { continue }
             _ = items.ended(id)
             follower.transfer.unfollowed(.endUnknown(id))
-            follower.ended(isStored: false)
+            follower.file?.ended(isStored: false)
         }
     }
 
@@ -256,7 +247,7 @@ final class TransferBook {
             } else {
                 follower.transfer.finished(.failed(error))
             }
-            follower.ended(isStored: false)
+            follower.file?.ended(isStored: false)
         }
     }
 }
@@ -264,29 +255,20 @@ final class TransferBook {
 /// The ends of items that were reported last, as many as a daemon keeps until they are acknowledged (LIM-24). A daemon
 /// repeats an end when its acknowledgement was lost with a connection; this process reports each once.
 struct RecentEnds {
-    private static var capacity: Int { Limits.unheardEnds }
-
-    /// Two pairings may have items of one identifier.
-    private struct Item: Hashable {
-        let pairing: UniqueIdentifier
-        let id: UniqueIdentifier
-    }
-
-    private var all: Set<Item> = []
-    private var order: [Item] = []
+    private var all: Set<ItemKey> = []
+    private var order: [ItemKey] = []
     private var oldest = 0
 
     /// Remembers the item's end, and forgets the oldest if there are too many; false if it is remembered already.
-    mutating func insert(_ id: UniqueIdentifier, of pairing: UniqueIdentifier) -> Bool {
-        let item = Item(pairing: pairing, id: id)
+    mutating func insert(_ item: ItemKey) -> Bool {
         guard all.insert(item).inserted else { return false }
-        guard order.count == Self.capacity else {
+        guard order.count == Limits.unheardEnds else {
             order.append(item)
             return true
         }
         all.remove(order[oldest])
         order[oldest] = item
-        oldest = (oldest + 1) % Self.capacity
+        oldest = (oldest + 1) % Limits.unheardEnds
         return true
     }
 }

@@ -3,7 +3,7 @@
 import TandemBase
 public import TandemWire
 
-/// What a sender waits for.
+/// A level that a sender can wait for.
 public enum AcknowledgementLevel: Int, Sendable, Comparable, CaseIterable {
     /// Durable in this device's daemon: it will arrive even if this process, the daemon or the machine is killed now.
     case accepted = 1
@@ -28,7 +28,7 @@ public enum TransferOutcome: Sendable, Equatable {
     /// It will never be handled: refused for good, failed too often, or lost with a restored store.
     case failed(SessionError)
 
-    /// What an error handler is told; nil for an item that was handled.
+    /// The error for an error handler; nil for an item that was handled.
     public var error: SessionError? {
         switch self {
         case .handled: nil
@@ -44,7 +44,7 @@ public enum TransferOutcome: Sendable, Equatable {
     }
 }
 
-/// What came of taking an item back.
+/// The result of taking an item back.
 public enum TransferCancellation: Sendable, Equatable {
     /// No handler will ever have it.
     case cancelled

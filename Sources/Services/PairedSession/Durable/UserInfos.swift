@@ -22,9 +22,7 @@ extension PairedSession {
     ) async throws(SessionError) -> Transfer {
         var submission = Submission(.userInfo, to: pairing, OutgoingContent(userInfo))
         submission.options = options
-        let transfer = try await transfer(submission)
-        try await transfer.reached(level)
-        return transfer
+        return try await transfer(submission, until: level)
     }
 
     /// Gives an item for what the counterpart shows at a glance: it passes user infos. Each device and app has a budget
@@ -46,9 +44,7 @@ extension PairedSession {
         submission.options = options
         submission.name = kind
         if !kind.isShortText { submission.content.badArgument = .kind }
-        let transfer = try await transfer(submission)
-        try await transfer.reached(level)
-        return transfer
+        return try await transfer(submission, until: level)
     }
 
     /// Calls back for each step of each item of this app, also of items that a former process submitted: what ended
@@ -62,8 +58,12 @@ extension PairedSession {
         }
     }
 
-    func transfer(_ submission: Submission) async throws(SessionError) -> Transfer {
-        try await core.result { core, accepted in core.transfer(submission, accepted: accepted) }
+    func transfer(
+        _ submission: Submission, until level: AcknowledgementLevel = .accepted
+    ) async throws(SessionError) -> Transfer {
+        let transfer = try await core.result { core, accepted in core.transfer(submission, accepted: accepted) }
+        try await transfer.reached(level)
+        return transfer
     }
 
     // MARK: questions about items
@@ -82,7 +82,7 @@ extension PairedSession {
         try await core.cancelTransfer(transfer.id, transfer.pairing, transfer.kind)
     }
 
-    /// What is left of the budget of urgent items for the counterpart. WCSession's
+    /// The rest of the budget of urgent items for the counterpart. WCSession's
     /// `remainingComplicationUserInfoTransfers` (SES-54).
     /// - Throws: 7004, 7005, 7014 `daemon-lost`.
     public func urgentBudget() async throws(SessionError) -> UrgentBudgetStatus {
@@ -107,7 +107,7 @@ public struct TransferUpdate: Sendable {
 
     init?(_ event: TransferEvent) {
         guard let kind = Transfer.Kind(rawValue: event.channel.rawValue) else { return nil }
-        (id, pairing, self.kind) = (event.id, event.pairing, kind)
+        (id, pairing, self.kind) = (event.id, event.item.queue.pairing, kind)
         switch event.step {
         case .stored: state = .stored
         case .finished(let outcome): state = .finished(outcome)

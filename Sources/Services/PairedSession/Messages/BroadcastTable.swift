@@ -9,11 +9,10 @@ import TandemWire
 /// The broadcasts of one session whose failures can still be reported; confined to its scheduler.
 final class BroadcastTable {
     typealias LaterFailure = @Sendable (UniqueIdentifier, SessionError) -> Void
-    typealias Completion = (Result<[BroadcastOutcome], SessionError>) -> Void
 
     private struct Open {
         /// Completes the caller, once; nil when it has.
-        var completion: Completion?
+        var completion: Completion<[BroadcastOutcome]>?
         let laterFailure: LaterFailure?
         /// The peers by pairing at the moment of sending, and the pairings that are known to have failed.
         let peers: [UniqueIdentifier: UniqueIdentifier]
@@ -44,7 +43,7 @@ final class BroadcastTable {
     ///   - completion: called once.
     func send(
         _ content: OutgoingContent, _ id: UniqueIdentifier, to entries: [PairingState], isToAll: Bool,
-        laterFailure: LaterFailure?, completion: @escaping Completion
+        laterFailure: LaterFailure?, completion: @escaping Completion<[BroadcastOutcome]>
     ) {
         let addresses = isToAll ? [(id, .zero)] : entries.map { (UniqueIdentifier.random(), $0.pairing) }
         guard open.count + parts.count < Limits.openRequests, let frames = try? frames(content, id, to: addresses)

@@ -6,7 +6,7 @@ public import TandemPropertyList
 import TandemSession
 public import TandemWire
 
-/// What became of a broadcast on its way to one paired device.
+/// The outcome of a broadcast for one paired device.
 public struct BroadcastOutcome: Sendable, Equatable {
     /// The pairing with that device.
     public let pairing: UniqueIdentifier
@@ -14,7 +14,7 @@ public struct BroadcastOutcome: Sendable, Equatable {
     public let failure: SessionError?
 }
 
-/// To whom a broadcast goes.
+/// The receivers of a broadcast.
 public enum BroadcastReceivers: Sendable, Equatable {
     /// The counterparts on all paired devices.
     case all
@@ -51,7 +51,7 @@ extension PairedSession {
         failure: (@Sendable (UniqueIdentifier, SessionError) -> Void)? = nil
     ) async throws(SessionError) -> [BroadcastOutcome] {
         let (id, content) = (UniqueIdentifier.random(), OutgoingContent(message, topic: topic))
-        return try await core.result(id, cancel: { $0.abandonBroadcast(id) }) { core, completion in
+        return try await core.result(id, cancel: { $0.broadcasts.abandon(id) }) { core, completion in
             core.broadcast(content, to: receivers, id: id, laterFailure: failure, completion: completion)
         }
     }

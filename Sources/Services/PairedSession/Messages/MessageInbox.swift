@@ -8,7 +8,7 @@ import TandemWire
 
 /// The receivers of one host app and the messages that wait for them; confined to the session's scheduler.
 final class MessageInbox {
-    /// What a receiver takes.
+    /// The kind of content that a receiver takes.
     enum Kind: Sendable {
         case dictionary
         case data

@@ -9,7 +9,7 @@ public import TandemWire
 
 /// A message that arrived.
 public struct ReceivedMessage: Sendable {
-    /// What was sent.
+    /// The content of a message.
     public enum Content: Sendable, Equatable {
         /// By `sendMessage`.
         case dictionary(PropertyListDictionary)
@@ -21,7 +21,7 @@ public struct ReceivedMessage: Sendable {
     public let id: UniqueIdentifier
     /// The pairing that it came through.
     public let pairing: UniqueIdentifier
-    /// What was sent.
+    /// The content.
     public let content: Content
     /// Which handler the sender meant; nil if it did not say.
     public let topic: String?
@@ -123,7 +123,7 @@ extension ReceivedMessage {
     }
 }
 
-/// What the sender of a message gets.
+/// The answer to a message.
 package enum MessageAnswer: Sendable {
     /// The reply's body.
     case reply([UInt8])

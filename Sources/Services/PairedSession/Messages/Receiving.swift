@@ -65,7 +65,7 @@ extension PairedSession {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(MessageInbox.capacity))
         let subscription = MessageSubscription(
-            core, close: { continuation.finish() }, remove: { core, number in core.removeReceiver(number) })
+            core, close: { continuation.finish() }, remove: { core, number in core.messages.remove(number) })
         let interest = MessageInbox.Interest(pairing: pairing, kind: kind, topic: topic)
         core.run { core in
             let take: (ReceivedMessage) -> Void = { message in

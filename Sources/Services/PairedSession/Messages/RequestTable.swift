@@ -6,10 +6,7 @@ import Synchronization
 import TandemBase
 import TandemReactor
 import TandemSession
-package import TandemWire
-
-/// Completes one message: the reply's body, or why there is none.
-package typealias ReplyWaiter = (Result<[UInt8], SessionError>) -> Void
+import TandemWire
 
 /// The open messages of one session; confined to its scheduler.
 final class RequestTable {
@@ -17,8 +14,8 @@ final class RequestTable {
     private let scheduler: any Scheduler
     private let counts: SessionCounts
     private let timer: DeadlineTimer
-    private var requests = PendingRequests<ReplyWaiter>(capacity: Limits.openRequests)
-    private var notes = PendingRequests<ReplyWaiter>(capacity: Limits.openRequests)
+    private var requests = PendingRequests<Completion<[UInt8]>>(capacity: Limits.openRequests)
+    private var notes = PendingRequests<Completion<[UInt8]>>(capacity: Limits.openRequests)
 
     init(daemon: DaemonChannel, scheduler: any Scheduler, counts: SessionCounts) {
         self.daemon = daemon
@@ -36,7 +33,7 @@ final class RequestTable {
     ///   - reply: called once.
     func request(
         _ frame: Frame, _ id: UniqueIdentifier, to pairing: UniqueIdentifier, followsActive: Bool, timeout: Duration,
-        reply: @escaping ReplyWaiter
+        reply: @escaping Completion<[UInt8]>
     ) {
         let deadline = scheduler.now + timeout
         guard requests.open(id, to: pairing, deadline: deadline, followsActive: followsActive, token: reply) else {
@@ -55,12 +52,12 @@ final class RequestTable {
     ///   - laterFailure: called at most once, for a failure that comes back.
     func note(
         _ frame: Frame, _ id: UniqueIdentifier, to pairing: UniqueIdentifier, followsActive: Bool,
-        given: @escaping ReplyWaiter, laterFailure: ((SessionError) -> Void)?
+        given: @escaping Completion<[UInt8]>, laterFailure: ((SessionError) -> Void)?
     ) {
         let deadline = scheduler.now + Limits.standardDeadline
         let counts = counts
         let laterFailure = laterFailure ?? { _ in counts.countUnheardFailure() }
-        let waiter: ReplyWaiter = { if case .failure(let error) = $0 { laterFailure(error) } }
+        let waiter: Completion<[UInt8]> = { if case .failure(let error) = $0 { laterFailure(error) } }
         _ = notes.open(id, to: pairing, deadline: deadline, token: waiter)
         watch(deadline)
         daemon.enqueue(Outgoing(id: id, frame: frame, follows: followsActive ? pairing : nil, sent: given))
@@ -139,7 +136,7 @@ final class DeadlineTimer {
     }
 }
 
-/// What happens beside the path and would otherwise leave no trace: counts of one session since it was opened. A
+/// Counts of one session since it was opened, of events that would otherwise leave no trace (SES-9). A
 /// developer sees from them that a deadline is too short before users do.
 public struct SessionStatistics: Sendable, Equatable {
     /// Replies and failures that came for a request that had ended: by its deadline, by a switch, or given up.

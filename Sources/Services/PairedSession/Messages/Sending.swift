@@ -20,7 +20,7 @@ extension PairedSession {
     public func sendMessage(
         _ message: PropertyListDictionary, topic: String? = nil, timeout: Duration = PairedSession.standardTimeout
     ) async throws(SessionError) -> PropertyListDictionary {
-        let body = try await request(OutgoingContent(message, topic: topic), timeout)
+        let body = try await request(OutgoingContent(message, topic: topic), timeout, to: pairing)
         do { return try PropertyListReader.readDictionary(body) } catch {
             throw SessionError(
                 .messageReplyFailed, name: "malformed", reason: "the reply is not a valid dictionary: \(error)")
@@ -31,7 +31,7 @@ extension PairedSession {
     public func sendMessageData(
         _ data: [UInt8], topic: String? = nil, timeout: Duration = PairedSession.standardTimeout
     ) async throws(SessionError) -> [UInt8] {
-        try await request(OutgoingContent(data: data, topic: topic), timeout)
+        try await request(OutgoingContent(data: data, topic: topic), timeout, to: pairing)
     }
 
     /// Sends a dictionary without a reply; returns when it was given to the daemon.
@@ -53,12 +53,8 @@ extension PairedSession {
         try await note(OutgoingContent(data: data, topic: topic), failure)
     }
 
-    private func request(_ content: OutgoingContent, _ timeout: Duration) async throws(SessionError) -> [UInt8] {
-        try await request(content, timeout, id: .random(), to: pairing)
-    }
-
     func request(
-        _ content: OutgoingContent, _ timeout: Duration, id: UniqueIdentifier, to pairing: UniqueIdentifier?
+        _ content: OutgoingContent, _ timeout: Duration, id: UniqueIdentifier = .random(), to pairing: UniqueIdentifier?
     ) async throws(SessionError) -> [UInt8] {
         try await core.result(id, cancel: { $0.abandon(id) }) { core, reply in
             core.request(content, to: pairing, id: id, timeout: timeout, reply: reply)
@@ -74,7 +70,7 @@ extension PairedSession {
     }
 }
 
-/// What a caller wants to send, encoded on the caller's own thread: the loop only routes bytes. A fault found here is kept
+/// Content of a message or an item, encoded on the caller's own thread: the loop only routes bytes. A fault found here is kept
 /// as a fact, because the order of SES-13 may have a better answer.
 package struct OutgoingContent: Sendable {
     package let kind: FrameKind
@@ -105,7 +101,7 @@ package struct OutgoingContent: Sendable {
         badArgument = Self.fault(of: topic)
     }
 
-    /// What cannot be sent at all: a value of a foreign type at this key path.
+    /// Content that cannot be sent: it has a value of a foreign type at this key path.
     package init(unsupportedAt keyPath: String) {
         kind = .message
         body = []
@@ -118,12 +114,11 @@ package struct OutgoingContent: Sendable {
         _ activation: ActivationState, _ counterpart: SendCheck.Counterpart?, isSupported: Bool,
         bodyLimit: Int = Limits.messageBody, needsReachability: Bool = true
     ) -> SendRefusal? {
-        var check = SendCheck(
-            activation: activation, counterpart: counterpart, badArgument: badArgument,
+        SendCheck(
+            isSupported: isSupported, activation: activation, counterpart: counterpart, badArgument: badArgument,
             unsupportedKeyPath: unsupportedKeyPath, bodySize: body.count, bodyLimit: bodyLimit,
-            needsReachability: needsReachability)
-        check.isSupported = isSupported
-        return check.refusal
+            needsReachability: needsReachability
+        ).refusal
     }
 
     private static func fault(of topic: String?) -> BadArgument? { topic?.isShortText == false ? .topic : nil }
