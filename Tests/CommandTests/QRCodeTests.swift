@@ -24,12 +24,11 @@ import Testing
         #expect(try QRCode([UInt8](repeating: 0x61, count: count)).width == width)
     }
 
-    @Test(arguments: QRCode.Correction.allCases)
-    func contentAtTheLimitFitsAndOneByteMoreIsRefused(correction: QRCode.Correction) throws {
-        let limit = correction.capacity
-        #expect(try QRCode([UInt8](repeating: 0xFF, count: limit), correction: correction).width == 177)
+    @Test func contentAtTheLimitFitsAndOneByteMoreIsRefused() throws {
+        let limit = QRCode.capacity
+        #expect(try QRCode([UInt8](repeating: 0xFF, count: limit)).width == 177)
         #expect(throws: CodeError.tooLong(count: limit + 1, limit: limit)) {
-            try QRCode([UInt8](repeating: 0xFF, count: limit + 1), correction: correction)
+            try QRCode([UInt8](repeating: 0xFF, count: limit + 1))
         }
     }
 

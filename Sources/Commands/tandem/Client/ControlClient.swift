@@ -130,9 +130,22 @@ extension Arguments {
 extension Arguments {
     /// The pairing that the first operand names.
     func pairing() throws(CommandFailure) -> UniqueIdentifier {
-        guard let pairing = UniqueIdentifier(text: operands[0]) else {
-            throw .usage("'\(operands[0])' is not a pairing's UUID; 'tandem status' shows them")
-        }
-        return pairing
+        try UniqueIdentifier(argument: operands[0], "is not a pairing's UUID; 'tandem status' shows them")
+    }
+
+    /// The body of a request about the pairing that the first operand names, by its UUID or its device's name.
+    var pairingOrName: PropertyListDictionary {
+        UniqueIdentifier(text: operands[0]).map { ["pairing": .data($0.bytes)] } ?? ["who": .string(operands[0])]
+    }
+}
+
+extension UniqueIdentifier {
+    /// Reads an argument.
+    /// - Parameters:
+    ///   - problem: the end of the sentence that begins with the argument.
+    ///   - option: the option whose value it is.
+    init(argument text: String, _ problem: String, of option: String = "") throws(CommandFailure) {
+        guard let identifier = UniqueIdentifier(text: text) else { throw .usage("\(option)'\(text)' \(problem)") }
+        self = identifier
     }
 }

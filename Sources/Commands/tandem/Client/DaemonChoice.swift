@@ -46,7 +46,7 @@ struct DaemonChoice {
     }
 }
 
-/// Where daemons listen for their host apps when nobody says otherwise.
+/// The default paths of daemons' local sockets.
 enum LocalSockets {
     /// The places to look, in order.
     static func candidates(for role: DeviceRole, _ environment: Environment) -> [String] {
@@ -54,13 +54,13 @@ enum LocalSockets {
         return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
     }
 
-    /// Where a daemon of this user listens when nobody says otherwise; nil if there is no such place.
+    /// The default for a daemon of this user; nil if there is none.
     static func own(for role: DeviceRole, _ environment: Environment) -> String? {
         if let directory = environment.value("XDG_RUNTIME_DIR") { return "\(directory)/tandem/\(role.rawValue).sock" }
         return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
     }
 
-    /// Whether somebody accepts connections there; a socket file alone may be what a crash left behind.
+    /// Whether a process accepts connections there; a socket file alone may be what a crash left behind.
     static func isServed(_ path: String) -> Bool {
         var address = sockaddr_un()
         let bytes = Array(path.utf8)

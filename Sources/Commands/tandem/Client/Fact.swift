@@ -64,9 +64,6 @@ struct Fact {
         }
     }
 
-    /// One value on one line, safe on a terminal.
-    static func shown(_ value: PropertyListValue) -> String { PropertyListJSON.text(value) }
-
     private static func identifier(_ bytes: [UInt8]) -> String {
         UniqueIdentifier(bytes: bytes)?.description ?? Hexadecimal.encode(bytes)
     }

@@ -18,16 +18,13 @@ extension Subcommand {
             for line in Metrics(Fact(answer)).lines { console.print(line) }
             return
         }
-        let report = StatusReport(Fact(answer))
-        for line in report.lines { console.print(line) }
+        for line in StatusReport(facts: Fact(answer)).lines { console.print(line) }
     }
 }
 
 /// Status as text for people.
 private struct StatusReport {
-    private let facts: Fact
-
-    init(_ facts: Fact) { self.facts = facts }
+    let facts: Fact
 
     var lines: [String] {
         let tables = [pairings, applications, queues, contexts, configurations].map(\.lines).filter { !$0.isEmpty }

@@ -41,34 +41,15 @@ extension Subcommand {
             path: [role.rawValue], summary: summary, options: DaemonOptions.table, notes: notes, examples: examples
         ) { arguments, console in
             let options = try DaemonOptions(role: role, arguments: arguments).options()
-            try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
+            try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log, fail in
                 let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log)
-                let service = NodeService(node, local: options.local)
-                node.onFatal = { error in
-                    service.failure = CommandFailure.refused("\(error)")
-                    loop.stop()
-                }
+                node.onFatal = { fail(CommandFailure.refused("\($0)")) }
                 try node.start()
-                return service
+                let listening = node.listening.map(\.description).joined(separator: ", ")
+                let links = listening.isEmpty ? "" : ", device links at \(listening)"
+                return Service(
+                    readiness: "ready: host apps at \(options.local)\(links)", stop: node.stop(completion:))
             }
         }
     }
-}
-
-private final class NodeService: Service {
-    private let node: Node
-    private let local: String
-    var failure: (any Error)?
-
-    init(_ node: Node, local: String) {
-        self.node = node
-        self.local = local
-    }
-
-    var readiness: String {
-        let listening = node.listening.map(\.description).joined(separator: ", ")
-        return "ready: host apps at \(local)" + (listening.isEmpty ? "" : ", device links at \(listening)")
-    }
-
-    func stop(completion: @escaping () -> Void) { node.stop(completion: completion) }
 }

@@ -6,15 +6,11 @@ import TandemBase
 import TandemReactor
 
 /// A service as a command runs it.
-protocol Service: AnyObject {
-    /// What to print when the service is ready.
-    var readiness: String { get }
-
-    /// Why it cannot go on; the run ends with this error.
-    var failure: (any Error)? { get }
-
-    /// Lets the service finish; `completion` once, when nothing is left to do.
-    func stop(completion: @escaping () -> Void)
+struct Service {
+    /// The line to print when the service is ready.
+    let readiness: String
+    /// Lets the service finish; calls back once, when nothing is left to do.
+    let stop: (@escaping () -> Void) -> Void
 }
 
 /// One run of a service, from its start to its end.
@@ -26,8 +22,10 @@ enum ServiceRun {
     private static let rest = Duration.milliseconds(200)
 
     /// Starts the service and returns when it has stopped.
+    /// - Parameter start: calls its last argument when the service cannot continue; the run then throws that error.
     static func run(
-        log level: LogLevel, on console: Console, _ start: (EventLoop, @escaping LogHandler) throws -> any Service
+        log level: LogLevel, on console: Console,
+        _ start: (EventLoop, @escaping LogHandler, @escaping (any Error) -> Void) throws -> Service
     ) throws {
         // Before anything that could start a thread.
         try ProcessSignal.prepareProcess()
@@ -35,34 +33,24 @@ enum ServiceRun {
         try? Linux.setDescriptorLimit(descriptors)
         let log = LogSink(lending: STDERR_FILENO, threshold: level)
         let loop = try EventLoop()
-        let service = try start(loop, log.handler)
-        let stopping = Stopping(service: service, loop: loop)
-        let signals = try SignalSource(loop: loop) { stopping.received($0) }
+        var failure: (any Error)?
+        let service = try start(loop, log.handler) { error in
+            failure = error
+            loop.stop()
+        }
+        var isStopping = false
+        let signals = try SignalSource(loop: loop) { signal in
+            // There is no configuration file to read again; a closed terminal must not end a daemon silently either.
+            if signal == .hangUp { return }
+            if isStopping { return loop.stop() }
+            isStopping = true
+            service.stop { loop.stop() }
+        }
         console.print(service.readiness)
         loop.schedule(after: rest) { Linux.giveBackHeap() }
         loop.run()
         signals.cancel()
-        if let failure = service.failure { throw failure }
-    }
-}
-
-/// What signals do to a running service.
-private final class Stopping {
-    private let service: any Service
-    private let loop: EventLoop
-    private var isStopping = false
-
-    init(service: any Service, loop: EventLoop) {
-        self.service = service
-        self.loop = loop
-    }
-
-    func received(_ signal: ProcessSignal) {
-        // There is no configuration file to read again; a closed terminal must not end a daemon silently either.
-        if signal == .hangUp { return }
-        if isStopping { return loop.stop() }
-        isStopping = true
-        service.stop { [loop] in loop.stop() }
+        if let failure { throw failure }
     }
 }
 

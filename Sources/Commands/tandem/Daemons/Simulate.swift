@@ -30,28 +30,16 @@ extension Subcommand {
         let connections =
             try arguments.integer("connections", in: 1...LocalEndpoint.mostConnections) ?? Limits.localConnections
         let directory = try OwnedDirectory(path: try arguments.required("local"))
-        try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log in
+        try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log, _ in
             let simulator = Simulator(
                 scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
                 connections: connections, files: try directory.directory(named: "files"), log: log)
             try simulator.listen(in: directory.path, loop: loop)
-            return SimulatorService(simulator, directory: directory.path)
+            let path = directory.path
+            let others = secondaries == 1 ? "" : " to \(path)/secondary-\(secondaries).sock"
+            return Service(
+                readiness: "ready: \(path)/primary.sock and \(path)/secondary.sock\(others)",
+                stop: simulator.stop(completion:))
         }
     }
-}
-
-private final class SimulatorService: Service {
-    private let simulator: Simulator
-    let readiness: String
-    /// It keeps nothing that could break.
-    let failure: (any Error)? = nil
-
-    init(_ simulator: Simulator, directory: String) {
-        self.simulator = simulator
-        let count = simulator.secondaries.count
-        let others = count == 1 ? "" : " to \(directory)/secondary-\(count).sock"
-        readiness = "ready: \(directory)/primary.sock and \(directory)/secondary.sock\(others)"
-    }
-
-    func stop(completion: @escaping () -> Void) { simulator.stop(completion: completion) }
 }

@@ -2,7 +2,7 @@
 
 /// Renders help pages.
 enum Help {
-    /// What `tandem --help` prints.
+    /// The page of `tandem --help`.
     static var overview: String {
         let width = Subcommand.all.map(\.name.count).max() ?? 0
         let list = Subcommand.all.map { "  \(padded($0.name, to: width))  \($0.summary)" }
@@ -20,7 +20,7 @@ enum Help {
             """
     }
 
-    /// What `tandem COMMAND --help` prints.
+    /// The page of `tandem COMMAND --help`.
     static func page(of subcommand: Subcommand) -> String {
         let options = subcommand.options + [.help]
         let operands = subcommand.operands.map(\.usage).joined(separator: " ")

@@ -52,7 +52,8 @@ struct LocalFile {
         .refused("cannot \(what) \(path): \(String(cString: strerror(errno)))")
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    /// Writes all bytes; false, with the reason in `errno`, if that fails.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -8,7 +8,7 @@ struct Subcommand: Sendable {
     let summary: String
     var operands: [Operand] = []
     var options: [Option] = []
-    /// What help says below the options.
+    /// Notes that help shows below the options.
     var notes = ""
     /// Command lines without the leading `tandem`.
     let examples: [String]
@@ -40,5 +40,33 @@ extension Subcommand {
             pair, join, switchDevice, trustDevice, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
         ]
+    }
+}
+
+/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer and
+/// an absent daemon apart.
+enum CommandFailure: Error, Equatable {
+    /// The call itself is wrong: exit code 2, with a pointer to the help.
+    case usage(String)
+    /// Refused or failed: exit code 1.
+    case refused(String)
+    /// The answer is no, with a line for each reason: exit code 1.
+    case no([String])
+    /// No daemon answers: exit code 3.
+    case unanswered(String)
+
+    var exitCode: Int32 {
+        switch self {
+        case .usage: 2
+        case .refused, .no: 1
+        case .unanswered: 3
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .usage(let text), .refused(let text), .unanswered(let text): text
+        case .no(let reasons): reasons.joined(separator: "\n")
+        }
     }
 }

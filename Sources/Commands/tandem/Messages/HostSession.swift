@@ -5,7 +5,7 @@ import PairedSession
 import Synchronization
 import TandemBase
 
-/// What the commands that are host apps have in common.
+/// Constants of the commands that are host apps.
 enum HostSession {
     /// For the daemon to take the app; the counterpart has a time of its own (`--timeout`).
     static let patience = Duration.seconds(10)

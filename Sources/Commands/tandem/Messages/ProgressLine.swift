@@ -54,7 +54,7 @@ struct ProgressLine {
         return "\(tenths / 10).\(tenths % 10) \(units[unit])"
     }
 
-    /// The beginning of a text that has so many columns. What is not ASCII may take two, so it counts as two.
+    /// The beginning of a text that has so many columns. A character outside ASCII counts as two.
     private static func fitted(_ text: String, columns: Int) -> (text: String, columns: Int) {
         var fitted = ""
         var used = 0
@@ -100,8 +100,5 @@ struct ProgressBar {
         return Int(size.ws_col)
     }
 
-    private func write(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
+    private func write(_ text: String) { _ = LocalFile.write(Array(text.utf8), to: STDERR_FILENO) }
 }

@@ -18,10 +18,6 @@ struct QueuedSend {
         .valued("after", "UUID", "with --queue or --file: the item that must have ended before"),
     ]
 
-    static let levels: [String: AcknowledgementLevel] = [
-        "accepted": .accepted, "stored": .stored, "handled": .handled,
-    ]
-
     private let userInfo: PropertyListDictionary
     private let options: TransferOptions
     private let urgentKind: String?
@@ -35,28 +31,30 @@ struct QueuedSend {
             throw .usage("--\(odd) is for items: add --queue")
         }
         for odd in ["no-reply", "all"] where arguments.has(odd) { throw .usage("--\(odd) is for messages") }
-        let word = arguments.value("wait") ?? "accepted"
-        guard let level = Self.levels[word] else {
-            throw .usage("--wait '\(word)' is none of accepted, stored, handled")
-        }
         self.userInfo = userInfo
-        self.level = level
+        level = try Self.level(arguments, absent: "accepted")
         urgentKind = arguments.value("urgent")
         timeout = try arguments.duration("timeout")
         options = try Self.options(arguments)
     }
 
-    /// What the command line says of any durable item, files too.
+    /// The level of `--wait`.
+    static func level(_ arguments: Arguments, absent: String) throws(CommandFailure) -> AcknowledgementLevel {
+        let word = arguments.value("wait") ?? absent
+        guard let level = AcknowledgementLevel.allCases.first(where: { "\($0)" == word }) else {
+            throw .usage("--wait '\(word)' is none of accepted, stored, handled")
+        }
+        return level
+    }
+
+    /// The options of any durable item, files too.
     static func options(_ arguments: Arguments) throws(CommandFailure) -> TransferOptions {
         TransferOptions(
             topic: arguments.value("topic"), supersedeKey: arguments.value("key"),
-            timeToLive: try arguments.duration("ttl"), after: try identifier(arguments.value("after")))
-    }
-
-    private static func identifier(_ text: String?) throws(CommandFailure) -> UniqueIdentifier? {
-        guard let text else { return nil }
-        guard let id = UniqueIdentifier(text: text) else { throw .usage("--after '\(text)' is no UUID") }
-        return id
+            timeToLive: try arguments.duration("ttl"),
+            after: try arguments.value("after").map { (text) throws(CommandFailure) in
+                try UniqueIdentifier(argument: text, "is no UUID", of: "--after ")
+            })
     }
 
     /// Queues the item, prints its identifier, and waits for the level.
@@ -72,7 +70,7 @@ struct QueuedSend {
         console.print(json: .dictionary(line))
         guard level > .accepted else { return }
         try await reached(transfer)
-        line["state"] = .string(level == .stored ? "stored" : "handled")
+        line["state"] = .string("\(level)")
         console.print(json: .dictionary(line))
     }
 
@@ -119,12 +117,8 @@ struct SendFile {
         for odd in ["all", "queue", "urgent", "no-reply"] where arguments.has(odd) {
             throw .usage("--\(odd) does not go with --file: a file is always queued, for one device")
         }
-        let word = arguments.value("wait") ?? "stored"
-        guard let level = QueuedSend.levels[word] else {
-            throw .usage("--wait '\(word)' is none of accepted, stored, handled")
-        }
         self.path = path
-        self.level = level
+        level = try QueuedSend.level(arguments, absent: "stored")
         options = try QueuedSend.options(arguments)
         metadata = try arguments.value("metadata").map { (text) throws(CommandFailure) in
             try MessageText.dictionary(text)
@@ -151,8 +145,7 @@ struct SendFile {
     private func result(_ transfer: FileTransfer, _ elapsed: Duration) -> PropertyListDictionary {
         [
             "id": .string("\(transfer.id)"), "size": .integer(transfer.progress.total),
-            "state": .string("\(level)"),
-            "milliseconds": .integer(elapsed.saturatingMilliseconds),
+            "state": .string("\(level)"), "milliseconds": .integer(elapsed.saturatingMilliseconds),
         ]
     }
 }

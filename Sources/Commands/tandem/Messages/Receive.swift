@@ -72,7 +72,7 @@ private enum MessageAnswer {
     }
 }
 
-/// What becomes of received items.
+/// The verdict on received items.
 enum ItemVerdict: String {
     case handle, fail, reject
 
@@ -87,7 +87,7 @@ enum ItemVerdict: String {
         self = verdict
     }
 
-    /// Throws what tells the daemon so.
+    /// Throws unless items are handled.
     func judge() throws {
         switch self {
         case .handle: break
@@ -120,7 +120,7 @@ extension ItemFacts {
     }
 }
 
-/// Where received files go.
+/// Receives files into a directory.
 struct ReceiveFiles: Sendable {
     private static let attempts = 1_000
 

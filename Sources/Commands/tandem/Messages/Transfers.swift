@@ -35,9 +35,8 @@ extension Subcommand {
         notes: "Exit code 1 if it is too late, or if the other device's word is not here yet.",
         examples: ["transfers cancel --app org.example.lamp 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        guard let id = UniqueIdentifier(text: arguments.operands[0]) else {
-            throw CommandFailure.usage("'\(arguments.operands[0])' is no UUID; 'tandem transfers list' shows them")
-        }
+        let id = try UniqueIdentifier(
+            argument: arguments.operands[0], "is no UUID; 'tandem transfers list' shows them")
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: HostSession.patience)
         guard let transfer = try await outstanding(session).first(where: { $0.id == id }) else {

@@ -1,5 +1,4 @@
-// `dead-letters`: items that a handler or the other device refused too often. The daemon keeps them until an operator
-// decides.
+// `dead-letters`: items that a handler or the other device refused too often, until an operator decides.
 
 import TandemBase
 import TandemPropertyList
@@ -46,7 +45,7 @@ extension Subcommand {
     }
 }
 
-/// Which dead letters are meant.
+/// The dead letters that the arguments name.
 private enum DeadLetterChoice {
     static func app(_ arguments: Arguments) throws -> PropertyListDictionary {
         arguments.has("app") ? ["app": .string(try arguments.application().description)] : [:]
@@ -56,9 +55,7 @@ private enum DeadLetterChoice {
         var body = try app(arguments)
         switch (arguments.operands.first, arguments.has("all")) {
         case (let text?, false):
-            guard let id = UniqueIdentifier(text: text) else {
-                throw CommandFailure.usage("'\(text)' is no UUID; 'tandem dead-letters list' shows them")
-            }
+            let id = try UniqueIdentifier(argument: text, "is no UUID; 'tandem dead-letters list' shows them")
             body["id"] = .data(id.bytes)
         case (nil, true): body["all"] = true
         case (nil, false): throw CommandFailure.usage("UUID or --all is missing")

@@ -1,5 +1,7 @@
-// `health` and `ready`: the daemon's state for a supervisor or a script, as an exit code and a line for each reason.
+// `health`, `ready` and `drain`: the daemon's state for a supervisor or a script, as an exit code and a line for each
+// reason.
 
+import TandemBase
 import TandemPropertyList
 import TandemReactor
 
@@ -35,19 +37,51 @@ extension Subcommand {
             """,
         examples: ["ready", "ready --no-link", "ready --timeout 30s"]
     ) { arguments, console in
-        let patience = Patience(try arguments.duration("timeout") ?? .zero)
+        let end = ContinuousClock.now + (try arguments.duration("timeout") ?? .zero)
         while true {
             let outcome = Result { try Readiness(arguments) }
             if case .success(.ready) = outcome { return console.print("ready") }
-            guard patience.remains else {
+            guard ContinuousClock.now < end else {
                 throw CommandFailure.no(["not ready: \(try outcome.get().reason)"])
             }
             try await Task.sleep(for: .milliseconds(200))
         }
     }
+
+    /// The daemon's own bound of one wait for `drain`.
+    private static let longestDrain = Duration.seconds(3600)
+
+    static let drain = Subcommand(
+        path: ["drain"], summary: "refuse new items and wait until those that were accepted have left",
+        options: [
+            .device, .valued("timeout", "TIME", "how long to wait, at most 1h (default 30s)"),
+            .flag("end", "accept new items again"), .json,
+        ],
+        notes: """
+            Exit code 0: nothing waits any more; 1: the time is over, and the queues that are left are printed. New items
+            stay refused, as 'draining', until --end or the next start. Messages are not affected.
+            """,
+        examples: ["drain", "drain --timeout 5m", "drain --end"]
+    ) { arguments, console in
+        let time = min(try arguments.duration("timeout") ?? .seconds(30), longestDrain)
+        let body: PropertyListDictionary = [
+            "wait": .integer(time.saturatingMilliseconds), "end": .boolean(arguments.has("end")),
+        ]
+        let report = Fact(try arguments.ask("drain", body, time: time))
+        if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
+        if arguments.has("end") { return }
+        guard report.body["drained"] != .boolean(true) else {
+            if !arguments.has("json") { console.print("drained") }
+            return
+        }
+        throw CommandFailure.no(
+            report.list("queues").map { queue in
+                "\(queue.text("waiting")) of \(queue.text("app")) \(queue.text("channel")) wait in \(queue.text("pairing"))"
+            })
+    }
 }
 
-/// What a daemon says about being ready.
+/// A daemon's readiness.
 private enum Readiness {
     case ready
     case waiting(String)
@@ -60,13 +94,4 @@ private enum Readiness {
     }
 
     var reason: String { if case .waiting(let reason) = self { reason } else { "" } }
-}
-
-/// A time that runs out.
-struct Patience {
-    private let end: ContinuousClock.Instant
-
-    init(_ time: Duration) { end = ContinuousClock.now + time }
-
-    var remains: Bool { ContinuousClock.now < end }
 }

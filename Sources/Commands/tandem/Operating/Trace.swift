@@ -20,14 +20,15 @@ extension Subcommand {
             "trace 0123ABCD-0000-4000-8000-0123456789AB --device ./hub.sock --device ./kiosk.sock", "trace --follow",
         ]
     ) { arguments, console in
-        let paths = try TracePaths.all(arguments)
+        let devices: [String?] = arguments.has("device") ? arguments.all("device") : [nil]
+        let paths = try devices.map { try DaemonChoice(device: $0).path() }
         let printer = TracePrinter(console: console, isJSON: arguments.has("json"))
         if arguments.has("follow") {
             guard arguments.operands.isEmpty else { throw CommandFailure.usage("--follow shows all; leave UUID out") }
             return try await follow(paths, printer)
         }
         guard let text = arguments.operands.first else { throw CommandFailure.usage("UUID or --follow is missing") }
-        guard let id = UniqueIdentifier(text: text) else { throw CommandFailure.usage("'\(text)' is no UUID") }
+        let id = try UniqueIdentifier(argument: text, "is no UUID")
         let events = try paths.flatMap { try TraceAnswer(path: $0, ["id": .data(id.bytes)]).events }
         if events.isEmpty { throw CommandFailure.no(["nothing is known of \(id), here or any more"]) }
         for event in events.sorted(by: TraceAnswer.isEarlier) { printer.print(event) }
@@ -51,15 +52,6 @@ extension Subcommand {
             }
             try await group.waitForAll()
         }
-    }
-}
-
-private enum TracePaths {
-    /// The daemons that `--device` names, or the one that runs.
-    static func all(_ arguments: Arguments) throws -> [String] {
-        let named = arguments.all("device")
-        return named.isEmpty
-            ? [try DaemonChoice(device: nil).path()] : try named.map { try DaemonChoice(device: $0).path() }
     }
 }
 

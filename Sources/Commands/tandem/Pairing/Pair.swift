@@ -13,7 +13,7 @@ extension Subcommand {
             .flag("link-only", "print the link alone, for a pipe"), .json,
         ],
         notes: """
-            Whoever has the link within its life can pair with this device once. Hand it over on a way that others
+            Anyone who has the link within its life can pair with this device once. Hand it over on a way that others
             cannot read; 'tandem join' takes it from standard input or from a private file, never as an argument.
             """,
         examples: ["pair", "pair --life 5m", "pair --link-only | ssh kiosk tandem join"]
@@ -31,9 +31,7 @@ extension Subcommand {
         console.print("\nexpires \(answer.date("expires")); on the other device run: tandem join\n")
         console.write(try QRCode(link).terminalText(inColour: console.isColoured))
     }
-}
 
-extension Subcommand {
     static let switchDevice = Subcommand(
         path: ["switch"], summary: "choose which paired device is the active one",
         operands: [.required("PAIRING|NAME")], options: [.device],
@@ -43,16 +41,12 @@ extension Subcommand {
             + "with that device.",
         examples: ["switch kiosk", "switch --device primary 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        let who = arguments.operands[0]
-        let pairing = UniqueIdentifier(text: who)
-        let answer = try arguments.ask("switch", pairing.map { ["pairing": .data($0.bytes)] } ?? ["who": .string(who)])
+        let answer = try arguments.ask("switch", arguments.pairingOrName)
         let fact = Fact(answer)
         let verb = answer["changed"]?.booleanValue == false ? "was active already" : "is active now"
         console.print("\(fact.text("name")) \(verb)  \(fact.text("pairing"))")
     }
-}
 
-extension Subcommand {
     static let trustDevice = Subcommand(
         path: ["trust-device"], summary: "trust another device by its fingerprint (run it on both devices)",
         operands: [.required("FINGERPRINT")],
@@ -81,19 +75,15 @@ extension Subcommand {
         _ = try arguments.ask("trust-device", body, of: peer.counterpart)
         console.print("trusted as \(peer.rawValue)")
     }
-}
 
-extension Subcommand {
     static let unpair = Subcommand(
         path: ["unpair"], summary: "end a pairing at once and forget what waits for it",
         operands: [.required("PAIRING|NAME")], options: [.device],
         notes: "Configuration that came through the pairing is deactivated, and its versions stay refused.",
         examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        let who = arguments.operands[0]
-        let pairing = UniqueIdentifier(text: who)
-        _ = try arguments.ask("unpair", pairing.map { ["pairing": .data($0.bytes)] } ?? ["who": .string(who)])
-        console.print("unpaired \(who)")
+        _ = try arguments.ask("unpair", arguments.pairingOrName)
+        console.print("unpaired \(arguments.operands[0])")
     }
 
     static let allowVersion = Subcommand(

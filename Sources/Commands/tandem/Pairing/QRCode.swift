@@ -5,21 +5,9 @@ internal import CTandemQREncode
 
 /// A QR code: `width` x `width` modules, without its quiet zone.
 struct QRCode: Sendable, Equatable {
-    /// How much damage a reader can repair, and the bytes that the largest code then holds.
-    enum Correction: Sendable, CaseIterable {
-        /// About 7 %: right for screens, which do not get dirty.
-        case low
-        case medium, quartile, high
-
-        var capacity: Int {
-            switch self {
-            case .low: 2953
-            case .medium: 2331
-            case .quartile: 1663
-            case .high: 1273
-            }
-        }
-    }
+    /// Bytes that the largest code holds with the lowest level of correction. That level repairs about 7 %: right for
+    /// screens, which do not get dirty.
+    static var capacity: Int { 2953 }
 
     /// The light modules that must surround a code on each side, or readers do not find it.
     static var quietZone: Int { 4 }
@@ -29,12 +17,12 @@ struct QRCode: Sendable, Equatable {
     private let modules: [Bool]
 
     /// The smallest code that holds these bytes.
-    init(_ bytes: [UInt8], correction: Correction = .low) throws(CodeError) {
+    init(_ bytes: [UInt8]) throws(CodeError) {
         guard !bytes.isEmpty else { throw .empty }
-        guard bytes.count <= correction.capacity, let count = Int32(exactly: bytes.count) else {
-            throw .tooLong(count: bytes.count, limit: correction.capacity)
+        guard bytes.count <= Self.capacity, let count = Int32(exactly: bytes.count) else {
+            throw .tooLong(count: bytes.count, limit: Self.capacity)
         }
-        guard let code = QRcode_encodeData(count, bytes, 0, correction.level) else { throw .outOfMemory }
+        guard let code = QRcode_encodeData(count, bytes, 0, QR_ECLEVEL_L) else { throw .outOfMemory }
         defer { QRcode_free(code) }
         let side = Int(code.pointee.width)
         // The lowest bit of each module byte is its colour; the others say what the module is for.
@@ -43,25 +31,12 @@ struct QRCode: Sendable, Equatable {
     }
 
     /// The code of a text's UTF-8 bytes.
-    init(_ text: String, correction: Correction = .low) throws(CodeError) {
-        try self.init(Array(text.utf8), correction: correction)
-    }
+    init(_ text: String) throws(CodeError) { try self.init(Array(text.utf8)) }
 
     /// Whether the module is dark; everything outside the square is light.
     func isDark(column: Int, row: Int) -> Bool {
         let side = 0..<width
         return side.contains(column) && side.contains(row) && modules[row * width + column]
-    }
-}
-
-extension QRCode.Correction {
-    fileprivate var level: QRecLevel {
-        switch self {
-        case .low: QR_ECLEVEL_L
-        case .medium: QR_ECLEVEL_M
-        case .quartile: QR_ECLEVEL_Q
-        case .high: QR_ECLEVEL_H
-        }
     }
 }
 
@@ -93,7 +68,7 @@ extension QRCode {
 
 /// A content that could not become a code.
 enum CodeError: Error, Sendable, Equatable {
-    /// The content has `count` bytes; the largest code of the asked correction holds `limit`.
+    /// The content has `count` bytes; the largest code holds `limit`.
     case tooLong(count: Int, limit: Int)
     case empty
     case outOfMemory

@@ -35,7 +35,7 @@ extension Subcommand {
         ]
     ) { arguments, console in
         let key = try KeyFile(path: try arguments.required("key")).signing()
-        let payload = try SignRequest(arguments).payload(now: Linux.wallTime)
+        let payload = try SignRequest(arguments: arguments).payload(now: Linux.wallTime)
         let bytes = try ConfigurationSigner.sign(payload, with: [ConfigurationPrivateKey(key)])
         let file = LocalFile(path: try arguments.required("out"))
         try file.create(bytes, mode: 0o644)
@@ -55,8 +55,6 @@ extension Subcommand {
 /// The options of `sign` as a payload.
 private struct SignRequest {
     let arguments: Arguments
-
-    init(_ arguments: Arguments) { self.arguments = arguments }
 
     func payload(now: WallTime) throws -> ConfigurationPayload {
         var payload = ConfigurationPayload(
@@ -90,11 +88,8 @@ private struct SignRequest {
 
     private func only() throws -> [UniqueIdentifier]? {
         guard arguments.has("only") else { return nil }
-        return try arguments.all("only").map { text in
-            guard let identifier = UniqueIdentifier(text: text) else {
-                throw CommandFailure.usage("--only '\(text)' is not a UUID; 'tandem status' shows a device's")
-            }
-            return identifier
+        return try arguments.all("only").map {
+            try UniqueIdentifier(argument: $0, "is not a UUID; 'tandem status' shows a device's", of: "--only ")
         }
     }
 }

@@ -18,13 +18,13 @@ extension Subcommand {
             .valued("device", "UUID", "check that it is for this secondary"), .json,
         ],
         notes: """
-            FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the rejection is printed by name, as a device would report it. The device's
-            version mark (rollback) and the app's schema are not known here and not checked.
+            FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the
+            rejection is printed by name, as a device would report it. The device's version mark (rollback) and the app's schema are not known here and not checked.
             """,
         examples: ["verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config"]
     ) { arguments, console in
         let bytes = try EnvelopeInput.read(arguments.operands[0])
-        let context = try VerifyRequest(arguments).context(now: Linux.wallTime)
+        let context = try VerifyRequest(arguments: arguments).context(now: Linux.wallTime)
         let verdict = Result { () throws(VerificationFailure) in
             try ApplicableConfiguration(verifying: bytes, in: context)
         }
@@ -44,8 +44,6 @@ extension Subcommand {
 private struct VerifyRequest {
     let arguments: Arguments
 
-    init(_ arguments: Arguments) { self.arguments = arguments }
-
     func context(now: WallTime) throws -> VerificationContext {
         let target = try arguments.value("target").map { text throws(IdentifierError) in
             try PairedIdentifier(text: text)
@@ -54,17 +52,14 @@ private struct VerifyRequest {
         return VerificationContext(
             profile: target == nil ? .forwarding : .full, application: try arguments.application(),
             role: arguments.has("role") ? try arguments.role() : .secondary,
-            anchor: ConfigurationAnchor(pem: key.pem), target: target, device: try device(), now: now)
-    }
-
-    private func device() throws(CommandFailure) -> UniqueIdentifier? {
-        guard let text = arguments.value("device") else { return nil }
-        guard let identifier = UniqueIdentifier(text: text) else { throw .usage("--device '\(text)' is not a UUID") }
-        return identifier
+            anchor: ConfigurationAnchor(pem: key.pem), target: target,
+            device: try arguments.value("device").map {
+                try UniqueIdentifier(argument: $0, "is not a UUID", of: "--device ")
+            }, now: now)
     }
 }
 
-/// What `verify` prints.
+/// The output of `verify`.
 private struct VerifyReport {
     let digest: [UInt8]
     let verdict: Result<ApplicableConfiguration, VerificationFailure>
@@ -91,7 +86,9 @@ private struct VerifyReport {
         lines.append("txid     \(payload.transaction)")
         lines.append("issued   \(WallTime(seconds: payload.issued))")
         if let expires = payload.expires { lines.append("expires  \(WallTime(seconds: expires))") }
-        for (key, value) in payload.values { lines.append("value    \(Printable.text(key)) = \(Fact.shown(value))") }
+        for (key, value) in payload.values {
+            lines.append("value    \(Printable.text(key)) = \(PropertyListJSON.text(value))")
+        }
         return lines
     }
 
