@@ -159,6 +159,41 @@ import Testing
         nodes.waitForLink()
     }
 
+    // MARK: open requests
+
+    /// A way in which a link ends.
+    enum LinkEnd: CaseIterable {
+        case cut, peerStops, stopsHere, unpairedThere, unpairedHere
+    }
+
+    @Test(arguments: LinkEnd.allCases)
+    func `SES-11: a request that reached its handler never fails as not sent`(end: LinkEnd) throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let (caller, handler) = (HostApp { _ in nil }, HostApp { _ in nil })
+        try nodes.connect(handler, to: .secondary, TandemSession.Registration())
+        try nodes.connect(caller, to: .primary, TandemSession.Registration())
+        nodes.run(until: { !caller.received(.state).isEmpty && !handler.received(.state).isEmpty })
+        let pairing = try pairing(of: nodes.primary)?["pairing"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+        var message = try Envelope(.message).with(body: ["a": 1])
+        message[.app] = nodes.app
+        message[.pairing] = try #require(pairing)
+        message[.id] = UniqueIdentifier.random()
+        message[.reply] = true
+        try caller.send(message)
+        nodes.run(until: { !handler.received(.message).isEmpty })
+        switch end {
+        case .cut: nodes.network.cut()
+        case .peerStops: nodes.stop(.secondary)
+        case .stopsHere: nodes.stop(.primary)
+        case .unpairedThere: try nodes.unpair(nodes.secondary)
+        case .unpairedHere: try nodes.unpair(nodes.primary)
+        }
+        nodes.run(until: { !caller.received(.failure).isEmpty })
+        let failure: Int? = caller.received(.failure).first?[.code]
+        #expect(failure == (end == .unpairedHere ? 7005 : 7014))
+    }
+
     // MARK: the end
 
     @Test func `SES-18: a stopping daemon says bye, answers open requests, and closes its store`() throws {

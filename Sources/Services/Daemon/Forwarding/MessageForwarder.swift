@@ -219,10 +219,11 @@ final class MessageForwarder {
         let departed = port.endpoint.departedBytes
         for request in owed {
             switch port.source {
-            case .application where request.wantsReply: fail(request, .counterpartGone)
+            case .application: if request.wantsReply { fail(request, .counterpartGone) }
+            case .link where port.side.pairings[request.pairing] == nil:
+                if request.wantsReply { fail(request, .notPaired) }
             case .link where request.endOffset > departed: fail(request, .notReachable(.noLink))
-            case .link where request.wantsReply: fail(request, .linkLost)
-            case .application, .link: break  // passed on, and nobody waits
+            case .link: if request.wantsReply { fail(request, .linkLost) }
             }
         }
         checkIdle()

@@ -68,6 +68,12 @@ package final class Link {
 
     // MARK: sending
 
+    /// The bytes of the frames of this device's own making. The forwarder counts those that it sends.
+    package var sentBytes: UInt64 { channel.sentBytes }
+
+    /// The link has ended in order: everything that was queued may still leave.
+    package var isFlushing: Bool { channel.isFlushing }
+
     /// Queues an envelope of this device's own making; it leaves at the end of the turn. Ignored after the end.
     package func send(_ envelope: Envelope) {
         guard !isOver else { return }

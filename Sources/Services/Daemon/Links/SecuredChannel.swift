@@ -14,6 +14,10 @@ final class SecuredChannel {
     let tls: TLSFilter
     /// The reason of the end, if this side decided it.
     private(set) var ownReason: LinkCloseReason?
+    /// The bytes of the frames that ``send(_:)`` has queued.
+    private(set) var sentBytes: UInt64 = 0
+    /// The channel ends in order: what was queued still leaves.
+    private(set) var isFlushing = false
 
     private static let options = FrameChannelOptions(
         limit: Limits.unpinnedFrame, firstFrameTime: Limits.firstFrameTime)
@@ -30,7 +34,9 @@ final class SecuredChannel {
     /// Sends an envelope of our own making.
     func send(_ envelope: Envelope) {
         do throws(WireError) {
-            frames.send(try envelope.frame())
+            let frame = try envelope.frame()
+            sentBytes += UInt64(frame.count)
+            frames.send(frame)
         } catch {
             end(.refused(.unexpected, "a frame of ours cannot be written: \(error)"))
         }
@@ -53,6 +59,7 @@ final class SecuredChannel {
     func end(_ reason: LinkCloseReason) {
         guard ownReason == nil else { return }
         ownReason = reason
+        isFlushing = true
         frames.closeAfterFlush()
     }
 

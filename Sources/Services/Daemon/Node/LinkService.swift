@@ -209,10 +209,12 @@ extension LinkService: LinkHost {
 /// The relay's end of a ready link; confined to the loop.
 private final class LinkEndpoint: RelayEndpoint {
     let number: ConnectionNumber
+    private let link: Link
     private let frames: FrameChannel
-    private(set) var acceptedBytes: UInt64 = 0
+    private var forwardedBytes: UInt64 = 0
 
     init(_ link: Link, number: ConnectionNumber) {
+        self.link = link
         frames = link.frames
         self.number = number
     }
@@ -220,20 +222,24 @@ private final class LinkEndpoint: RelayEndpoint {
     var queuedBytes: Int { frames.queuedBytes }
     var isCongested: Bool { frames.isCongested }
 
-    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left.
-    /// The figure is never too low, because a sender that is told "not sent" may send again.
+    /// All frames of the link, in the order in which they leave: those of items lie between the forwarded ones.
+    var acceptedBytes: UInt64 { forwardedBytes + link.sentBytes }
+
+    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left. A link
+    /// that ends in order flushes its queue. The figure is never too low, because a sender that hears "not sent" may send again.
     var departedBytes: UInt64 {
+        if link.isFlushing { return acceptedBytes }
         let queued = UInt64(clamping: queuedBytes) / 2
         return acceptedBytes > queued ? acceptedBytes - queued : 0
     }
 
     func send(_ frame: Frame) {
-        acceptedBytes += UInt64(frame.count)
+        forwardedBytes += UInt64(frame.count)
         frames.send(frame)
     }
 
     func write(_ bytes: RawSpan) {
-        acceptedBytes += UInt64(bytes.byteCount)
+        forwardedBytes += UInt64(bytes.byteCount)
         frames.write(bytes)
     }
 

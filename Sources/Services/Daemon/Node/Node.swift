@@ -241,8 +241,9 @@ package final class Node {
 
     private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
         let pairing = record.pairing
-        links.forget(pairing)
+        // First: the requests that are open on its link fail because there is no such pairing any more.
         relay.removePairing(pairing, role: record.role)
+        links.forget(pairing)
         directories.remove(pairing)
         delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
