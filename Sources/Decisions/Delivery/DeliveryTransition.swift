@@ -109,6 +109,8 @@ package struct OutboundDispatch: Sendable, Equatable {
     package let attempt: Int
     package let topic: String?
     package let revision: UInt64?
+    /// Bytes of the body.
+    package let size: Int
     /// The body, if it is at hand; otherwise it is in the row (`outboundPayload`, `ordinal`).
     package let payload: [UInt8]?
 }

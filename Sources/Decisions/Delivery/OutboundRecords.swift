@@ -129,7 +129,7 @@ package struct OutboundRecord: Sendable, Equatable {
             OutboundDispatch(
                 ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
                 remaining: max(0, expiresAt - now), attempt: attempts + 1, topic: topic, revision: revision,
-                payload: payload))
+                size: size, payload: payload))
     }
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }

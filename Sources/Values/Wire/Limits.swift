@@ -90,6 +90,10 @@ package enum Limits {
     package static let endsAhead = 256
     /// Time from the beginning of a link in which the other device tells its apps (LIM-44).
     package static let introduction = Duration.seconds(1)
+    /// Bytes of durable delivery under way on one link (LIM-46): a second of a slow line.
+    package static let linkWindow = 512 * 1024
+    /// Bytes behind which the sender asks how far the peer has read (LIM-46).
+    package static let linkMark = 64 * 1024
     /// Attempts at delivering a durable item before it is a dead letter (LIM-15).
     package static let deliveryAttempts = 5
 }

@@ -4,6 +4,7 @@ import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDelivery
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -174,13 +175,7 @@ import Testing
         try nodes.connect(handler, to: .secondary, TandemSession.Registration())
         try nodes.connect(caller, to: .primary, TandemSession.Registration())
         nodes.run(until: { !caller.received(.state).isEmpty && !handler.received(.state).isEmpty })
-        let pairing = try pairing(of: nodes.primary)?["pairing"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
-        var message = try Envelope(.message).with(body: ["a": 1])
-        message[.app] = nodes.app
-        message[.pairing] = try #require(pairing)
-        message[.id] = UniqueIdentifier.random()
-        message[.reply] = true
-        try caller.send(message)
+        try caller.send(nodes.message())
         nodes.run(until: { !handler.received(.message).isEmpty })
         switch end {
         case .cut: nodes.network.cut()
@@ -192,6 +187,52 @@ import Testing
         nodes.run(until: { !caller.received(.failure).isEmpty })
         let failure: Int? = caller.received(.failure).first?[.code]
         #expect(failure == (end == .unpairedHere ? 7005 : 7014))
+    }
+
+    // MARK: slow lines
+
+    /// Bytes per second, and the time from end to end in ms.
+    @Test(arguments: [(500_000, 50), (5_000_000, 200)])
+    func `DEL-27: all that waits arrives over a slow line, and a message beside it is answered within 2 s`(
+        rate: Int, delay: Int
+    ) throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let (caller, handler) = (HostApp { _ in nil }, HostApp { _ in nil })
+        try nodes.connect(handler, to: .secondary, TandemSession.Registration())
+        try nodes.connect(caller, to: .primary, TandemSession.Registration())
+        nodes.network.isUp = false
+        nodes.network.cut()
+        let body = try Envelope(.message).with(body: ["a": .data([UInt8](repeating: 7, count: 65_000))]).body
+        let senders = try (0..<40).map { number in
+            let app = try ApplicationIdentifier("org.example.sender\(number)")
+            let sender = HostApp { _ in nil }
+            try nodes.connect(sender, to: .primary, TandemSession.Registration(), as: app)
+            let key = QueueKey(pairing: try nodes.pairing, app: app, channel: .userInfo)
+            for _ in 0..<4 { try sender.send(SubmitFrame(ItemKey(key, .random()), body: #require(body)).envelope) }
+            nodes.run(until: { sender.received(.accepted).count == 4 })
+            return sender
+        }
+        nodes.network.faults.bytesPerSecond = rate
+        nodes.network.faults.delay = .milliseconds(delay) ... .milliseconds(delay)
+        nodes.network.isUp = true
+        nodes.waitForLink()
+        let announcements = caller.received(.state).count
+        nodes.run(until: { caller.received(.state).count > announcements })
+        var sent = (count: 0, at: nodes.clock.now)
+        var slowest = Duration.zero
+        nodes.run(until: {
+            for message in handler.received(.message).dropFirst(handler.replies) { handler.reply(to: message) }
+            if caller.received(.reply).count == sent.count {
+                if sent.count > 0 { slowest = max(slowest, nodes.clock.now.since(sent.at)) }
+                sent = (sent.count + 1, nodes.clock.now)
+                try? caller.send(nodes.message())
+            }
+            return senders.allSatisfy { $0.received(.progress).count == 4 }
+        })
+        #expect(caller.received(.failure).isEmpty && sent.count > 2)
+        #expect(slowest <= .seconds(2), "the slowest of \(sent.count) messages took \(slowest)")
+        #expect(nodes.network.dialled == 3, "the link stays")
     }
 
     // MARK: the end

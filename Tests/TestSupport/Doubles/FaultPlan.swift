@@ -6,6 +6,8 @@ package struct FaultPlan: Sendable {
     package var seed: UInt64
     /// Each piece arrives after a time from this range; order is kept.
     package var delay: ClosedRange<Duration> = .zero ... .zero
+    /// The line takes no more in a second; nil is any number.
+    package var bytesPerSecond: Int?
     /// Chances in thousandths.
     package var drop = 0
     package var duplicate = 0
@@ -31,6 +33,8 @@ package struct FaultDice {
     package struct Outcome: Equatable {
         package var copies: [[UInt8]]
         package var delay: Duration
+        /// How long the line is busy with it.
+        package var duration: Duration
         package var mayOvertake = false
         package var isCut = false
         package var stalls = false
@@ -48,7 +52,7 @@ package struct FaultDice {
     }
 
     package mutating func roll(for piece: [UInt8]) -> Outcome {
-        var outcome = Outcome(copies: [piece], delay: drawDelay())
+        var outcome = Outcome(copies: [piece], delay: drawDelay(), duration: duration(of: piece.count))
         if happens(plan.drop) { outcome.copies = [] }
         if happens(plan.duplicate) { outcome.copies += outcome.copies }
         outcome.mayOvertake = happens(plan.reorder)
@@ -65,6 +69,10 @@ package struct FaultDice {
         guard !copies.isEmpty, !copies[0].isEmpty else { return }
         let bit = next() % UInt64(copies[0].count * 8)
         copies[0][Int(bit / 8)] ^= 1 << UInt8(bit % 8)
+    }
+
+    private func duration(of count: Int) -> Duration {
+        plan.bytesPerSecond.map { .microseconds(count * 1_000_000 / $0) } ?? .zero
     }
 
     private mutating func drawDelay() -> Duration {

@@ -33,6 +33,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     private var queue: [[UInt8]] = []
     private var underWay = 0
     private var lineIsBusyUntil: MonotonicTime
+    private var lineIsFree: MonotonicTime
     private var arrivals: [Arrival] = []
     private var isReadingPaused = false
     private var isTurnEndDue = false
@@ -42,6 +43,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         self.marks = marks
         dice = FaultDice(faults)
         lineIsBusyUntil = scheduler.now
+        lineIsFree = scheduler.now
     }
 
     /// Two joined ends; each sends with its own faults.
@@ -135,7 +137,9 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     }
 
     private func put(_ outcome: FaultDice.Outcome) {
-        let arrival = scheduler.now + outcome.delay + (outcome.stalls ? dice.stallTime : .zero)
+        // The line takes one piece after the other, and each then needs its time to the other end.
+        lineIsFree = max(lineIsFree, scheduler.now) + outcome.duration
+        let arrival = lineIsFree + outcome.delay + (outcome.stalls ? dice.stallTime : .zero)
         let inOrder = max(arrival, lineIsBusyUntil)
         if !outcome.mayOvertake { lineIsBusyUntil = inOrder }
         let delay = (outcome.mayOvertake ? arrival : inOrder).since(scheduler.now)

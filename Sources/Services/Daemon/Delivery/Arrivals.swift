@@ -154,10 +154,14 @@ package final class Arrivals {
         case .acknowledge(let sequence):
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
-            if sequence > 0 { environment.send(StoredFrame(key, sequence: sequence).envelope, over: key.pairing) }
             full.remove(key)
+            if sequence > 0 {
+                let stored = StoredFrame(key, sequence: sequence)
+                return environment.send(stored.envelope, over: key.pairing, then: done)
+            }
         case .report(let sequence, let outcome):
-            environment.send(OutcomeFrame(key, sequence: sequence, outcome).envelope, over: key.pairing)
+            let report = OutcomeFrame(key, sequence: sequence, outcome)
+            return environment.send(report.envelope, over: key.pairing, then: done)
         case .deliver(let item): environment.report(.received(item))
         case .deliverStored(let item): return deliverStored(item, done)
         case .counted(let ordinals):

@@ -18,9 +18,10 @@ final class DeliveryEnvironment {
     let userOf: (ApplicationIdentifier) -> UInt32?
     let clock: ClockWatch
     private var epochs: [UniqueIdentifier: UInt64] = [:]
-    /// The pairings with a ready link, and the channels that both ends of it know.
-    private var open: [UniqueIdentifier: Set<Channel>] = [:]
+    /// The ready links.
+    private var links: [UniqueIdentifier: DeliveryLink] = [:]
     private var sendFrame: (Envelope, UniqueIdentifier) -> Void = { _, _ in }
+    private var queuedBytes: (UniqueIdentifier) -> Int = { _ in 0 }
     private var onEvent: (DeliveryEvent) -> Void = { _ in }
 
     init(
@@ -41,14 +42,31 @@ final class DeliveryEnvironment {
     // MARK: outlets
 
     func connect(
-        send: @escaping (Envelope, UniqueIdentifier) -> Void, onEvent: @escaping (DeliveryEvent) -> Void
+        send: @escaping (Envelope, UniqueIdentifier) -> Void, queuedBytes: @escaping (UniqueIdentifier) -> Int,
+        onEvent: @escaping (DeliveryEvent) -> Void
     ) {
         sendFrame = send
+        self.queuedBytes = queuedBytes
         self.onEvent = onEvent
     }
 
-    /// Sends over the pairing's link; a frame for a pairing without a link is dropped, since opening one repeats it.
-    func send(_ envelope: Envelope, over pairing: UniqueIdentifier) { sendFrame(envelope, pairing) }
+    /// Sends a small frame over the pairing's link as soon as there is room for it, then calls back. Without a link the frame is
+    /// dropped, since opening one repeats it.
+    func send(_ envelope: Envelope, over pairing: UniqueIdentifier, then done: @escaping () -> Void) {
+        guard let link = links[pairing] else { return done() }
+        link.whenRoom(for: DeliveryLink.frameSize) {
+            link.send(envelope, reserved: DeliveryLink.frameSize)
+            done()
+        }
+    }
+
+    /// Answers a marker of the peer's (DEL-27).
+    func answer(_ ping: Envelope, over pairing: UniqueIdentifier) {
+        var pong = Envelope(.pong)
+        let id: UniqueIdentifier? = ping[.id]
+        pong[.id] = id
+        sendFrame(pong, pairing)
+    }
 
     func report(_ event: DeliveryEvent) { onEvent(event) }
 
@@ -63,12 +81,23 @@ final class DeliveryEnvironment {
 
     func removePairing(_ pairing: UniqueIdentifier) {
         epochs[pairing] = nil
-        open[pairing] = nil
+        linkClosed(pairing)
     }
 
-    func linkOpened(_ pairing: UniqueIdentifier, channels: Set<Channel>) { open[pairing] = channels }
-    func linkClosed(_ pairing: UniqueIdentifier) { open[pairing] = nil }
+    // MARK: links
+
+    /// - Parameter channels: those that both ends know.
+    func linkOpened(_ pairing: UniqueIdentifier, channels: Set<Channel>) {
+        let path = DeliveryLink.Path(
+            send: { [sendFrame] in sendFrame($0, pairing) }, queuedBytes: { [queuedBytes] in queuedBytes(pairing) })
+        links.updateValue(DeliveryLink(path, channels: channels, scheduler: scheduler), forKey: pairing)?.close()
+    }
+
+    func linkClosed(_ pairing: UniqueIdentifier) { links.removeValue(forKey: pairing)?.close() }
+
+    /// The pairing's ready link.
+    func link(_ pairing: UniqueIdentifier) -> DeliveryLink? { links[pairing] }
 
     /// Whether frames of this queue can be sent now.
-    func isOpen(_ key: QueueKey) -> Bool { open[key.pairing]?.contains(key.channel) ?? false }
+    func isOpen(_ key: QueueKey) -> Bool { links[key.pairing]?.channels.contains(key.channel) ?? false }
 }

@@ -46,13 +46,14 @@ package final class DurableDelivery {
 
     /// Connects the outlets; before the first link.
     /// - Parameters:
-    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one
-    /// repeats it.
+    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one repeats it.
+    ///   - queuedBytes: what waits in that link's own queue.
     ///   - onEvent: takes the events of all channels.
     package func connect(
-        send: @escaping (Envelope, UniqueIdentifier) -> Void, onEvent: @escaping (DeliveryEvent) -> Void
+        send: @escaping (Envelope, UniqueIdentifier) -> Void,
+        queuedBytes: @escaping (UniqueIdentifier) -> Int = { _ in 0 }, onEvent: @escaping (DeliveryEvent) -> Void
     ) {
-        environment.connect(send: send) { [weak files] event in
+        environment.connect(send: send, queuedBytes: queuedBytes) { [weak files] event in
             switch event {
             case .ended(let id, let queue, _, _) where queue.channel == .file: files?.sentItemEnded(id, in: queue)
             case .fileReleased(let id, let queue, let direction): files?.released(id, in: queue, direction)
@@ -137,6 +138,15 @@ package final class DurableDelivery {
         environment.linkClosed(pairing)
         outbound.linkClosed(pairing)
         files?.linkClosed(pairing)
+    }
+
+    /// The own queue of the pairing's link has drained.
+    package func linkDrained(_ pairing: UniqueIdentifier) { environment.link(pairing)?.drained() }
+
+    /// Takes a `ping` or `pong` that came over the pairing's link (DEL-27).
+    package func take(marker envelope: Envelope, over pairing: UniqueIdentifier) {
+        if envelope.kind == .ping { return environment.answer(envelope, over: pairing) }
+        if let id: UniqueIdentifier = envelope[.id] { environment.link(pairing)?.answered(id) }
     }
 
     /// The highest sequences stored in order from the peer, and sent to it (SES-2).

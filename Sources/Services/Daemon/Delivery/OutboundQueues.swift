@@ -156,9 +156,11 @@ final class OutboundQueues {
         switch effect {
         case .send(let dispatch): return send(dispatch, of: key, done)
         case .sendGap(let sequence, let reason):
-            environment.send(GapFrame(key, sequence: sequence, reason).envelope, over: key.pairing)
+            let gap = GapFrame(key, sequence: sequence, reason)
+            return environment.send(gap.envelope, over: key.pairing, then: done)
         case .sendOutcomeAck(let sequence):
-            environment.send(OutcomeAckFrame(key, sequence: sequence).envelope, over: key.pairing)
+            let ack = OutcomeAckFrame(key, sequence: sequence)
+            return environment.send(ack.envelope, over: key.pairing, then: done)
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
@@ -180,23 +182,30 @@ final class OutboundQueues {
     }
 
     private func send(_ dispatch: OutboundDispatch, of key: QueueKey, _ done: @escaping () -> Void) {
-        if let body = dispatch.payload {
-            send(dispatch, body, of: key)
-            return done()
-        }
-        environment.store.payload(dispatch.ordinal, of: key, in: .outboundPayload) { [weak self] body in
-            // Without its row the item was withdrawn meanwhile: its gap follows.
-            if let body { self?.send(dispatch, body, of: key) }
-            done()
+        guard let link = environment.link(key.pairing) else { return done() }
+        let size = dispatch.size + DeliveryLink.frameSize
+        link.whenRoom(for: size) { [environment] in
+            if let body = dispatch.payload {
+                link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
+                return done()
+            }
+            environment.store.payload(dispatch.ordinal, of: key, in: .outboundPayload) { body in
+                // Without its row the item was withdrawn meanwhile: its gap follows.
+                if let body {
+                    link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
+                } else {
+                    link.giveBack(size)
+                }
+                done()
+            }
         }
     }
 
-    private func send(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) {
-        let frame = ItemFrame(
+    private static func frame(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) -> ItemFrame {
+        ItemFrame(
             ItemKey(key, dispatch.id), sequence: dispatch.sequence, age: .milliseconds(dispatch.age),
             remaining: .milliseconds(dispatch.remaining), attempt: dispatch.attempt, topic: dispatch.topic,
             revision: dispatch.revision, body: body[...])
-        environment.send(frame.envelope, over: key.pairing)
     }
 
     // MARK: barriers

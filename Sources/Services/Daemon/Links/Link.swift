@@ -71,6 +71,9 @@ package final class Link {
     /// The bytes of the frames of this device's own making. The forwarder counts those that it sends.
     package var sentBytes: UInt64 { channel.sentBytes }
 
+    /// The bytes that wait for the peer.
+    package var queuedBytes: Int { frames.queuedBytes }
+
     /// The link has ended in order: everything that was queued may still leave.
     package var isFlushing: Bool { channel.isFlushing }
 
@@ -163,7 +166,7 @@ package final class Link {
     private func received(_ envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
         case .ping: send(Envelope(.pong, id: envelope.id))
-        case .pong: break
+        case .pong: if envelope.id != nil { context.host?.link(self, didReceive: envelope, in: frame) }
         case .bye, .refusal:
             farewell(SecuredChannel.farewell(envelope))
         case .application: context.host?.link(self, didReceive: envelope, in: frame)

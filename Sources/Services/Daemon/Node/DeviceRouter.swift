@@ -13,6 +13,9 @@ protocol PeerPath: AnyObject {
     /// Queues an envelope of this device's own making.
     func send(_ envelope: Envelope)
 
+    /// Bytes that wait for the peer.
+    var queuedBytes: Int { get }
+
     /// The peer broke the protocol.
     func refuse(_ name: RefusalName, _ text: String)
 }
@@ -51,7 +54,9 @@ final class DeviceRouter {
         apps = AppDelivery(delivery: delivery, endpoint: endpoint)
         endpoint.items = apps
         delivery.connect(
-            send: { [weak self] in self?.send($0, over: $1) }, onEvent: { [weak self] in self?.take($0) })
+            send: { [weak self] in self?.send($0, over: $1) },
+            queuedBytes: { [weak self] in self?.peers[$0]?.path.queuedBytes ?? 0 },
+            onEvent: { [weak self] in self?.take($0) })
     }
 
     /// Connects the outlets; once, before the first frame.
@@ -81,7 +86,10 @@ final class DeviceRouter {
     }
 
     /// The path's queue has drained.
-    func drained(_ pairing: UniqueIdentifier) { peers[pairing]?.port?.drained() }
+    func drained(_ pairing: UniqueIdentifier) {
+        peers[pairing]?.port?.drained()
+        delivery.linkDrained(pairing)
+    }
 
     /// Takes a frame that came over a path.
     /// - Parameter frame: the bytes for the relay to forward; nil on a path that carries no messages.
@@ -92,6 +100,9 @@ final class DeviceRouter {
             outlets?.frameMoved(envelope, false)
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
             return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
+        case .ping, .pong:
+            delivery.take(marker: envelope, over: pairing)
+            return nil
         case .failure where envelope.channel != nil:
             guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
             delivery.take(failure)

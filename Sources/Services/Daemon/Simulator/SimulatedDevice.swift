@@ -219,6 +219,8 @@ private final class SimulatedPath: PeerPath {
         self.log = log
     }
 
+    var queuedBytes: Int { 0 }
+
     func send(_ envelope: Envelope) {
         // In a later turn, in order, as from a link.
         scheduler.schedule(after: .zero) { [self] in

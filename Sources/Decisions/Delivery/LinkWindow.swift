@@ -1,0 +1,57 @@
+// Window of a link (DEL-27): the bytes of durable delivery that one link carries at once, over all of its queues. Without it
+// a device that comes back would queue everything that waits, overrun its own quota on a slow line, and keep messages waiting
+// behind it. The peer's `pong` to a marker says that it has read everything before. What the peer stores is no measure: a
+// queue that is blocked there would close the window for all others.
+
+import TandemWire
+
+/// The bytes under way on one link.
+package struct LinkWindow: ~Copyable, Sendable {
+    private let capacity: Int
+    private let distance: Int
+    /// Reserved, or sent and not yet read by the peer.
+    private var underWay = 0
+    /// Sent behind the last marker.
+    private var unmarked = 0
+    private var lastMarker: UInt64 = 0
+    /// The markers that the peer has not answered, and the bytes in front of each.
+    private var markers: [(number: UInt64, bytes: Int)] = []
+
+    /// - Parameters:
+    ///   - capacity: in bytes (LIM-46).
+    ///   - distance: bytes behind which a marker follows (LIM-46).
+    package init(capacity: Int = Limits.linkWindow, distance: Int = Limits.linkMark) {
+        self.capacity = capacity
+        self.distance = distance
+    }
+
+    /// Reserves room for a frame. One that is larger than the window gets it when nothing else is under way.
+    /// - Returns: false if there is none now.
+    package mutating func reserve(_ size: Int) -> Bool {
+        guard underWay == 0 || size <= capacity - underWay else { return false }
+        underWay += size
+        return true
+    }
+
+    /// A frame for which there was room is not sent after all.
+    package mutating func giveBack(_ size: Int) { underWay -= size }
+
+    /// A frame was sent for which room was reserved.
+    /// - Returns: the number of the marker to send behind it; nil if none is due.
+    package mutating func sent(_ size: Int) -> UInt64? {
+        unmarked += size
+        guard unmarked >= distance else { return nil }
+        lastMarker += 1
+        markers.append((lastMarker, unmarked))
+        unmarked = 0
+        return lastMarker
+    }
+
+    /// The peer has answered a marker. One that was never sent, or is answered again, changes nothing.
+    package mutating func answered(_ marker: UInt64) {
+        while let first = markers.first, first.number <= marker, marker <= lastMarker {
+            underWay -= first.bytes
+            markers.removeFirst()
+        }
+    }
+}
