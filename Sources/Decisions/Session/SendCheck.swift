@@ -41,6 +41,8 @@ package enum BadArgument: String, Sendable {
     case topic
     case supersedeKey = "key"
     case kind
+    /// The body is no dictionary of the strict profile (FRM-6).
+    case body = "malformed"
     /// Apps submit nothing on this channel.
     case channel
     /// The time to live of an item is not positive.
@@ -155,6 +157,10 @@ extension SessionError {
             self.init(
                 .invalidParameter, name: argument.rawValue,
                 reason: "a topic, a key and a kind have 1 to 128 bytes and no NUL", limit: Limits.shortText)
+        case .body:
+            self.init(
+                .invalidParameter, name: argument.rawValue,
+                reason: "the body is not a dictionary of a binary property list")
         case .channel:
             self.init(.invalidParameter, name: argument.rawValue, reason: "apps submit nothing on this channel")
         case .timeToLive:

@@ -231,7 +231,10 @@ package actor SessionActor {
             let frame = try FinishedFrame(envelope)
             transfers.finished(frame, peer: state?.pairing(frame.item.queue.pairing)?.peer)
         case .context:
-            contexts.arrived(try ContextFrame(envelope), try envelope.dictionaryBody())
+            let frame = try ContextFrame(envelope)
+            // A body is the counterpart's: one that does not read says nothing about the daemon.
+            guard let context = try? envelope.dictionaryBody() else { return }
+            contexts.arrived(frame, context)
             publish()
         case .answer: queries.answered(try AnswerFrame(envelope))
         default: preconditionFailure("the connection passes on the kinds for applications only")

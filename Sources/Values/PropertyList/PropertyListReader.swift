@@ -47,6 +47,15 @@ public enum PropertyListReader {
         try dictionary(read(bytes, limits: limits))
     }
 
+    /// Whether a part of an array is a property list whose root is a dictionary; nothing is built of it.
+    package static func isDictionary(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) -> Bool {
+        // Any UInt8 is a byte.
+        guard let validation = try? PropertyListValidation(unsafe bytes.span.bytes, limits: limits) else {
+            return false
+        }
+        return validation.isDictionary
+    }
+
     private static func dictionary(_ value: PropertyListValue) throws(PropertyListError) -> PropertyListDictionary {
         guard case .dictionary(let dictionary) = value else {
             throw PropertyListError(.rootNotDictionary, at: .byte(0))
@@ -163,6 +172,9 @@ package struct PropertyListValidation: Sendable {
 
     /// Number of objects in the table.
     package var objectCount: Int { table.count }
+
+    /// Whether the root is a dictionary.
+    var isDictionary: Bool { entries[table.top].kind == .dictionary }
 
     /// - Throws: ``PropertyListError`` naming the first fault and its place.
     package init(_ bytes: [UInt8], limits: PropertyListLimits = .standard) throws(PropertyListError) {

@@ -235,6 +235,30 @@ import Testing
         #expect(nodes.network.dialled == 3, "the link stays")
     }
 
+    // MARK: hostile bodies
+
+    @Test func `DEL-28: a body that no app could read is refused where it enters`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = HostApp { _ in nil }
+        try nodes.connect(app, to: .primary, TandemSession.Registration())
+        for channel in [Channel.userInfo, .urgent, .context] {
+            let key = QueueKey(pairing: try nodes.pairing, app: nodes.app, channel: channel)
+            try app.send(SubmitFrame(ItemKey(key, .random()), body: [1, 2, 3]).envelope)
+        }
+        nodes.run(until: { app.received(.failure).count == 3 })
+        for failure in app.received(.failure) {
+            let (code, name): (Int?, String?) = (failure[.code], failure[.name])
+            #expect(code == 7008 && name == "malformed")
+        }
+        // The same from a peer: no valid daemon sends it, so the router gets it here.
+        let key = QueueKey(pairing: try nodes.pairing, app: nodes.app, channel: .context)
+        let item = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: [1, 2, 3])
+        let answer = try #require(AppDelivery.fault(of: item.envelope))
+        let (code, name): (Int?, String?) = (answer[.code], answer[.name])
+        #expect(code == 7014 && name == "malformed")
+    }
+
     // MARK: the end
 
     @Test func `SES-18: a stopping daemon says bye, answers open requests, and closes its store`() throws {

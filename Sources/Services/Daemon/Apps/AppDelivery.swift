@@ -9,7 +9,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemStore
-import TandemWire
+package import TandemWire
 
 /// Connects host apps with the durable delivery of their device; confined to its loop. The endpoint owns it.
 package final class AppDelivery {
@@ -163,8 +163,10 @@ package final class AppDelivery {
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
         let channel = frame.item.queue.channel
-        guard channel.bodyLimit != nil else { return .channel }
-        return channel == .urgent && !frame.urgentKind.isShortText ? .kind : nil
+        guard let limit = channel.bodyLimit else { return .channel }
+        if channel == .urgent, !frame.urgentKind.isShortText { return .kind }
+        // What is too large is refused for that, and not read.
+        return frame.body.count > limit || PropertyListReader.isDictionary(frame.body) ? nil : .body
     }
 
     // MARK: submitting files
@@ -249,6 +251,19 @@ package final class AppDelivery {
                 remaining: item.remaining, revision: item.revision, body: body[...]
             ).envelope)
         note(.delivered, item.id, item.queue, isOutbound: false)
+    }
+
+    /// The answer to an item of a peer whose body no app could read (DEL-28); nil if it is readable. The bodies of files and of
+    /// configuration are judged where they go.
+    package static func fault(of item: Envelope) -> Envelope? {
+        let channel: Channel? = item[.channel]
+        guard let channel, [.userInfo, .urgent, .context].contains(channel), let body = item.body,
+            !PropertyListReader.isDictionary(body), let frame = try? ItemFrame(item)
+        else { return nil }
+        let error = SessionError(
+            .deliveryFailed, name: ErrorName.malformed.rawValue,
+            reason: "the body is not a dictionary of a binary property list")
+        return try? FailureFrame(of: frame.item, error).envelope
     }
 
     private func judged(_ frame: VerdictFrame, _ connection: HostAppConnection) {

@@ -98,6 +98,10 @@ final class DeviceRouter {
         switch envelope.kind {
         case .item, .gap, .stored, .outcome, .outcomeAck, .chunk, .fetch:
             outlets?.frameMoved(envelope, false)
+            if envelope.kind == .item, let failure = AppDelivery.fault(of: envelope) {
+                peers[pairing]?.path.send(failure)
+                return nil
+            }
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
             return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
         case .ping, .pong:
