@@ -15,6 +15,8 @@ package struct SuitePlan: Sendable {
     package var length = RunLength.short
     /// Only cases whose description contains it.
     package var part = ""
+    /// Whether the suite has a case that it asks for, if only in other worlds.
+    package var namesCase: Bool { Case.all.contains(where: includes) }
     /// At once.
     package var width = 2
     package var commands: DaemonCommands?
@@ -34,6 +36,8 @@ package struct SuitePlan: Sendable {
         commands.secondary = environment("TANDEM_CONFORMANCE_SECONDARY") ?? commands.secondary
         self.commands = commands
     }
+
+    func includes(_ each: Case) -> Bool { part.isEmpty || "\(each)".contains(part) }
 }
 
 /// One run; usable once, from any task.
@@ -62,7 +66,7 @@ package final class SuiteRun: Sendable {
 
     package init(_ kind: WorldKind, _ plan: SuitePlan) {
         (self.kind, self.plan) = (kind, plan)
-        cases = kind.cases(plan.length).filter { plan.part.isEmpty || "\($0)".contains(plan.part) }
+        cases = kind.cases(plan.length).filter(plan.includes)
     }
 
     private var count: Int { cases.count * Int(clamping: plan.runs) }

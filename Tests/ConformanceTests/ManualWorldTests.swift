@@ -12,7 +12,7 @@ import Testing
     func `each case holds on a manual clock`(in kind: WorldKind) async {
         let outcome = await SuiteRun(kind, Self.plan).failures()
         for failure in outcome.all { Issue.record("\(failure)") }
-        #expect(!outcome.isEmpty)
+        #expect(Self.plan.part.isEmpty ? !outcome.isEmpty : Self.plan.namesCase, "a case of some world is named")
     }
 
     @Test(arguments: ["DEL-5:", "SES-4:", "DEL-3: frames of kind 'item'"])

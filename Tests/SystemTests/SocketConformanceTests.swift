@@ -18,6 +18,6 @@ import Testing
     func `each case holds between sockets`(in kind: WorldKind) async {
         let outcome = await SuiteRun(kind, Self.plan).failures()
         for failure in outcome.all { Issue.record("\(failure)") }
-        #expect(!outcome.isEmpty)
+        #expect(Self.plan.part.isEmpty ? !outcome.isEmpty : Self.plan.namesCase, "a case of some world is named")
     }
 }
