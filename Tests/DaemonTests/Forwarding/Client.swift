@@ -100,6 +100,11 @@ final class Client: ByteStreamDelegate {
         try send(Envelope(.register, app: app).with(body: registration.body))
     }
 
+    /// Answers a message.
+    func reply(to message: Envelope) throws {
+        try send(Envelope(.reply, app: message.app, pairing: message.pairing, id: message.id).with(body: [:]))
+    }
+
     // MARK: signed configuration
 
     /// Answers what the daemon offers from now on; nil leaves an offer without an answer.

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemStore
@@ -16,6 +17,8 @@ import Testing
         var sent: [Envelope] = []
         var refusals: [RefusalName] = []
 
+        var queuedBytes: Int { 0 }
+
         func send(_ envelope: Envelope) { sent.append(envelope) }
         func refuse(_ name: RefusalName, _ text: String) { refusals.append(name) }
     }
@@ -26,6 +29,8 @@ import Testing
         var wakeUps = 0
     }
 
+    /// An empty dictionary.
+    private static let body = (try? PropertyListWriter.write(PropertyListDictionary())) ?? []
     private let device = TestDevice(.secondary)
     private let delivery: DurableDelivery
     private let router: DeviceRouter
@@ -53,7 +58,7 @@ import Testing
     private func item(_ sequence: UInt64) -> Envelope {
         Envelope(
             .item, app: key.app, pairing: key.pairing, id: .random(), channel: key.channel, sequence: sequence,
-            body: [1])
+            body: Self.body)
     }
 
     private func submit(_ number: Int) {

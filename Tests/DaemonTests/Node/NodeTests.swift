@@ -171,9 +171,8 @@ import Testing
     func `SES-11: a request that reached its handler never fails as not sent`(end: LinkEnd) throws {
         defer { nodes.stop() }
         try nodes.pair()
-        let (caller, handler) = (HostApp { _ in nil }, HostApp { _ in nil })
-        try nodes.connect(handler, to: .secondary, TandemSession.Registration())
-        try nodes.connect(caller, to: .primary, TandemSession.Registration())
+        let handler = try nodes.connect(to: .secondary)
+        let caller = try nodes.connect(to: .primary)
         nodes.run(until: { !caller.received(.state).isEmpty && !handler.received(.state).isEmpty })
         try caller.send(nodes.message())
         nodes.run(until: { !handler.received(.message).isEmpty })
@@ -185,8 +184,7 @@ import Testing
         case .unpairedHere: try nodes.unpair(nodes.primary)
         }
         nodes.run(until: { !caller.received(.failure).isEmpty })
-        let failure: Int? = caller.received(.failure).first?[.code]
-        #expect(failure == (end == .unpairedHere ? 7005 : 7014))
+        #expect(try caller.onlyFailure().code.rawValue == (end == .unpairedHere ? 7005 : 7014))
     }
 
     // MARK: slow lines
@@ -198,41 +196,44 @@ import Testing
     ) throws {
         defer { nodes.stop() }
         try nodes.pair()
-        let (caller, handler) = (HostApp { _ in nil }, HostApp { _ in nil })
-        try nodes.connect(handler, to: .secondary, TandemSession.Registration())
-        try nodes.connect(caller, to: .primary, TandemSession.Registration())
-        nodes.network.isUp = false
+        let handler = try nodes.connect(to: .secondary)
+        let caller = try nodes.connect(to: .primary)
+        let pairing = try nodes.pairingIdentifier()
+        nodes.network.isDown = true
         nodes.network.cut()
-        let body = try Envelope(.message).with(body: ["a": .data([UInt8](repeating: 7, count: 65_000))]).body
+        let body = try Body.bytes(["a": .data([UInt8](repeating: 7, count: 65_000))])[...]
         let senders = try (0..<40).map { number in
             let app = try ApplicationIdentifier("org.example.sender\(number)")
-            let sender = HostApp { _ in nil }
-            try nodes.connect(sender, to: .primary, TandemSession.Registration(), as: app)
-            let key = QueueKey(pairing: try nodes.pairing, app: app, channel: .userInfo)
-            for _ in 0..<4 { try sender.send(SubmitFrame(ItemKey(key, .random()), body: #require(body)).envelope) }
+            let sender = try nodes.connect(to: .primary, as: app)
+            let key = QueueKey(pairing: pairing, app: app, channel: .userInfo)
+            for _ in 0..<4 { try sender.send(SubmitFrame(ItemKey(key, .random()), body: body).envelope) }
             nodes.run(until: { sender.received(.accepted).count == 4 })
             return sender
         }
         nodes.network.faults.bytesPerSecond = rate
         nodes.network.faults.delay = .milliseconds(delay) ... .milliseconds(delay)
-        nodes.network.isUp = true
+        nodes.network.isDown = false
         nodes.waitForLink()
+        let connections = nodes.network.connections
         let announcements = caller.received(.state).count
         nodes.run(until: { caller.received(.state).count > announcements })
-        var sent = (count: 0, at: nodes.clock.now)
-        var slowest = Duration.zero
+        var (sent, sentAt, slowest) = (0, nodes.clock.now, Duration.zero)
+        var answered = 0
         nodes.run(until: {
-            for message in handler.received(.message).dropFirst(handler.replies) { handler.reply(to: message) }
-            if caller.received(.reply).count == sent.count {
-                if sent.count > 0 { slowest = max(slowest, nodes.clock.now.since(sent.at)) }
-                sent = (sent.count + 1, nodes.clock.now)
-                try? caller.send(nodes.message())
+            for message in handler.received(.message).dropFirst(answered) {
+                answered += 1
+                try? handler.reply(to: message)
+            }
+            if caller.received(.reply).count == sent {
+                if sent > 0 { slowest = max(slowest, nodes.clock.now.since(sentAt)) }
+                (sent, sentAt) = (sent + 1, nodes.clock.now)
+                try? caller.send(nodes.message(through: pairing))
             }
             return senders.allSatisfy { $0.received(.progress).count == 4 }
         })
-        #expect(caller.received(.failure).isEmpty && sent.count > 2)
-        #expect(slowest <= .seconds(2), "the slowest of \(sent.count) messages took \(slowest)")
-        #expect(nodes.network.dialled == 3, "the link stays")
+        #expect(caller.received(.failure).isEmpty && sent > 2)
+        #expect(slowest <= .seconds(2), "the slowest of \(sent) messages took \(slowest)")
+        #expect(nodes.network.connections == connections, "the link stays")
     }
 
     // MARK: hostile bodies
@@ -240,23 +241,22 @@ import Testing
     @Test func `DEL-28: a body that no app could read is refused where it enters`() throws {
         defer { nodes.stop() }
         try nodes.pair()
-        let app = HostApp { _ in nil }
-        try nodes.connect(app, to: .primary, TandemSession.Registration())
+        let app = try nodes.connect(to: .primary)
+        let pairing = try nodes.pairingIdentifier()
         for channel in [Channel.userInfo, .urgent, .context] {
-            let key = QueueKey(pairing: try nodes.pairing, app: nodes.app, channel: channel)
+            let key = QueueKey(pairing: pairing, app: nodes.app, channel: channel)
             try app.send(SubmitFrame(ItemKey(key, .random()), body: [1, 2, 3]).envelope)
         }
         nodes.run(until: { app.received(.failure).count == 3 })
         for failure in app.received(.failure) {
-            let (code, name): (Int?, String?) = (failure[.code], failure[.name])
-            #expect(code == 7008 && name == "malformed")
+            let error = try SessionError(failure: failure)
+            #expect(error.code.rawValue == 7008 && error.name == "malformed")
         }
-        // The same from a peer: no valid daemon sends it, so the router gets it here.
-        let key = QueueKey(pairing: try nodes.pairing, app: nodes.app, channel: .context)
+        // The same from a peer: no valid daemon sends it, so it is judged here.
+        let key = QueueKey(pairing: pairing, app: nodes.app, channel: .context)
         let item = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: [1, 2, 3])
-        let answer = try #require(AppDelivery.fault(of: item.envelope))
-        let (code, name): (Int?, String?) = (answer[.code], answer[.name])
-        #expect(code == 7014 && name == "malformed")
+        let answer = try SessionError(failure: #require(AppDelivery.fault(of: item.envelope)))
+        #expect(answer.code.rawValue == 7014 && answer.name == "malformed")
     }
 
     // MARK: the end

@@ -160,6 +160,20 @@ final class TwoNodes {
         try #require(try rows("pairings", of: node).last?["pairing"])
     }
 
+    func pairingIdentifier() throws -> UniqueIdentifier {
+        try #require(try pairing(of: primary).dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+    }
+
+    /// A message of the app that wants a reply.
+    func message(through pairing: UniqueIdentifier? = nil) throws -> Envelope {
+        var message = try Envelope(.message).with(body: ["a": 1])
+        message[.app] = app
+        message[.pairing] = try pairing ?? pairingIdentifier()
+        message[.id] = UniqueIdentifier.random()
+        message[.reply] = true
+        return message
+    }
+
     func pair(_ primary: Node? = nil, _ secondary: Node? = nil) throws {
         let made = ask(primary ?? self.primary, "pair")
         let joined = ask(secondary ?? self.secondary, "join", ["link": try #require(made.body["link"])])
@@ -192,14 +206,14 @@ final class TwoNodes {
 
     /// A host app's connection; it may be refused.
     func connect(
-        to place: Place, _ registration: TandemSession.Registration = .init(), user: UInt32 = Linux.user,
-        prepare: (Client) -> Void = { _ in }
+        to place: Place, _ registration: TandemSession.Registration = .init(), as other: ApplicationIdentifier? = nil,
+        user: UInt32 = Linux.user, prepare: (Client) -> Void = { _ in }
     ) throws -> Client {
         let client = try network.client(at: options(place).local, user: user)
         prepare(client)
         try client.hello()
         run(until: { !client.received(.hello).isEmpty })
-        try client.register(app, registration)
+        try client.register(other ?? app, registration)
         run(until: { !client.received(.registered).isEmpty || client.refusal != nil })
         return client
     }
