@@ -74,6 +74,18 @@ import Testing
         #expect(fixture.verdict(app, try fixture.message(late)) == "old-keyset")
     }
 
+    @Test("CFG-30: the version of another primary's configuration says nothing about this one's")
+    func versionsOfTwoTargets() throws {
+        let fixture = try Fixture()
+        let app = fixture.app()
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope(version: 7))) == "applied")
+        let other = try PairedIdentifier(text: "custom:hw-2")
+        var message = try fixture.message(try fixture.envelope(version: 1) { $0.target = other })
+        message["tandem.target"] = .string(other.text)
+        #expect(fixture.verdict(app, message) == "applied")
+        #expect(app.applied?.version == 1 && app.applied?.target == other)
+    }
+
     @Test func theSameOneTwiceIsAppliedOnceAndAnOlderOneIsRefused() throws {
         let fixture = try Fixture()
         let app = fixture.app()

@@ -27,7 +27,9 @@ struct ConfigurationJudge {
         _ claim: Claim, mark: UInt64?, active: AppliedRecord?
     ) throws(VerificationFailure) -> AppliedRecord? {
         var context = context(.full, claim)
-        context.mark = AppliedRecord.mark(handedOver: mark, active: active)
+        // Versions are counted for each target (CFG-30): that of another primary says nothing about this one's.
+        let known = active.flatMap { $0.configuration.payload.target == claim.target ? $0 : nil }
+        context.mark = AppliedRecord.mark(handedOver: mark, active: known)
         if let active { context.clockFloor = max(context.clockFloor, active.clockFloor) }
         let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
         return applicable.isAlreadyActive ? nil : try record(applicable.verified, applied: now)

@@ -151,10 +151,9 @@ final class ConfigurationReceiver {
         reconcileFiles(of: app, as: role)
         disconnected(app, as: role)
         guard isConnected, let key = shownKey(of: app, as: role) else { return }
-        context.scheduler.start { [self] in
-            _ = await perform(key) { slot, _ in slot.applicationConnected() }
-            offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
-        }
+        // First: the app judges what waits beside what is applied for its target, and not for the one before.
+        offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+        enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
     // MARK: host apps
