@@ -114,6 +114,15 @@ import Testing
         #expect(deliveries(busy.ledger.handled(1, at: reading(2)).atOnce).map(\.attempt) == [1])
     }
 
+    @Test("DEL-35, LIM-45: an orderly stop returns the attempts that were counted ahead; the one in hand was made")
+    func orderlyStop() throws {
+        var busy = try ledger(items: 4)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
+        let stop = busy.ledger.stopping(at: reading(1))
+        #expect(records(busy.transitions + [stop]).map(\.attempts) == [1, 0, 0, 0])
+        #expect(busy.ledger.handled(1, at: reading(1)).handed.isEmpty, "nothing is delivered any more")
+    }
+
     @Test("DEL-11: a ledger that is read back believes no count that it has not seen become durable")
     func readBack() throws {
         let busy = try ledger(items: 2)

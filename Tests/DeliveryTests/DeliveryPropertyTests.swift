@@ -20,9 +20,11 @@ import Testing
         checkOrder(devices)
     }
 
-    /// DEL-7: when all has been told, neither disk holds anything but headers and dead letters.
+    /// DEL-7, DEL-33: when all has been told, neither disk holds anything but headers, dead letters and heard ends.
     private func checkNothingIsLeft(_ devices: borrowing TwoDevices) throws {
-        #expect(try devices.senderDisk.values(.outboundRecord).isEmpty)
+        for case .outboundRecord(let record) in try devices.senderDisk.values(.outboundRecord) {
+            #expect(!record.isUnfinished && record.isAcknowledged)
+        }
         #expect(try devices.senderDisk.values(.outboundPayload).isEmpty)
         let letters = devices.receiver.deadLetters.count
         #expect(try devices.receiverDisk.values(.inboundRecord).count == letters)

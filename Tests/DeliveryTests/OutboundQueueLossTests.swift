@@ -132,6 +132,17 @@ import Testing
         #expect(opened.sentItems == [identifier(3)] && opened.sent == [1])
     }
 
+    @Test("DEL-34: of one run of the peer a lower number is an older one, and changes no epoch; nothing is sent twice")
+    func lateStored() throws {
+        var queue = try sentQueue(4)
+        // The peer has dialled again and said 1; then 3 comes on the old link.
+        _ = queue.stored(through: 3, at: reading(0))
+        let isTrue = [(1, false), (1, true), (5, true)].map { queue.mayHaveStored($0, isSameRun: $1) }
+        #expect(isTrue == [false, true, false], "another run; the same; never sent")
+        let opened = queue.linkOpened(received: 1, isSameRun: true, at: reading(1))
+        #expect(opened.sent == [4] && !opened.effects.contains(.startEpoch))
+    }
+
     @Test func aNumberWithoutAnItemBecomesAGap() throws {
         var disk = Disk<OutboundEffect>()
         var queue = try outbound()

@@ -128,7 +128,56 @@ import Testing
         _ = queue.ended(1, .rejected(code: 5), at: reading(0))
         #expect(queue.unacknowledged().map(\.id) == [identifier(1)])
         _ = queue.forget(identifier(1), at: reading(0))
-        #expect(queue.record(of: identifier(1)) == nil && queue.count == 0)
+        #expect(!queue.hasUnacknowledged && queue.count == 0 && queue.kept == KeptAmount())
+    }
+
+    @Test("DEL-33: the same identifier is the same item, also after its end was heard and after a restart")
+    func sameItem() throws {
+        var disk = Disk<OutboundEffect>()
+        var queue = try outbound()
+        let submit = try queue.enqueue(item(1), at: reading(0))
+        let events = [
+            submit, queue.linkOpened(received: 0, at: reading(0)), queue.ended(1, .rejected(code: 5), at: reading(0)),
+            queue.forget(identifier(1), at: reading(0)),
+        ]
+        for event in events {
+            disk.submit(event.changes, event.effects)
+            _ = disk.commitNext()
+        }
+        var restarted = try disk.outboundQueue(at: reading(1), limits: DeliveryLimits())
+        for _ in 0..<2 {
+            let again = try queue.enqueue(item(1), at: reading(1))
+            #expect(again.changes.isEmpty && again.effects.isEmpty)
+            let cancelled = queue.cancel(identifier(1), at: reading(1)).0
+            let known = queue.record(of: identifier(1))?.phase
+            #expect(cancelled == .tooLate(.rejected(code: 5)) && known == .finished(.rejected(code: 5)))
+            #expect(queue.count == 0 && queue.kept == KeptAmount() && !queue.hasUnacknowledged)
+            swap(&queue, &restarted)
+        }
+    }
+
+    @Test("DEL-33, LIM-59: the newest ends stay known, and push the oldest out with its row")
+    func boundedMemory() throws {
+        var limits = DeliveryLimits()
+        limits.heard = 2
+        var queue = try outbound(limits)
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        var rows: Set<UInt64> = []
+        for number in 1...4 as ClosedRange<UInt8> {
+            _ = try queue.enqueue(item(number), at: reading(0))
+            let end = queue.ended(UInt64(number), .handled, at: reading(0))
+            for change in end.changes + queue.forget(identifier(number), at: reading(0)).changes {
+                switch change {
+                case .put(let key, .outboundRecord): rows.insert(key.ordinal ?? 0)
+                case .remove(let key) where key.table == .outboundRecord: rows.remove(key.ordinal ?? 0)
+                default: break
+                }
+            }
+        }
+        let isForgotten = (1...4).map { queue.record(of: identifier($0)) == nil }
+        #expect(isForgotten == [true, true, false, false] && rows == [3, 4])
+        let again = try queue.enqueue(item(1), at: reading(0)).sent
+        #expect(again == [5], "a new item by now")
     }
 
     @Test func acknowledgingWhatWasNeverSentIsAViolation() throws {

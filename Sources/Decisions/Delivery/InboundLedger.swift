@@ -298,6 +298,20 @@ package struct InboundLedger: ~Copyable, Sendable {
         if !ordinals.isEmpty { transition.effects.append(.counted(ordinals: ordinals)) }
     }
 
+    /// The daemon stops in order. Items that no handler has seen keep no attempt that was counted ahead, and none is
+    /// delivered any more.
+    package mutating func stopping(at reading: ClockReading) -> InboundTransition {
+        turn.handlerLeft()
+        let ordinals = turn.takeCounted()
+        return transition(at: reading) { ledger, transition in
+            for ordinal in ordinals {
+                guard var record = ledger.records[ordinal], record.phase == .waiting else { continue }
+                record.attempts -= 1
+                ledger.put(record, &transition)
+            }
+        }
+    }
+
     /// The commit of ``InboundEffect/counted(ordinals:)`` is done.
     package mutating func attemptsAreDurable(_ ordinals: [UInt64]) { turn.becameDurable(ordinals) }
 
@@ -456,6 +470,12 @@ private struct HandlerTurn: Sendable {
     func countable(_ limits: DeliveryLimits) -> Int { hasHandler ? limits.countedAhead - counted.count : 0 }
 
     mutating func count(_ ordinal: UInt64) { counted[ordinal] = false }
+
+    /// The items whose attempts are counted; none is any longer.
+    mutating func takeCounted() -> [UInt64] {
+        defer { (counted, bodies, bodyBytes) = ([:], [:], 0) }
+        return counted.keys.sorted()
+    }
 
     /// Their commit is done. Items that were delivered or have ended meanwhile are counted no longer.
     mutating func becameDurable(_ ordinals: [UInt64]) { for ordinal in ordinals { counted[ordinal]? = true } }

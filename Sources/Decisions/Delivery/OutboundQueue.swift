@@ -17,7 +17,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     private var link = PeerLink()
     /// The urgent items left of the day; used by the channel `urgent`.
     private var budget: UrgentBudget
-    /// The context last set; used by the channel `context`.
+    /// The context last set.
     package private(set) var context: SentContext?
 
     /// The queue as its rows restore it; the link is closed.
@@ -63,7 +63,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         records.table.unfinished(after: ordinal, limit: limit)
     }
 
-    /// The first of the ended items that their submitters have not acknowledged, in the order of their ends.
+    /// The first ended items that their submitters have not acknowledged, in the order of their ends.
     package func unacknowledged(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
 
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
@@ -272,9 +272,18 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// No window is ever this large: a wider distance is damage, and a gap frame for each number would be endless.
     private static var largestDistance: UInt64 { 65_536 }
 
+    /// Whether it can be true that `received` is the highest sequence that the peer has stored in order in this epoch
+    /// (DEL-10).
+    /// - Parameter isSameRun: whether the peer's daemon ran at its last `stored`, which then may have overtaken this.
+    package func mayHaveStored(_ received: UInt64, isSameRun: Bool) -> Bool {
+        received <= lastSent && (isSameRun || received >= lastStored) && lastSent - received < Self.largestDistance
+    }
+
     /// The link is ready; `received` is the highest sequence that the peer has stored in order in this epoch.
-    package mutating func linkOpened(received: UInt64, at reading: ClockReading) -> OutboundTransition {
-        guard received >= lastStored, received <= lastSent, lastSent - received < Self.largestDistance else {
+    package mutating func linkOpened(
+        received: UInt64, isSameRun: Bool = false, at reading: ClockReading
+    ) -> OutboundTransition {
+        guard mayHaveStored(received, isSameRun: isSameRun) else {
             link.closed()
             return OutboundTransition(effects: [.startEpoch])
         }
@@ -326,8 +335,9 @@ package struct OutboundQueue: ~Copyable, Sendable {
             }
             record.phase = .stored(sequence: number)
             if record.withdrawal == nil {
-                transition.removePayload(of: record, in: key)
+                // First: the last progress of a file is reported while its bytes are there.
                 transition.effects.append(.stored(record.id))
+                transition.removePayload(of: record, in: key)
             }
             put(record, &transition)
         }
@@ -496,11 +506,12 @@ package struct OutboundQueue: ~Copyable, Sendable {
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {
-            if !ended.isDeadLetter { remove(ended, &transition) }
+            if !ended.isDeadLetter { hear(ended, &transition) }
             return
         }
         transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
-        forgetExcess(&transition)
+        // The oldest go: an app that never returns must not fill the store (LIM-24).
+        while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
     }
 
     private mutating func noteContext(_ record: OutboundRecord, _ outcome: Outcome) {
@@ -517,16 +528,19 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     private mutating func forget(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
-        guard ended.isDeadLetter else { return remove(ended, &transition) }
+        guard ended.isDeadLetter else { return hear(ended, &transition) }
         var letter = ended
         letter.isAcknowledged = true
         put(letter, &transition)
     }
 
-    /// Forgets the oldest ends that no submitter acknowledges: an app that never returns must not fill the store
-    /// (LIM-24).
-    private mutating func forgetExcess(_ transition: inout OutboundTransition) {
-        while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
+    /// The item is over for its submitter. A repeated submission finds it until later ends push it out (DEL-33).
+    private mutating func hear(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
+        transition.put(records.hear(ended), of: key)
+        while let oldest = records.takeExcessHeard(over: limits.heard) {
+            journal.recordRemoved(oldest.ordinal)
+            transition.remove(oldest, of: key)
+        }
     }
 
     // MARK: dead letters
@@ -538,12 +552,11 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     private mutating func drop(_ letter: OutboundRecord, _ transition: inout OutboundTransition) {
-        guard !letter.isAcknowledged else { return remove(letter, &transition) }
-        // Its submitter still has to acknowledge its end.
         var ended = letter
         ended.withdrawal = nil
         transition.removePayload(of: letter, in: key)
-        put(ended, &transition)
+        // Its submitter may still have to acknowledge its end.
+        if letter.isAcknowledged { hear(ended, &transition) } else { put(ended, &transition) }
     }
 
     /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter
@@ -578,11 +591,6 @@ package struct OutboundQueue: ~Copyable, Sendable {
         transition.put(record, of: key)
     }
 
-    private mutating func remove(_ record: OutboundRecord, _ transition: inout OutboundTransition) {
-        journal.recordRemoved(record.ordinal)
-        records.remove(record)
-        transition.remove(record, of: key)
-    }
 }
 
 extension OutboundQueue: DeliveryMachine {

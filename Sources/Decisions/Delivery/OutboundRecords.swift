@@ -140,6 +140,16 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
 
+    /// Whether it is only kept so that the same identifier remains the same item: its submitter knows how it ended.
+    var isHeard: Bool { !isUnfinished && isAcknowledged && !isDeadLetter }
+
+    /// What is left of it then.
+    fileprivate init(heard id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
+        self.init(
+            ordinal: ordinal, id: id, precedence: .ordinary, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)
+        (self.phase, self.revision, isAcknowledged) = (phase, revision, true)
+    }
+
     /// The peer's last refusal, if it explains the item's end: its sender gave it up.
     package var endingRefusal: ItemRefusal? { phase == .finished(.withdrawn(.dead)) ? refusal : nil }
 }
@@ -237,11 +247,14 @@ struct OutboundRecords: Sendable {
     private(set) var unacknowledged = 0
     /// Sent items whose withdrawal the peer has not answered.
     private(set) var withdrawing = 0
+    private var heard = HeardEnds()
 
     init(_ stored: [OutboundRecord]) {
-        table = RecordTable(stored)
-        ordinalByID.reserveCapacity(stored.count)
-        for record in stored.sorted(by: { $0.ordinal < $1.ordinal }) {
+        let living = stored.filter { !$0.isHeard }
+        table = RecordTable(living)
+        ordinalByID.reserveCapacity(living.count)
+        for record in stored.filter(\.isHeard).sorted(by: { $0.ordinal < $1.ordinal }) { heard.append(record) }
+        for record in living.sorted(by: { $0.ordinal < $1.ordinal }) {
             index(record.ordinal, from: nil, to: record)
             ordinalByID[record.id] = record.ordinal
             if record.isUnfinished { relate(record) }
@@ -251,7 +264,8 @@ struct OutboundRecords: Sendable {
 
     // MARK: records
 
-    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } }
+    /// A known item; also one of the last whose submitters know how they ended.
+    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } ?? heard[id] }
 
     /// Adds an item that was accepted now.
     mutating func add(_ record: OutboundRecord) {
@@ -273,6 +287,19 @@ struct OutboundRecords: Sendable {
         ordinalByID[record.id] = nil
         index(record.ordinal, from: table.remove(record.ordinal), to: nil)
     }
+
+    /// The submitter knows how the item ended: only its identifier, its end and its row stay for a while.
+    /// - Returns: what is left of it.
+    mutating func hear(_ record: OutboundRecord) -> OutboundRecord {
+        remove(record)
+        let rest = OutboundRecord(
+            heard: record.id, ordinal: record.ordinal, record.phase, revision: record.revision)
+        heard.append(rest)
+        return rest
+    }
+
+    /// Forgets the oldest end that its submitter knows, if there are more than so many.
+    mutating func takeExcessHeard(over limit: Int) -> OutboundRecord? { heard.takeExcess(over: limit) }
 
     private mutating func index(_ ordinal: UInt64, from before: OutboundRecord?, to after: OutboundRecord?) {
         withdrawing += Self.change(before, after) { $0.sequence != nil && $0.withdrawal != nil }
@@ -392,5 +419,35 @@ struct OutboundRecords: Sendable {
         guard unacknowledged > limit else { return nil }
         prune()
         return ended.first.flatMap { table[$0] }
+    }
+}
+
+/// The last items whose submitters know how they ended, the oldest first. No more than that is kept of each in memory,
+/// because a device may have thousands of queues.
+private struct HeardEnds: Sendable {
+    private struct End: Sendable {
+        let ordinal: UInt64
+        let phase: OutboundPhase
+        let revision: UInt64?
+    }
+
+    private var ends: [UniqueIdentifier: End] = [:]
+    private var order: [UniqueIdentifier] = []
+
+    subscript(id: UniqueIdentifier) -> OutboundRecord? {
+        ends[id].map { OutboundRecord(heard: id, ordinal: $0.ordinal, $0.phase, revision: $0.revision) }
+    }
+
+    mutating func append(_ record: OutboundRecord) {
+        ends[record.id] = End(ordinal: record.ordinal, phase: record.phase, revision: record.revision)
+        order.append(record.id)
+    }
+
+    /// Takes the oldest out if there are more than so many.
+    mutating func takeExcess(over limit: Int) -> OutboundRecord? {
+        guard order.count > limit else { return nil }
+        let oldest = self[order[0]]
+        ends[order.removeFirst()] = nil
+        return oldest
     }
 }

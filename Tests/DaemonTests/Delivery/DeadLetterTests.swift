@@ -139,7 +139,8 @@ import Testing
         try sender.restart()
         #expect(sender.delivery.deadLetters().isEmpty)
         #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundPayload.space)).isEmpty)
-        #expect(sender.memory.read(RowRange(space: DeliveryTable.outboundRecord.space)).isEmpty)
+        let known = items.map { sender.delivery.submissions.record(of: $0.id, in: sender.key(.file))?.record }
+        #expect(known.map(\.?.isAcknowledged) == [true, true] && known.map(\.?.size) == [0, 0], "DEL-33")
     }
 
     @Test("LIM-25: dead letters are bounded, the oldest goes first, with its body")

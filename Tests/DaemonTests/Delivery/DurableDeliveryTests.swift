@@ -136,17 +136,21 @@ import Testing
         #expect(receiver.received.count == limit)
     }
 
-    @Test("DEL-13: an acknowledgement of what was never sent is a violation; one for an unknown queue does not read")
+    @Test("DEL-13: an acknowledgement of what was never sent is a violation, also for a queue that never was")
     func acknowledgementOfNothing() throws {
         _ = try submit(1)
         sender.link()
         let stored = Envelope(.stored, app: key.app, pairing: key.pairing, channel: .configuration, sequence: 99)
         #expect(sender.delivery.receive(stored))
         pair.run(until: { sender.violations == 1 })
-        let unknown = Envelope(
-            .stored, app: try ApplicationIdentifier("other"), pairing: key.pairing, channel: .configuration,
-            sequence: 1)
-        #expect(!sender.delivery.receive(unknown))
+        for (kind, name) in [(FrameKind.stored, nil), (.outcome, "handled")] {
+            let unknown = Envelope(
+                kind, app: try ApplicationIdentifier("other"), pairing: key.pairing, channel: .configuration,
+                sequence: 1,
+                name: name)
+            #expect(sender.delivery.receive(unknown))
+        }
+        pair.run(until: { sender.violations == 3 })
     }
 
     @Test("DEL-20: a context without a revision and an item of a foreign pairing do not read")

@@ -121,13 +121,15 @@ package final class AppDelivery {
         if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
         if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
+        let isKnown = delivery.submissions.record(of: id, in: queue) != nil
         delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
-            self?.submitted(frame.item, result, connection.number)
+            self?.submitted(frame.item, result, connection.number, isKnown: isKnown)
         }
     }
 
+    /// - Parameter isKnown: whether it was submitted before: the app hears how far it has come since (DEL-33).
     private func submitted(
-        _ item: ItemKey, _ result: Result<SubmitReceipt, SubmitFailure>, _ number: ConnectionNumber
+        _ item: ItemKey, _ result: Result<SubmitReceipt, SubmitFailure>, _ number: ConnectionNumber, isKnown: Bool
     ) {
         if case .success = result { note(.accepted, item.id, item.queue, isOutbound: true) }
         guard let connection = endpoint.connection(number) else { return }
@@ -136,6 +138,9 @@ package final class AppDelivery {
             // Nothing was submitted, so nothing will end.
             if receipt.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
             connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision).envelope)
+            if isKnown, item.queue.channel != .context {
+                outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
+            }
         case .failure(let failure):
             outcomes.removeSubmitter(of: item.id, in: item.queue)
             refuse(item, SessionError(failure), connection)
@@ -183,7 +188,7 @@ package final class AppDelivery {
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         if delivery.submissions.hasAccepted(item.id, in: item.queue) {
             return delivery.submissions.confirm(item.id, in: item.queue) { [weak self] in
-                self?.submitted(item, $0, number)
+                self?.submitted(item, $0, number, isKnown: true)
             }
         }
         files.take(item, body: body, from: number) { [weak self] result in
@@ -199,7 +204,7 @@ package final class AppDelivery {
         delivery.submissions.submit(OutboundItem(frame, manifest), to: frame.item.queue) { [weak self] result in
             guard let self else { return }
             if case .failure = result { delivery.files?.uploads.discard(frame.item) }
-            submitted(frame.item, result, number)
+            submitted(frame.item, result, number, isKnown: false)
         }
     }
 

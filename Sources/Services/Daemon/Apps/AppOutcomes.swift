@@ -97,8 +97,8 @@ final class AppOutcomes {
         case .waiting, .sent: break
         case .stored: sendStored(id, place, to: connection)
         case .finished(let outcome):
-            // Else it was sent since the question came, or confirmed.
-            guard submitters[Submitted(id, in: queue)] == connection.number, !record.isAcknowledged else { break }
+            // Else it was sent since the question came.
+            guard submitters[Submitted(id, in: queue)] == connection.number else { break }
             submitters[Submitted(id, in: queue)] = nil
             report(id, place, outcome, record.endingRefusal, to: connection)
         }

@@ -252,7 +252,22 @@ package final class Arrivals {
         }
     }
 
+    /// Returns the attempts that were counted ahead and not made; no item is delivered any more.
+    func stop() {
+        let reading = reading
+        for ledger in ledgers.values { ledger.perform { $0.stopping(at: reading) } }
+    }
+
     // MARK: status
+
+    /// Unfinished items and dead letters of a pairing, for each channel.
+    func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
+        ledgers.reduce(into: [:]) { counts, entry in
+            guard entry.key.pairing == pairing else { return }
+            let ledger = entry.value
+            counts[entry.key.channel, default: 0] += ledger.machine.count + ledger.machine.deadLetters.count
+        }
+    }
 
     /// The highest sequences stored in order from the peer (SES-2).
     func received(from pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {

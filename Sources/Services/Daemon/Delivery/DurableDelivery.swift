@@ -55,6 +55,7 @@ package final class DurableDelivery {
     ) {
         environment.connect(send: send, queuedBytes: queuedBytes) { [weak files] event in
             switch event {
+            case .stored(let id, let queue) where queue.channel == .file: files?.sentItemStored(id, in: queue)
             case .ended(let id, let queue, _, _) where queue.channel == .file: files?.sentItemEnded(id, in: queue)
             case .fileReleased(let id, let queue, let direction): files?.released(id, in: queue, direction)
             default: break
@@ -119,18 +120,34 @@ package final class DurableDelivery {
     /// - Parameters:
     ///   - received: what the peer's hello says it has stored.
     ///   - agreed: the channels that both ends know.
+    ///   - isSameRun: whether the same run of the peer's daemon had the last link. Its store was not restored since: an
+    ///     acknowledgement on that link may have overtaken `received`.
     package func linkOpened(
         _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
-        channels agreed: Set<Channel> = Set(Channel.allCases)
+        channels agreed: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false
     ) {
         environment.linkOpened(pairing, channels: channels.intersection(agreed))
-        let positions = Dictionary(
-            received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }
-        ) {
+        outbound.linkOpened(pairing, positions: Self.positions(received, of: pairing), isSameRun: isSameRun)
+        arrivals.linkOpened(pairing)
+    }
+
+    /// Whether the queues contradict what a peer says it has stored: one of the two stores was restored (DEL-10). For a
+    /// hello, before any link: parameters as in ``linkOpened(_:received:channels:isSameRun:)``.
+    package func contradicts(
+        _ pairing: UniqueIdentifier, received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)],
+        channels agreed: Set<Channel>, isSameRun: Bool
+    ) -> Bool {
+        outbound.contradicts(
+            pairing, positions: Self.positions(received, of: pairing), channels: channels.intersection(agreed),
+            isSameRun: isSameRun)
+    }
+
+    private static func positions(
+        _ received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)], of pairing: UniqueIdentifier
+    ) -> [QueueKey: UInt64] {
+        Dictionary(received.map { (QueueKey(pairing: pairing, app: $0.app, channel: $0.channel), $0.sequence) }) {
             max($0, $1)
         }
-        outbound.linkOpened(pairing, positions: positions)
-        arrivals.linkOpened(pairing)
     }
 
     /// The link of a pairing is gone.
@@ -199,10 +216,14 @@ package final class DurableDelivery {
                 return true
             case .stored:
                 let frame = try StoredFrame(envelope)
-                return takes(frame.queue) && outbound.stored(through: frame.sequence, in: frame.queue)
+                guard takes(frame.queue) else { return false }
+                outbound.stored(through: frame.sequence, in: frame.queue)
+                return true
             case .outcome:
                 let frame = try OutcomeFrame(envelope)
-                return takes(frame.queue) && outbound.ended(frame.sequence, frame.outcome, in: frame.queue)
+                guard takes(frame.queue) else { return false }
+                outbound.ended(frame.sequence, frame.outcome, in: frame.queue)
+                return true
             default: return false
             }
         } catch {
@@ -215,7 +236,20 @@ package final class DurableDelivery {
         channels.contains(queue.channel) && environment.epoch(of: queue.pairing) != nil
     }
 
+    // MARK: the end
+
+    /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11).
+    package func stop() { arrivals.stop() }
+
     // MARK: status
+
+    /// Items of a pairing that have not ended, and dead letters, for each channel.
+    func counts(of pairing: UniqueIdentifier, _ direction: DeliveryDirection) -> [Channel: Int] {
+        switch direction {
+        case .outbound: outbound.counts(of: pairing)
+        case .inbound: arrivals.counts(of: pairing)
+        }
+    }
 
     /// The contents of an outbound queue: items, their bytes, the age of the oldest in ms, and why the peer does not
     /// take the first.

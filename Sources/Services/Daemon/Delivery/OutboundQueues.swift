@@ -97,15 +97,31 @@ final class OutboundQueues {
     }
 
     /// The link of a pairing is ready.
-    /// - Parameter positions: the highest sequences that the peer has stored.
-    func linkOpened(_ pairing: UniqueIdentifier, positions: [QueueKey: UInt64]) {
+    /// - Parameters:
+    ///   - positions: the highest sequences that the peer has stored.
+    ///   - isSameRun: whether the same run of the peer's daemon had the last link.
+    func linkOpened(_ pairing: UniqueIdentifier, positions: [QueueKey: UInt64], isSameRun: Bool) {
         let reading = reading
-        // A peer cannot create a queue. One that has stored what this device never sent knows an older store of it.
-        if positions.contains(where: { queues[$0.key] == nil && $0.value > 0 }) {
-            environment.report(.needsEpoch(pairing))
-        }
+        if hasUnknownQueue(positions) { environment.report(.needsEpoch(pairing)) }
         for (key, queue) in queues where key.pairing == pairing && environment.isOpen(key) {
-            queue.perform { $0.linkOpened(received: positions[key] ?? 0, at: reading) }
+            queue.perform { $0.linkOpened(received: positions[key] ?? 0, isSameRun: isSameRun, at: reading) }
+        }
+    }
+
+    /// A peer cannot create a queue. One that has stored what this device never sent knows an older store of it.
+    private func hasUnknownQueue(_ positions: [QueueKey: UInt64]) -> Bool {
+        positions.contains { queues[$0.key] == nil && $0.value > 0 }
+    }
+
+    /// Whether the queues of these channels contradict what the peer says it has stored in their epoch.
+    func contradicts(
+        _ pairing: UniqueIdentifier, positions: [QueueKey: UInt64], channels: Set<Channel>, isSameRun: Bool
+    ) -> Bool {
+        if hasUnknownQueue(positions) { return true }
+        let epoch = environment.epoch(of: pairing)
+        return queues.contains { key, queue in
+            key.pairing == pairing && channels.contains(key.channel) && queue.machine.epoch == epoch
+                && !queue.machine.mayHaveStored(positions[key] ?? 0, isSameRun: isSameRun)
         }
     }
 
@@ -120,22 +136,19 @@ final class OutboundQueues {
 
     // MARK: frames
 
-    /// The peer has stored the items up to this sequence.
-    /// - Returns: false if there is no such queue.
-    func stored(through sequence: UInt64, in key: QueueKey) -> Bool {
-        guard let queue = queues[key] else { return false }
+    /// The peer has stored the items up to this sequence. Nothing was ever sent from a queue that there is not
+    /// (DEL-13).
+    func stored(through sequence: UInt64, in key: QueueKey) {
+        guard let queue = queues[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
         queue.perform { $0.stored(through: sequence, at: reading) }
-        return true
     }
 
     /// The peer reports how an item ended, once for each link.
-    /// - Returns: false if there is no such queue.
-    func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) -> Bool {
-        guard let queue = queues[key] else { return false }
+    func ended(_ sequence: UInt64, _ outcome: Outcome, in key: QueueKey) {
+        guard let queue = queues[key] else { return environment.report(.violation(key.pairing)) }
         let reading = reading
         queue.perform({ $0.ended(sequence, outcome, at: reading) }, repeats: true)
-        return true
     }
 
     /// This device cannot send the item now.
@@ -269,6 +282,15 @@ final class OutboundQueues {
             )
         }
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
+    }
+
+    /// Unfinished items and dead letters of a pairing, for each channel.
+    func counts(of pairing: UniqueIdentifier) -> [Channel: Int] {
+        queues.reduce(into: [:]) { counts, entry in
+            guard entry.key.pairing == pairing else { return }
+            let machine = entry.value
+            counts[entry.key.channel, default: 0] += machine.machine.count + machine.machine.deadLetters.count
+        }
     }
 
     /// The queues of an application with ended items that it has not confirmed.

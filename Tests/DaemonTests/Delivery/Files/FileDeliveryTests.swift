@@ -219,6 +219,9 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(received.last?.offset == 700_001)
         #expect(try received.last?.dictionaryBody() == ["name": "x", "size": .integer(700_001)])
         #expect(devices.sender.told.contains { $0.name == "taking" && $0.offset == 700_001 })
-        #expect(devices.sender.told.contains { $0.name == "transferred" })
+        devices.sender.files.sentItemStored(devices.key(1).id, in: devices.queue)
+        #expect(devices.sender.told.last { $0.name == "transferred" }?.offset == 700_001)
+        devices.sender.files.sentItemStored(devices.key(1).id, in: devices.queue)
+        #expect(devices.sender.told.count { $0.offset == 700_001 && $0.name == "transferred" } == 1)
     }
 }

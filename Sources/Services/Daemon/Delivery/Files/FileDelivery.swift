@@ -157,6 +157,9 @@ package final class FileDelivery {
     /// which other files need meanwhile; the peer asks again when the item has come again.
     package func refused(_ file: FileKey) { sendings.refused(file) }
 
+    /// The peer has stored a submitted item, and so its file.
+    package func sentItemStored(_ id: UniqueIdentifier, in queue: QueueKey) { sendings.stored(FileKey(queue, id)) }
+
     /// A submitted item has ended; the bytes of a dead letter stay.
     func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) { sendings.end(FileKey(queue, id)) }
 

@@ -146,6 +146,9 @@ struct FileBudget<Owner: Hashable> {
     private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
     private var sums: [Owner: Int64] = [:]
 
+    /// The counted size of a file.
+    subscript(file: FileKey) -> Int64? { files[file]?.size }
+
     /// Counts a file; a second time with another size.
     mutating func set(_ file: FileKey, of owner: Owner, size: Int64) {
         remove(file)

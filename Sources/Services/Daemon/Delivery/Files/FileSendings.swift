@@ -119,6 +119,13 @@ final class FileSendings {
         environment.notify(.transferred(offset: offset, nil), of: key, uploads.source(of: key), key.queue.app)
     }
 
+    /// The peer has stored the file: no `fetch` says that its last bytes have come (FIL-10).
+    func stored(_ key: FileKey) {
+        guard let size = uploads.size(of: key) else { return }
+        if let sending = sendings[key], sending.pace?.isDue(size, at: environment.scheduler.now) == false { return }
+        environment.notify(.transferred(offset: size, nil), of: key, uploads.source(of: key), key.queue.app)
+    }
+
     /// The file is stored, or will not be sent any more.
     func end(_ key: FileKey) {
         sendings[key] = nil

@@ -236,6 +236,9 @@ package final class FileUploads {
     /// Whether the bytes of the file are coming from its app.
     func isTaking(_ key: FileKey) -> Bool { uploads[key] != nil }
 
+    /// The bytes of a spooled file; nil if there is none.
+    func size(of key: FileKey) -> Int64? { spooled[key] }
+
     /// The connection that submitted a spooled file; it may be gone.
     func source(of key: FileKey) -> ConnectionNumber? { sources[key] }
 }
