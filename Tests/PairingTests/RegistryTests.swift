@@ -112,21 +112,89 @@ struct RegistryTests {
         #expect(fixture.registry.unpair(pairing) == [])
     }
 
-    @Test("PAR-16: a device that joins again replaces its older pairing at the first hello, and keeps its choice")
+    @Test("PAR-16: a device that joins again keeps its pairing, by trust as by link, with its new name and report key")
     func again() throws {
         var fixture = try JoinFixture()
         let old = try activated(&fixture)
         _ = fixture.registry.trust(TrustedDevice(pin: fixture.secondary.pin, role: .secondary))
-        let trust = JoinRequest(
-            method: .trust, claim: fixture.secondary.claim, versions: ProtocolVersion.supported)
-        guard case .joined(let answer, _, _) = fixture.join(trust) else { throw JoinFixture.NotJoined() }
-        #expect(fixture.registry.pairings.count == 2)
+        let claim = JoinClaim(name: "panel 2", reportKey: [UInt8](repeating: 8, count: 44))
+        let trust = JoinRequest(method: .trust, claim: claim, versions: ProtocolVersion.supported)
+        guard case .joined(let answer, let changes, .joinRepeated) = fixture.join(trust) else {
+            throw JoinFixture.NotJoined()
+        }
+        let record = try #require(fixture.registry[old])
+        #expect(answer.pairing == old && changes == [.putPairing(record)])
+        #expect(record.state == .active && record.name == "panel 2" && record.reportKey == claim.reportKey)
         guard
-            case .accepted(_, let changes, [old], _, _) = fixture.registry.hello(
-                try fixture.hello(answer.pairing), now: fixture.start)
+            case .accepted(_, _, [], false, nil) = fixture.registry.hello(try fixture.hello(old), now: fixture.start)
         else { throw JoinFixture.NotJoined() }
-        #expect(changes.contains(.putChoice(.primary, answer.pairing)) && changes.contains(.removePairing(old)))
-        #expect(fixture.registry.active(as: .primary)?.pairing == answer.pairing)
+        #expect(fixture.registry.pairings.count == 1 && fixture.registry.active(as: .primary)?.pairing == old)
+    }
+
+    @Test("PAR-16: a secondary goes on with its pairing; a new one of the same primary takes its place and its claims")
+    func secondaryAgain() throws {
+        var fixture = try JoinFixture()
+        let first = try fixture.attempt().accept(try fixture.joinWell(), now: fixture.start)
+        var secondary = PairingRegistry()
+        _ = try secondary.joined(first)
+        let hello = { (pairing: UniqueIdentifier) in
+            try fixture.hello(pairing, from: fixture.primary, role: .primary)
+        }
+        _ = secondary.hello(try hello(first.pairing), now: fixture.start)
+        let app = try ApplicationIdentifier("org.example.app")
+        _ = secondary.declared(try CustomIdentifier("the-kitchen"), for: app, pairing: first.pairing)
+        let moved = PairingRecord(
+            pairing: first.pairing, role: .secondary, peer: first.peer, claim: fixture.primary.claim,
+            created: fixture.start + .seconds(9), address: "moved:1")
+        let target = secondary.target(of: first.pairing, app: app, own: .zero, ownClaim: nil)
+        _ = try secondary.joined(moved)
+        #expect(secondary[first.pairing]?.state == .active && secondary[first.pairing]?.address == "moved:1")
+        #expect(secondary.target(of: first.pairing, app: app, own: .zero, ownClaim: nil) == target)
+        let other = PairingRecord(
+            pairing: .random(), role: .secondary, peer: first.peer, claim: fixture.primary.claim, created: fixture.start
+        )
+        #expect(secondary.replaced(by: other).map(\.pairing) == [first.pairing])
+        _ = try secondary.joined(other)
+        guard
+            case .accepted(_, let changes, [first.pairing], _, _) = secondary.hello(
+                try hello(other.pairing), now: fixture.start)
+        else { throw JoinFixture.NotJoined() }
+        #expect(changes.contains(.putChoice(.secondary, other.pairing)))
+        #expect(secondary.target(of: other.pairing, app: app, own: .zero, ownClaim: nil) == target)
+    }
+
+    @Test("PAR-14, DEL-36: a hello that contradicts the queues begins an epoch before the answer; an answer is refused")
+    func restoredStore() throws {
+        var fixture = try JoinFixture()
+        let pairing = try activated(&fixture)
+        func hello(_ phase: PairingRegistry.PeerHello.Phase) throws -> PairingRegistry.PeerHello {
+            PairingRegistry.PeerHello(
+                pairing: pairing, peer: fixture.secondary.pin, role: .secondary,
+                epoch: try #require(fixture.registry[pairing]).epoch, hasNoSequences: false, version: .first,
+                device: try #require(fixture.secondary.pin.derivedIdentifier), name: "panel", contradictsQueues: true,
+                phase: phase)
+        }
+        guard
+            case .accepted(let record, let changes, _, true, .storeRestored(pairing)) = fixture.registry.hello(
+                try hello(.opening(ownHasNoSequences: false)), now: fixture.start),
+            case .restored(let next, let rows, .storeRestored(pairing)) = fixture.registry.hello(
+                try hello(.answer), now: fixture.start)
+        else { throw JoinFixture.NotJoined() }
+        #expect(record.epoch == 2 && changes == [.putPairing(record)])
+        #expect(next.epoch == 3 && rows == [.putPairing(next)] && fixture.registry[pairing] == next)
+    }
+
+    @Test("PAR-19: the address of a primary is the secondary's to change")
+    func address() throws {
+        var fixture = try JoinFixture()
+        let answer = try fixture.joinWell()
+        let pairing = answer.pairing
+        #expect(fixture.registry.setAddress("a:1", of: pairing) == nil)
+        var secondary = PairingRegistry()
+        _ = try secondary.joined(try fixture.attempt().accept(answer, now: fixture.start))
+        #expect(secondary.setAddress("moved:1", of: pairing)?.count == 1)
+        #expect(secondary[pairing]?.address == "moved:1" && secondary.setAddress("moved:1", of: pairing) == [])
+        #expect(secondary.setAddress("moved:1", of: .random()) == nil)
     }
 
     @Test("PAR-15: the operator chooses among active pairings only")

@@ -101,6 +101,15 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         return claim
     }
 
+    /// Gives a pairing the claims of another one that it does not have; returns them.
+    package mutating func copy(from old: UniqueIdentifier, to new: UniqueIdentifier) -> [IdentifierClaim] {
+        let copies = claims.values.filter { $0.pairing == old && claim(new, $0.app) == nil }.map {
+            IdentifierClaim(pairing: new, app: $0.app, effective: $0.effective, offered: $0.offered)
+        }
+        for copy in copies { claims[Key(pairing: new, app: copy.app)] = copy }
+        return copies.sorted { $0.app < $1.app }
+    }
+
     /// Removes the claims of a pairing; returns their apps, sorted.
     package mutating func remove(pairing: UniqueIdentifier) -> [ApplicationIdentifier] {
         let apps = claims.keys.filter { $0.pairing == pairing }.map(\.app).sorted()

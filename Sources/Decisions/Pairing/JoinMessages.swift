@@ -190,6 +190,8 @@ package struct JoinClaim: Sendable, Equatable {
 
 /// Why the secondary does not accept the answer to its join.
 package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The link or the trusted fingerprint is this device's own.
+    case ownDevice
     /// The TLS peer's key is not the link's.
     case wrongPin
     case expired(at: WallTime)
@@ -200,6 +202,7 @@ package enum JoinAnswerError: Error, Sendable, Equatable, CustomStringConvertibl
 
     package var description: String {
         switch self {
+        case .ownDevice: "a device cannot join itself: run 'tandem join' on the other device"
         case .wrongPin: "the device at this address is not the one that printed the link; check the address"
         case .expired(let time): "the join link expired at \(time); run 'tandem pair' again on the primary"
         case .wrongProof: "the device that answered does not know the link's secret; do not trust this address"
@@ -228,6 +231,9 @@ package struct JoinAttempt: Sendable {
         self.own = own
         self.exporter = exporter
     }
+
+    /// Refuses this device's own link, before it is dialled.
+    package func checkPeer() throws(JoinAnswerError) { if expectedPin == own.pin { throw .ownDevice } }
 
     /// The first message; refuses a connection to another device, and an expired link.
     package func request(peer: KeyIdentifier, now: WallTime) throws(JoinAnswerError) -> JoinRequest {

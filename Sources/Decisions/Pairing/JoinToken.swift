@@ -19,6 +19,8 @@ package enum JoinRefusalCause: String, Sendable, Equatable, CaseIterable {
     case consumedByAnother
     /// The pin was not trusted by hand for this role.
     case untrustedPin
+    /// The joining device has this device's own key.
+    case ownKey
     /// The pairing that the token gave has been removed or has lapsed.
     case pairingGone
 }
@@ -34,6 +36,7 @@ extension JoinRefusalCause {
         case .wrongProof: "join refused: wrong proof"
         case .consumedByAnother: "alarm: join refused, the token was already used by another device"
         case .untrustedPin: "join refused: fingerprint not trusted"
+        case .ownKey: "join refused: it has this device's own key"
         case .pairingGone: "join refused: the pairing of this token is gone"
         }
     }

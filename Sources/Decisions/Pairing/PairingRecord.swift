@@ -22,13 +22,13 @@ package struct PairingRecord: Sendable, Equatable {
     /// From 1.
     package internal(set) var epoch: UInt64
     /// SubjectPublicKeyInfo of the other device's report key.
-    package let reportKey: [UInt8]
+    package internal(set) var reportKey: [UInt8]
     /// The highest protocol version seen with it; nil before the first hello.
     package internal(set) var highestVersion: ProtocolVersion?
     package internal(set) var state: State
     package let created: WallTime
     /// Where a secondary dials its primary.
-    package let address: String?
+    package internal(set) var address: String?
 
     package init(
         pairing: UniqueIdentifier, role: DeviceRole, peer: KeyIdentifier, claim: JoinClaim, epoch: UInt64 = 1,
@@ -44,6 +44,13 @@ package struct PairingRecord: Sendable, Equatable {
         self.state = state
         self.created = created
         self.address = address
+    }
+
+    /// The record of an active pairing whose devices have joined again, with what the new join says.
+    func joinedAgain(as join: PairingRecord) -> PairingRecord {
+        var record = self
+        (record.name, record.reportKey, record.address) = (join.name, join.reportKey, join.address)
+        return record
     }
 
     /// The other device's vendor identifier (PAR-2).

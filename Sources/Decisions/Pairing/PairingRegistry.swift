@@ -131,7 +131,8 @@ extension PairingRegistry {
     package mutating func join(
         _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
     ) -> JoinOutcome {
-        switch request.method {
+        guard circumstances.peer != own.pin else { return refusal(.ownKey, circumstances, token: nil) }
+        return switch request.method {
         case .token(let identifier, let proof):
             joinByToken(request, identifier, proof, own: own, at: circumstances)
         case .trust: joinByTrust(request, own: own, at: circumstances)
@@ -139,12 +140,20 @@ extension PairingRegistry {
     }
 
     /// Adds the record of a join that this device made as the secondary. A primary cannot overwrite another's pairing
-    /// by choosing its identifier.
+    /// by choosing its identifier; its own active one goes on, with the new address, name and report key (PAR-16).
     package mutating func joined(_ record: PairingRecord) throws(JoinAnswerError) -> [PairingChange] {
-        if let old = records[record.pairing], old.peer != record.peer || old.state == .active {
-            throw .pairingTaken
-        }
-        records[record.pairing] = record
+        guard let old = records[record.pairing] else { return put(record) }
+        guard old.peer == record.peer, old.role == record.role else { throw .pairingTaken }
+        return put(old.state == .active ? old.joinedAgain(as: record) : record)
+    }
+
+    /// The pairings that a new one with the same device ends when it becomes active (PAR-16).
+    package func replaced(by record: PairingRecord) -> [PairingRecord] {
+        pairings.filter { $0.peer == record.peer && $0.role == record.role && $0.pairing != record.pairing }
+    }
+
+    private mutating func put(_ record: PairingRecord) -> [PairingChange] {
+        guard records.updateValue(record, forKey: record.pairing) != record else { return [] }
         return [.putPairing(record)]
     }
 
@@ -154,9 +163,10 @@ extension PairingRegistry {
     ) -> JoinOutcome {
         let transcript = JoinTranscript(
             exporter: circumstances.exporter, primary: own.pin, secondary: circumstances.peer, token: identifier)
+        let known = known(circumstances)
         let verdict = tokens.attempt(
             identifier, proof: proof, message: transcript.secondaryMessage(request.claim), by: circumstances.peer,
-            pairing: circumstances.newPairing, now: circumstances.now)
+            pairing: known?.pairing ?? circumstances.newPairing, now: circumstances.now)
         switch verdict {
         case .refused(let cause): return refusal(cause, circumstances, token: identifier)
         case .repeated(let pairing):
@@ -166,11 +176,10 @@ extension PairingRegistry {
             let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
             return .joined(answer, changes: [], event: .joinRepeated(pairing, peer: circumstances.peer))
         case .accepted:
-            let record = addPending(request, circumstances)
+            let (record, changes, event) = pair(request, known, circumstances)
             let token = tokens[identifier].map { [PairingChange.putToken($0)] } ?? []
             let answer = answer(record, own, transcript, secret: tokens[identifier]?.secret)
-            return .joined(
-                answer, changes: token + [.putPairing(record)], event: .joined(record.pairing, peer: record.peer))
+            return .joined(answer, changes: token + changes, event: event)
         }
     }
 
@@ -180,24 +189,30 @@ extension PairingRegistry {
         guard trusted.device(circumstances.peer, as: .secondary) != nil else {
             return refusal(.untrustedPin, circumstances, token: nil)
         }
-        let waiting = records.values.first {
-            $0.peer == circumstances.peer && $0.role == .primary && $0.state == .pending
-                && !$0.hasLapsed(now: circumstances.now)
-        }
-        let record = waiting ?? addPending(request, circumstances)
+        let (record, changes, event) = pair(request, known(circumstances), circumstances)
         let answer = JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: nil)
-        let event: PairingEvent =
-            waiting == nil
-            ? .joined(record.pairing, peer: record.peer) : .joinRepeated(record.pairing, peer: record.peer)
-        return .joined(answer, changes: waiting == nil ? [.putPairing(record)] : [], event: event)
+        return .joined(answer, changes: changes, event: event)
     }
 
-    private mutating func addPending(_ request: JoinRequest, _ circumstances: JoinCircumstances) -> PairingRecord {
-        let record = PairingRecord(
-            pairing: circumstances.newPairing, role: .primary, peer: circumstances.peer, claim: request.claim,
-            created: circumstances.now)
-        records[record.pairing] = record
-        return record
+    /// The pairing that the joining device has here already: an active one before one that is pending.
+    private func known(_ circumstances: JoinCircumstances) -> PairingRecord? {
+        let all = pairings.filter {
+            $0.peer == circumstances.peer && $0.role == .primary && !$0.hasLapsed(now: circumstances.now)
+        }
+        return all.first { $0.state == .active } ?? all.last
+    }
+
+    /// Pairs this device with the joining one. A device that is known keeps its pairing, and so its queues and
+    /// configuration (PAR-16).
+    private mutating func pair(
+        _ request: JoinRequest, _ known: PairingRecord?, _ circumstances: JoinCircumstances
+    ) -> (PairingRecord, changes: [PairingChange], event: PairingEvent) {
+        let fresh = PairingRecord(
+            pairing: known?.pairing ?? circumstances.newPairing, role: .primary, peer: circumstances.peer,
+            claim: request.claim, created: circumstances.now)
+        guard let known else { return (fresh, put(fresh), .joined(fresh.pairing, peer: fresh.peer)) }
+        let record = known.state == .active ? known.joinedAgain(as: fresh) : fresh
+        return (record, put(record), .joinRepeated(record.pairing, peer: record.peer))
     }
 
     private func answer(
@@ -238,6 +253,8 @@ extension PairingRegistry {
         package let device: UniqueIdentifier
         /// The sender's name.
         package let name: String
+        /// Its `received` contradicts this device's queues: one of the two stores was restored (DEL-10).
+        package let contradictsQueues: Bool
         package let phase: Phase
 
         /// Where in the exchange a hello stands.
@@ -251,7 +268,8 @@ extension PairingRegistry {
 
         package init(
             pairing: UniqueIdentifier, peer: KeyIdentifier, role: DeviceRole, epoch: UInt64, hasNoSequences: Bool,
-            version: ProtocolVersion, device: UniqueIdentifier, name: String, phase: Phase = .answer
+            version: ProtocolVersion, device: UniqueIdentifier, name: String, contradictsQueues: Bool = false,
+            phase: Phase = .answer
         ) {
             self.pairing = pairing
             self.peer = peer
@@ -261,6 +279,7 @@ extension PairingRegistry {
             self.version = version
             self.device = device
             self.name = name
+            self.contradictsQueues = contradictsQueues
             self.phase = phase
         }
     }
@@ -273,6 +292,9 @@ extension PairingRegistry {
             PairingRecord, changes: [PairingChange], superseded: [UniqueIdentifier], isNewEpoch: Bool,
             event: PairingEvent?)
         case refused(RefusalName, event: PairingEvent)
+        /// The server's answer contradicts this device's queues. Commit the changes, then refuse it with `epoch`: this
+        /// device announces the new epoch when it dials again (PAR-14).
+        case restored(PairingRecord, changes: [PairingChange], event: PairingEvent)
     }
 
     package mutating func hello(_ hello: PeerHello, now: WallTime) -> HelloOutcome {
@@ -284,10 +306,15 @@ extension PairingRegistry {
             return .refused(.versionLowered, event: event)
         }
         guard let epoch = Self.epoch(after: hello, own: record.epoch) else {
-            let event = PairingEvent.epochRefused(record.pairing, own: record.epoch, peer: hello.epoch)
-            return .refused(.epoch, event: event)
+            let own = record.epoch
+            guard hello.epoch == own else {
+                return .refused(.epoch, event: .epochRefused(record.pairing, own: own, peer: hello.epoch))
+            }
+            let changes = beginEpoch(record.pairing)
+            return .restored(records[record.pairing] ?? record, changes: changes, event: .storeRestored(record.pairing))
         }
-        let isNewEpoch = hello.epoch != record.epoch
+        let isRestored = hello.epoch == record.epoch && epoch != record.epoch
+        let isNewEpoch = hello.epoch != record.epoch || isRestored
         let wasPending = record.state == .pending
         let before = record
         record.state = .active
@@ -300,13 +327,14 @@ extension PairingRegistry {
         if wasPending, choices[record.role] == nil { choose(record, &changes) }
         return .accepted(
             record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
-            event: wasPending ? .activated(record.pairing, peer: record.peer) : nil)
+            event: wasPending
+                ? .activated(record.pairing, peer: record.peer) : isRestored ? .storeRestored(record.pairing) : nil)
     }
 
     /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello
     /// can always choose one: the higher epoch if that side announced no sequences, else the next one above both.
     private static func epoch(after hello: PeerHello, own: UInt64) -> UInt64? {
-        guard hello.epoch != own else { return own }
+        if hello.epoch == own, !hello.contradictsQueues { return own }
         let higher = max(hello.epoch, own)
         if hello.epoch > own, hello.hasNoSequences { return higher }
         guard case .opening(let ownHasNoSequences) = hello.phase else { return nil }
@@ -314,15 +342,15 @@ extension PairingRegistry {
         return higher < UInt64(Int64.max) ? higher + 1 : nil
     }
 
-    /// A device that paired again has one pairing in a role: the new one. The choice moves with it.
+    /// A device has one pairing in a role: the new one, if its peer did not know the old one. Choice and claims move.
     private mutating func supersede(
         _ record: PairingRecord, _ changes: inout [PairingChange]
     ) -> [UniqueIdentifier] {
-        let older = pairings.filter {
-            $0.peer == record.peer && $0.role == record.role && $0.pairing != record.pairing
-        }
+        let older = replaced(by: record)
         for old in older {
             if choices[old.role] == old.pairing { choose(record, &changes) }
+            // It is the same device: what its apps are called does not change with its pairing.
+            changes += claims.copy(from: old.pairing, to: record.pairing).map { .putClaim($0) }
             changes += erase(old)
         }
         return older.map(\.pairing)
@@ -370,6 +398,13 @@ extension PairingRegistry {
         record.highestVersion = version
         records[pairing] = record
         return [.putPairing(record)]
+    }
+
+    /// Changes where this secondary dials its primary; nil if there is no such pairing, or this device is its primary.
+    package mutating func setAddress(_ address: String, of pairing: UniqueIdentifier) -> [PairingChange]? {
+        guard var record = records[pairing], record.role == .secondary else { return nil }
+        record.address = address
+        return put(record)
     }
 
     /// Trusts a device by its fingerprint.
@@ -508,6 +543,7 @@ package enum PairingEvent: Sendable, Equatable {
     case helloFromStranger(UniqueIdentifier, peer: KeyIdentifier)
     case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
     case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
+    case storeRestored(UniqueIdentifier)
     case identifierChanged(UniqueIdentifier, app: ApplicationIdentifier)
 
     package var logEvent: LogEvent {
@@ -527,6 +563,9 @@ package enum PairingEvent: Sendable, Equatable {
             LogEvent(
                 .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),
                 .integer("peer", peer))
+        case .storeRestored(let pairing):
+            LogEvent(
+                .warning, "one of the stores was restored, a new epoch begins", .text("pairing", pairing.description))
         case .identifierChanged(let pairing, let app):
             LogEvent(
                 .error, "alarm: custom identifier changed, the old one stays until it is accepted",

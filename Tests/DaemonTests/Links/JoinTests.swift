@@ -102,7 +102,8 @@ import Testing
     @Test func aLinkWithAnotherPinIsRefusedBeforeAnythingIsSent() throws {
         let primary = try primary()
         let secondary = try LinkedDevice("panel", on: network.scheduler)
-        let outcome = join(secondary, .link(try link(to: primary, pin: secondary.pin)))
+        let other = DevicePrivateKey.generate().publicKey.identifier
+        let outcome = join(secondary, .link(try link(to: primary, pin: other)))
         network.scheduler.run()
         guard case .connection(let reason)? = outcome.error else {
             Issue.record("\(String(describing: outcome.error))")
@@ -110,6 +111,25 @@ import Testing
         }
         #expect(reason.name == "wrong-pin")
         #expect(primary.pairingEvents.isEmpty)
+    }
+
+    @Test("PAR-6: a device does not dial its own link, and refuses its own key as any other refused join")
+    func ownLink() throws {
+        let primary = try primary()
+        let own = try link(to: primary)
+        let outcome = join(primary, .link(own))
+        network.scheduler.run()
+        #expect(outcome.error == .answer(.ownDevice) && network.connections == 0)
+        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: primary.key))
+        network.scheduler.run()
+        let claim = PairingRegistry.OwnDevice(
+            pin: try LinkedDevice("x", on: network.scheduler).pin, claim: primary.claim)
+        let attempt = JoinAttempt(credential: .link(own), own: claim, exporter: try #require(peer.channelBinding))
+        try peer.send(
+            Envelope(.join).with(body: attempt.request(peer: primary.pin, now: network.scheduler.wallNow).body))
+        network.scheduler.run()
+        #expect(peer.refusals == ["join-refused"] && primary.registry.pairings.isEmpty)
+        #expect(primary.pairingEvents == [.joinRefused(.ownKey, peer: primary.pin)])
     }
 
     @Test func aTokenIsConsumedOnceAndTheSameDeviceMayRepeat() throws {

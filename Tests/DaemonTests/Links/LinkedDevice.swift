@@ -24,6 +24,8 @@ final class LinkedDevice {
     private var heldCommits: [() -> Void] = []
     private(set) var committed: [PairingChange] = []
     var positions: [UniqueIdentifier: LinkPositions] = [:]
+    /// The pairings whose next hello this device's queues contradict.
+    var contradicted: Set<UniqueIdentifier> = []
 
     private(set) var ready: [Link] = []
     private(set) var received: [Envelope] = []
@@ -91,12 +93,21 @@ extension LinkedDevice: LinkHost {
         registry[pairing].map { positions[pairing] ?? LinkPositions(epoch: $0.epoch) }
     }
 
+    func contradicts(_ peer: PeerGreeting, in pairing: UniqueIdentifier, capabilities: Set<Capability>) -> Bool {
+        contradicted.remove(pairing) != nil
+    }
+
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
         switch registry.hello(hello, now: scheduler.wallNow) {
         case .refused(let name, let event):
             pairingEvents.append(event)
             await commit([])
             return .refused(name)
+        case .restored(let record, let changes, let event):
+            pairingEvents.append(event)
+            positions[record.pairing] = nil
+            await commit(changes)
+            return .refused(.epoch)
         case .accepted(let record, let changes, _, let isNewEpoch, _):
             if isNewEpoch { positions[record.pairing] = nil }
             await commit(changes)

@@ -59,19 +59,6 @@ import Testing
         nodes.run(until: { (try? pairings(of: nodes.primary) + pairings(of: nodes.secondary))?.isEmpty == true })
     }
 
-    @Test func `PAR-16: a device that joins again replaces its pairing, and stays the chosen one`() throws {
-        defer { nodes.stop() }
-        try nodes.pair()
-        let first = try nodes.pairing(of: nodes.primary)
-        #expect(join(nodes.secondary, try link()) == nil)
-        for node in [nodes.primary, nodes.secondary] {
-            nodes.run(until: { (try? pairings(of: node).contains { $0["pairing"] == first }) == false })
-            let left = try pairings(of: node)
-            #expect(left.count == 1 && left.first?["state"] == "active" && left.first?["active"] == true)
-        }
-        nodes.waitForLink()
-    }
-
     @Test func `PAR-13: the end of a pairing takes what was queued for it`() throws {
         defer { nodes.stop() }
         try nodes.pair()
@@ -134,7 +121,7 @@ import Testing
     }
 
     @Test
-    func `DEL-10, PAR-14: a primary whose store was restored begins a new epoch, and configuration arrives again`()
+    func `DEL-10, DEL-36: a primary whose store was restored begins a new epoch, and configuration arrives again`()
         throws
     {
         defer { nodes.stop() }
@@ -152,9 +139,11 @@ import Testing
             if let bytes { nodes.directory.write(bytes, to: name) }
         }
         unlink(nodes.directory.path("primary-state/tandem.sqlite-shm"))
+        let links = nodes.notes.count { "\($0.message)" == "link ready" }
         try nodes.start(.primary)
         nodes.run(until: { nodes.hasNoted("one of the stores was restored, a new epoch begins") })
         nodes.waitForLink()
+        #expect(nodes.notes.count { "\($0.message)" == "link ready" } == links + 2, "no link in the old epoch")
         #expect(nodes.verdict(try nodes.envelope(2)) == "applied")
         #expect(app.offers.count == 2)
     }

@@ -25,6 +25,8 @@ final class TwoNodes {
     /// One at a time holds its state directory: a stopped one has to go before the next is made.
     private var nodes: [Place: Node] = [:]
     private var otherRole = DeviceRole.secondary
+    /// Where the primary listens, from its next start on.
+    var linkName = "link.sock"
     let app: ApplicationIdentifier
     let signer = ConfigurationPrivateKey.generate()
     private(set) var target: PairedIdentifier = .vendor(.random())
@@ -44,7 +46,7 @@ final class TwoNodes {
             role: role(place), name: "the \(place)", state: directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
         if options.role == .primary {
-            options.listen = [.unix(path: directory.path(place == .primary ? "link.sock" : "\(place)-link.sock"))]
+            options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]
         }
         return options
     }

@@ -37,7 +37,7 @@ extension Subcommand {
             primary, secondary, simulate, status, health, ready, drain, trace, dump,
             deadLettersList, deadLettersRetry, deadLettersDrop,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
-            pair, join, switchDevice, trustDevice, unpair, allowVersion,
+            pair, join, switchDevice, trustDevice, address, unpair, allowVersion,
             keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
         ]
     }

@@ -15,18 +15,21 @@ extension Subcommand {
         options: [
             .device, .valued("file", "FILE", "read the link from this file (mode 0600)"),
             .valued("state", "DIR", "no daemon runs: join in this state directory"),
-            .valued("name", "NAME", "with --state: the device's name (default: the host's name)"), .json,
+            .valued("name", "NAME", "with --state: the device's name (default: the host's name)"),
+            .flag("replace", "drop what waits for a pairing that the primary has ended"), .json,
         ],
         notes: """
             Without --file the link is read from standard input; the whole output of 'tandem pair' will do. If no secondary
-            runs, the pairing is stored in its state directory and becomes active at its first start.
+            runs, the pairing is stored in its state directory and becomes active at its first start. A device that joins
+            again keeps its pairing, with all that waits in it, and takes the link's address; if the primary has ended the
+            pairing, the answer says what would be lost, and --replace drops it.
             """,
         examples: [
             "join", "join --file link.txt", "join --device ./kiosk.sock < link.txt", "join --state kiosk < link.txt",
         ]
     ) { arguments, console in
         let link = try JoinInput.link(file: arguments.value("file"), console)
-        let body: PropertyListDictionary = ["link": .string(link)]
+        let body: PropertyListDictionary = ["link": .string(link), "replace": .boolean(arguments.has("replace"))]
         let answer = Fact(
             OfflineJoin.isWanted(arguments)
                 ? try OfflineJoin.join(body, arguments)

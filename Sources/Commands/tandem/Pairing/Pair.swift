@@ -79,11 +79,30 @@ extension Subcommand {
     static let unpair = Subcommand(
         path: ["unpair"], summary: "end a pairing at once and forget what waits for it",
         operands: [.required("PAIRING|NAME")], options: [.device],
-        notes: "Configuration that came through the pairing is deactivated, and its versions stay refused.",
+        notes: """
+            Configuration that came through the pairing is deactivated, and its versions stay refused; what another primary
+            has under the same identifier stays. The command prints how much was dropped.
+            """,
         examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        _ = try arguments.ask("unpair", arguments.pairingOrName)
-        console.print("unpaired \(arguments.operands[0])")
+        let answer = Fact(try arguments.ask("unpair", arguments.pairingOrName))
+        let dropped = ["items", "files", "configurations"].map { "\(answer.text($0)) \($0)" }
+        console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
+    }
+
+    static let address = Subcommand(
+        path: ["address"], summary: "change where a secondary finds its primary",
+        operands: [.required("PAIRING|NAME"), .required("ADDRESS")], options: [.device],
+        notes: """
+            The pairing, and all that waits in it, stays. The daemon dials the new address at once; a link that there is lasts
+            until the new one takes its place. Joining again with a link from the new address does the same.
+            """,
+        examples: ["address hub hub.example:4747", "address --device ./kiosk.sock hub unix:/run/hub/link.sock"]
+    ) { arguments, console in
+        var body = arguments.pairingOrName
+        body["address"] = .string(arguments.operands[1])
+        let answer = Fact(try arguments.ask("address", body, of: .secondary))
+        console.print("\(answer.text("name")) is at \(arguments.operands[1])  \(answer.text("pairing"))")
     }
 
     static let allowVersion = Subcommand(

@@ -32,6 +32,8 @@ package struct ControlFailure: Error, Sendable, Equatable {
         case notFound = "not-found"
         case noAddress = "no-address"
         case joinRefused = "join-refused"
+        case ownDevice = "own-device"
+        case wouldReplace = "would-replace"
         case unreachable
         case anchorConflict = "anchor-conflict"
         case store

@@ -285,6 +285,16 @@ final class ConfigurationService {
         }
     }
 
+    /// The configurations that wait or are applied for these targets of secondaries' apps.
+    func count(of targets: [ApplicationIdentifier: PairedIdentifier]) -> Int {
+        targets.reduce(0) { count, entry in
+            let key = ConfigurationSlotKey(application: entry.key, role: .secondary, target: entry.value)
+            guard let slot = receiver.state.slots[key] else { return count }
+            let isApplied = slot.active != nil || slot.waived != nil
+            return count + (isApplied ? 1 : 0) + (slot.staged == nil ? 0 : 1)
+        }
+    }
+
     /// The apps for which there is any configuration state.
     var configuredApplications: Set<ApplicationIdentifier> {
         Set(receiver.state.slots.keys.map(\.application))

@@ -9,6 +9,29 @@ import TandemReactor
 package import TandemTransport
 package import TandemWire
 
+/// What a pairing keeps here: items accepted for its peer or received from it that have not ended, their dead letters
+/// included.
+package struct PairingContents: Sendable, Equatable {
+    var items = 0
+    var files = 0
+    /// Configurations on their way, waiting or applied.
+    var configurations = 0
+
+    var isEmpty: Bool { self == PairingContents() }
+
+    static func + (left: Self, right: Self) -> Self {
+        PairingContents(
+            items: left.items + right.items, files: left.files + right.files,
+            configurations: left.configurations + right.configurations)
+    }
+}
+
+extension PairingContents: CustomStringConvertible {
+    package var description: String {
+        "\(items) items, \(files) files and \(configurations) configurations"
+    }
+}
+
 /// Why a join did not come about.
 package enum JoinFailure: Error, Sendable, Equatable {
     case address(SocketAddressError)
@@ -19,6 +42,8 @@ package enum JoinFailure: Error, Sendable, Equatable {
     case answer(JoinAnswerError)
     /// The primary's answer cannot be read.
     case malformed(String)
+    /// The primary does not know the pairing of before; a new one would end it with this in it.
+    case wouldReplace(PairingContents)
     /// The pairing could not be stored.
     case notStored(String)
 }
@@ -34,6 +59,9 @@ extension JoinFailure: CustomStringConvertible {
         case .connection(let reason): "\(reason)"
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
+        case .wouldReplace(let contents):
+            "the primary has ended the pairing of before, and a new one drops what waits in it here: \(contents); to drop "
+                + "it, join with the same link and --replace"
         case .notStored(let text): "the pairing could not be stored: \(text)"
         }
     }
@@ -70,6 +98,10 @@ package final class JoinClient {
 
     /// Connects, asks, and commits the answer; once.
     package func join(over source: StreamSource, commit: Commit) async throws(JoinFailure) -> PairingRecord {
+        do throws(JoinAnswerError) { try JoinAttempt(credential: credential, own: own, exporter: []).checkPeer() } catch
+        {
+            throw .answer(error)
+        }
         defer { channel?.end(.joined) }
         let channel = try await connect(over: source)
         let attempt = try await ask(over: channel)
@@ -159,7 +191,10 @@ package final class JoinClient {
             do throws(WireError) {
                 envelope = try Envelope(reading: frame)
                 if envelope.kind == .joined { return try JoinAnswer(body: envelope.dictionaryBody()) }
-            } catch { throw .malformed("\(error)") }
+            } catch {
+                channel.refuse(error.refusalName, "\(error)")
+                throw .malformed("\(error)")
+            }
             switch envelope.kind {
             case .bye, .refusal: throw .connection(SecuredChannel.farewell(envelope))
             default:

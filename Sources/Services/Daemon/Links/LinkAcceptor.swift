@@ -156,6 +156,7 @@ final class AcceptedConnection {
         } catch { return refuse(error.refusal, "\(error)") }
         let judged = hello.judged(
             pairing: pairing, peer: pin, version: agreement.version,
+            contradictsQueues: host.contradicts(hello, in: pairing, capabilities: agreement.capabilities),
             phase: .opening(ownHasNoSequences: host.positions(of: pairing)?.isEmpty ?? true))
         judge({ await host.judge(judged) }, then: { [self] in answer($0, to: hello, agreement) })
     }

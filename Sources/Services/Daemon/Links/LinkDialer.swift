@@ -186,7 +186,10 @@ final class DialledConnection {
         } catch { return channel.refuse(error.refusal, "\(error)") }
         isJudging = true
         channel.frames.pauseReading()
-        let judged = hello.judged(pairing: record.pairing, peer: record.peer, version: version, phase: .answer)
+        let judged = hello.judged(
+            pairing: record.pairing, peer: record.peer, version: version,
+            contradictsQueues: host.contradicts(hello, in: record.pairing, capabilities: agreement.capabilities),
+            phase: .answer)
         context.scheduler.start { [self] in
             let verdict = await host.judge(judged)
             guard isJudging, completion != nil else { return }

@@ -17,6 +17,11 @@ package protocol LinkHost: AnyObject {
     /// This device's epoch and positions in a pairing; nil if the pairing is gone.
     func positions(of pairing: UniqueIdentifier) -> LinkPositions?
 
+    /// Whether the peer says that it has stored what this device's queues contradict: one of the two stores was
+    /// restored (DEL-10).
+    /// - Parameter capabilities: those of both ends.
+    func contradicts(_ peer: PeerGreeting, in pairing: UniqueIdentifier, capabilities: Set<Capability>) -> Bool
+
     /// Judges a peer's hello.
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict
 

@@ -50,11 +50,12 @@ package struct PeerGreeting: Sendable, Equatable {
     }
 
     func judged(
-        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, phase: PairingRegistry.PeerHello.Phase
+        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, contradictsQueues: Bool,
+        phase: PairingRegistry.PeerHello.Phase
     ) -> PairingRegistry.PeerHello {
         PairingRegistry.PeerHello(
             pairing: pairing, peer: peer, role: role, epoch: positions.epoch, hasNoSequences: positions.isEmpty,
-            version: version, device: device, name: name, phase: phase)
+            version: version, device: device, name: name, contradictsQueues: contradictsQueues, phase: phase)
     }
 }
 

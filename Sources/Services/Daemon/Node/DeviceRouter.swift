@@ -69,13 +69,14 @@ final class DeviceRouter {
     ///   - port: where the relay takes the path's messages; nil if the relay reaches the peer by itself.
     ///   - received: the last items that the peer has stored, by its hello.
     ///   - channels: the channels that both ends know.
+    ///   - isSameRun: whether the same run of the peer's daemon had the last path.
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
         received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
-        channels: Set<Channel> = Set(Channel.allCases)
+        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false
     ) {
         peers[pairing] = Peer(path: path, port: port)
-        delivery.linkOpened(pairing, received: received, channels: channels)
+        delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
     }
 
     /// The path is gone.

@@ -22,7 +22,9 @@ final class LinkService {
     private let network: any NodeNetwork
     /// Spreads the waits between attempts.
     private let random: () -> UInt64
-    private var dialers: [UniqueIdentifier: LinkDialer] = [:]
+    private var dialers: [UniqueIdentifier: (dialer: LinkDialer, address: SocketAddress)] = [:]
+    /// The run of the peer's daemon (SES-2) that had the pairing's last link.
+    private var peerRuns: [UniqueIdentifier: UniqueIdentifier] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
     /// The waits between joins by trust, which are repeated until both sides have trusted each other.
     private var trustRetries: [KeyIdentifier: Backoff] = [:]
@@ -71,7 +73,7 @@ final class LinkService {
     func stop() {
         isStopping = true
         stopListening()
-        for dialer in dialers.values { dialer.stop() }
+        for (dialer, _) in dialers.values { dialer.stop() }
         for join in joins.values { join.cancel() }
     }
 
@@ -93,7 +95,7 @@ final class LinkService {
     /// Why the pairing has no link.
     func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
-        return dialers[record.pairing]?.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
+        return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
 
     /// Ends the link; a dialler connects again.
@@ -101,34 +103,45 @@ final class LinkService {
 
     /// The pairing is gone.
     func forget(_ pairing: UniqueIdentifier) {
-        dialers.removeValue(forKey: pairing)?.stop()
+        dialers.removeValue(forKey: pairing)?.dialer.stop()
+        peerRuns[pairing] = nil
         lastErrors[pairing] = nil
         context.links.end(pairing, .unpaired)
     }
 
     // MARK: dialling and joining
 
+    /// Dials a primary whose address may have changed. A link that there is stays until the new one replaces it.
+    func dialAgain(_ pairing: UniqueIdentifier) {
+        if let record = pairings[pairing] { dial(record) }
+    }
+
     /// Dials the primary of a pairing in which this device is the secondary.
     private func dial(_ record: PairingRecord) {
-        guard record.role == .secondary, dialers[record.pairing] == nil, !isStopping,
-            let address = record.address.flatMap({ try? SocketAddress($0) })
+        guard record.role == .secondary, !isStopping, let address = record.address.flatMap({ try? SocketAddress($0) }),
+            dialers[record.pairing]?.address != address
         else { return }
+        dialers[record.pairing]?.dialer.stop()
         let dialer = LinkDialer(
             pairing: record.pairing, at: address, context: context, source: network.dialling, random: random,
             record: { [pairings] in pairings[record.pairing] })
-        dialers[record.pairing] = dialer
+        dialers[record.pairing] = (dialer, address)
         dialer.start()
     }
 
     /// Joins a primary, stores the pending pairing and dials it.
-    func join(_ credential: JoinAttempt.Credential) async throws(JoinFailure) -> PairingRecord {
+    /// - Parameter mayReplace: whether a new pairing may end one of before that the primary does not know any more.
+    func join(
+        _ credential: JoinAttempt.Credential, mayReplace: Bool = false
+    ) async throws(JoinFailure) -> PairingRecord {
         let client = JoinClient(credential, own: own, context: context)
         joins[ObjectIdentifier(client)] = client
         defer { joins[ObjectIdentifier(client)] = nil }
         let record = try await client.join(over: network.dialling) { [pairings] record async throws(JoinFailure) in
-            try await pairings.add(record)
+            try await pairings.add(record, mayReplace: mayReplace)
         }
-        if let stored = pairings[record.pairing] { dial(stored) }
+        peerRuns[record.pairing] = nil
+        dialAgain(record.pairing)
         return record
     }
 
@@ -162,7 +175,18 @@ extension LinkService: LinkHost {
     package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict { await pairings.judge(hello) }
 
     package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
-        await pairings.judge(join, peer: peer, exporter: exporter)
+        let answer = await pairings.judge(join, peer: peer, exporter: exporter)
+        // The peer may have ended the pairing meanwhile, and know nothing of its sequences.
+        if let answer { peerRuns[answer.pairing] = nil }
+        return answer
+    }
+
+    package func contradicts(
+        _ peer: PeerGreeting, in pairing: UniqueIdentifier, capabilities: Set<Capability>
+    ) -> Bool {
+        delivery.contradicts(
+            pairing, received: peer.received, channels: Set(capabilities.channels),
+            isSameRun: peerRuns[pairing] == peer.instance)
     }
 
     package func linkDidBecomeReady(_ link: Link) {
@@ -173,9 +197,9 @@ extension LinkService: LinkHost {
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
         link.forwarder = port
         router.open(
-            link.pairing, over: link, port: port,
-            received: link.peer.positions.received.map { ($0.app, $0.channel, $0.sequence) },
-            channels: Set(link.agreement.capabilities.compactMap { Channel(rawValue: $0.rawValue) }))
+            link.pairing, over: link, port: port, received: link.peer.received,
+            channels: Set(link.agreement.capabilities.channels),
+            isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance)
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
@@ -253,6 +277,17 @@ private final class LinkEndpoint: RelayEndpoint {
 }
 
 extension RelayPort: LinkForwarder {}
+
+extension PeerGreeting {
+    /// The last items that the peer has stored.
+    fileprivate var received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
+        positions.received.map { ($0.app, $0.channel, $0.sequence) }
+    }
+}
+
+extension Set<Capability> {
+    fileprivate var channels: [Channel] { compactMap { Channel(rawValue: $0.rawValue) } }
+}
 
 extension LinkFailure {
     /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.

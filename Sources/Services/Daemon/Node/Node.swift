@@ -189,6 +189,7 @@ package final class Node {
         local.controlResponder = self
         pairings.connect(
             configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
+            contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
             onEvent: { [weak self] in self?.follow($0) })
         links.whenChanged { [weak self] in self?.health.observe() }
         items.onTrace { [weak self] in self?.note($0) }
@@ -237,6 +238,25 @@ package final class Node {
             delivery.setPairing(record.pairing, epoch: record.epoch)
             links.restart(record.pairing)
         }
+    }
+
+    /// What ends with a pairing. A secondary's items of the channel `configuration` are reports, which nobody misses.
+    private func contents(
+        of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
+    ) -> PairingContents {
+        var contents = PairingContents(configurations: configuration.count(of: targets))
+        for direction in DeliveryDirection.allCases {
+            for (channel, count) in delivery.counts(of: record.pairing, direction) {
+                switch channel {
+                case .context, .userInfo, .urgent: contents.items += count
+                case .file: contents.files += count
+                case .configuration where record.role == .primary && direction == .outbound:
+                    contents.configurations += count
+                case .configuration: break
+                }
+            }
+        }
+        return contents
     }
 
     private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
@@ -319,17 +339,23 @@ package final class Node {
     private func closeStore(_ completion: @escaping () -> Void) {
         guard !isClosingStore else { return }
         isClosingStore = true
+        delivery.stop()
         files.close()
         directories.close()
-        // The changes of this turn are committed at its end; then the last commits are in their order, and an empty one
-        // reports when they are done.
-        loop.atEndOfTurn { [self] in
-            store.commit([]) { [self] _ in
+        // The changes of this turn are committed at its end, those of a queue whose last commit is under way at the end
+        // of the turn in which that is done.
+        flush { [self] in
+            flush { [self] in
                 device.close()
                 log(LogEvent(.info, "stopped"))
                 completion()
             }
         }
+    }
+
+    /// Calls back when the commits of this turn's end are done, in their order.
+    private func flush(then done: @escaping () -> Void) {
+        loop.atEndOfTurn { [store] in store.commit([]) { _ in done() } }
     }
 
     /// Waits until the store has done all its work: for a clock that a test moves.

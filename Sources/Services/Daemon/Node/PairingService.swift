@@ -37,6 +37,9 @@ final class PairingService {
     private var activePrimary: UniqueIdentifier?
     private var isStopping = false
     private var onEvent: (Event) -> Void = { _ in }
+    private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
+        PairingContents()
+    }
     private var configuredApplications: () -> Set<ApplicationIdentifier> = { [] }
 
     /// - Parameters:
@@ -59,11 +62,15 @@ final class PairingService {
     /// Connects the outlets; before ``restore()``.
     /// - Parameters:
     ///   - configuredApplications: applications with configuration state; they may no longer be installed.
+    ///   - contents: what ends with a pairing whose apps' configuration has these targets.
     ///   - onEvent: follows the changes; called in the turn in which they come into force.
     func connect(
-        configuredApplications: @escaping () -> Set<ApplicationIdentifier>, onEvent: @escaping (Event) -> Void
+        configuredApplications: @escaping () -> Set<ApplicationIdentifier>,
+        contents: @escaping (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents,
+        onEvent: @escaping (Event) -> Void
     ) {
         self.configuredApplications = configuredApplications
+        self.contents = contents
         self.onEvent = onEvent
     }
 
@@ -96,6 +103,9 @@ final class PairingService {
 
     /// The other devices that are trusted by hand.
     func trusted(as role: DeviceRole) -> [TrustedDevice] { registry.state.trusted.devices(as: role) }
+
+    /// Whether a key is this device's own.
+    func isOwn(_ pin: KeyIdentifier) -> Bool { pin == own.pin }
 
     /// Whether a primary is trusted by hand and not joined yet.
     func isToBeJoined(_ primary: KeyIdentifier) -> Bool {
@@ -130,15 +140,22 @@ final class PairingService {
         all.filter { $0.role == .secondary }.compactMap { target(of: app, through: $0.pairing) }
     }
 
-    /// The targets of all apps through a pairing that is about to go; empty where this device is the primary.
+    /// The targets of all apps that end with a pairing; empty where this device is the primary. One that another
+    /// primary has as well, because both claim the same identifier, stays with that primary (CFG-31).
+    /// - Parameter next: the registry without the pairing; nil if nothing takes its place.
     private func targets(
-        through record: PairingRecord, in registry: PairingRegistry
+        endingWith record: PairingRecord, in registry: PairingRegistry, next: PairingRegistry? = nil
     ) -> [ApplicationIdentifier: PairedIdentifier] {
         guard record.role == .secondary else { return [:] }
         let apps = configuredApplications().union(installed.state.records.keys)
+        let next = next ?? registry
+        let others = next.pairings.filter { $0.role == .secondary && $0.pairing != record.pairing }.map(\.pairing)
         return Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in
-                target(of: app, through: record.pairing, in: registry).map { (app, $0) }
+                guard let target = target(of: app, through: record.pairing, in: registry),
+                    !others.contains(where: { self.target(of: app, through: $0, in: next) == target })
+                else { return nil }
+                return (app, target)
             })
     }
 
@@ -187,8 +204,19 @@ final class PairingService {
                 case .refused(let name, let event):
                     next = before
                     return ([], { [self] in logged(event, .refused(name)) })
+                case .restored(let record, let changes, let event):
+                    return (
+                        changes.map(\.rowChange),
+                        { [self] in
+                            onEvent(.newEpoch(record))
+                            return logged(event, .refused(.epoch))
+                        }
+                    )
                 case .accepted(let record, let changes, let superseded, _, let event):
-                    let old = superseded.compactMap { before[$0] }.map { ($0, targets(through: $0, in: before)) }
+                    let after = next
+                    let old = superseded.compactMap { before[$0] }.map { record in
+                        (record, targets(endingWith: record, in: before, next: after))
+                    }
                     let rows = changes.map(\.rowChange) + superseded.flatMap { DurableDelivery.removal(of: $0) }
                     return (
                         rows,
@@ -236,26 +264,31 @@ final class PairingService {
         return verdict
     }
 
-    /// Adds the pairing that a primary's answer to a join has made.
-    func add(_ record: PairingRecord) async throws(JoinFailure) {
-        let outcome: Result<Void, JoinAnswerError>
+    /// Adds the pairing that a primary's answer to a join has made, or renews it. A primary that does not know the
+    /// pairing of before makes another one, which ends that one with all that waits in it.
+    /// - Parameter mayReplace: whether the operator knows what is lost with a pairing of before.
+    func add(_ record: PairingRecord, mayReplace: Bool) async throws(JoinFailure) {
+        let outcome: Result<Void, JoinFailure>
         do throws(StoreError) {
             outcome = try await commit { [self] next in
+                let lost = next.replaced(by: record).reduce(PairingContents()) { $0 + contents($1, [:]) }
+                guard mayReplace || lost.isEmpty else { return ([], { .failure(.wouldReplace(lost)) }) }
                 do throws(JoinAnswerError) {
                     let changes = try next.joined(record)
+                    let stored = next[record.pairing] ?? record
                     return (
                         changes.map(\.rowChange),
                         { [self] in
-                            follow(record)
+                            follow(stored)
                             return .success(())
                         }
                     )
                 } catch {
-                    return ([], { .failure(error) })
+                    return ([], { .failure(.answer(error)) })
                 }
             }
         } catch { throw .notStored(error.description) }
-        do throws(JoinAnswerError) { try outcome.get() } catch { throw .answer(error) }
+        try outcome.get()
     }
 
     /// A primary's app has announced its identifier over the pairing's link.
@@ -274,7 +307,7 @@ final class PairingService {
 
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
     func beginEpoch(of pairing: UniqueIdentifier) async {
-        log(LogEvent(.warning, "one of the stores was restored, a new epoch begins", .text("pairing", "\(pairing)")))
+        log(PairingEvent.storeRestored(pairing).logEvent)
         _ = try? await commit { [self] next in
             let changes = next.beginEpoch(pairing).map(\.rowChange)
             let record = next[pairing]
@@ -316,12 +349,34 @@ final class PairingService {
         try await commit { next in (next.trust(device).map(\.rowChange), {}) }
     }
 
-    /// Ends a pairing.
-    func end(_ record: PairingRecord) async throws(StoreError) {
+    /// Ends a pairing; returns what ended with it.
+    func end(_ record: PairingRecord) async throws(StoreError) -> PairingContents {
         try await commit { [self] next in
-            let targets = targets(through: record, in: next)
+            let targets = targets(endingWith: record, in: next)
             let rows = next.unpair(record.pairing).map(\.rowChange) + DurableDelivery.removal(of: record.pairing)
-            return (rows, { [self] in forget(record, targets: targets) })
+            return (
+                rows,
+                { [self] in
+                    let ended = contents(record, targets)
+                    forget(record, targets: targets)
+                    return ended
+                }
+            )
+        }
+    }
+
+    /// Changes the address at which this secondary dials its primary; returns whether there is such a pairing.
+    func setAddress(_ address: SocketAddress, of record: PairingRecord) async throws(StoreError) -> Bool {
+        try await commit { [self] next in
+            guard let changes = next.setAddress(address.description, of: record.pairing) else { return ([], { false }) }
+            let stored = next[record.pairing] ?? record
+            return (
+                changes.map(\.rowChange),
+                { [self] in
+                    follow(stored)
+                    return true
+                }
+            )
         }
     }
 

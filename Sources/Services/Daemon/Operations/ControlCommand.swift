@@ -71,7 +71,7 @@ extension Node: ControlResponder {
             [
                 StatusCommand.self, HealthCommand.self, TraceCommand.self, DrainCommand.self,
                 PairCommand.self, JoinCommand.self, TrustDeviceCommand.self, UnpairCommand.self, SwitchCommand.self,
-                AcceptIdentifierCommand.self, AllowVersionCommand.self,
+                AddressCommand.self, AcceptIdentifierCommand.self, AllowVersionCommand.self,
                 TrustKeyCommand<Node>.self, TrustListCommand<Node>.self, ApplyCommand<Node>.self,
                 DeadLettersCommand.self, DeadLetterRetryCommand.self, DeadLetterDropCommand.self,
             ], unknown: { "this daemon knows no command '\($0)'" })

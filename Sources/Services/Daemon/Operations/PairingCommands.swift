@@ -39,13 +39,15 @@ struct PairCommand: ControlCommand {
     }
 }
 
-/// `join`: joins the primary of a join link (PAR-6).
+/// `join`: joins the primary of a join link (PAR-6), for the first time or again (PAR-16).
 struct JoinCommand: ControlCommand {
     static let name = "join"
 
     private let link: Result<JoinLink, ControlFailure>
+    private let mayReplace: Bool
 
     init(_ request: ControlRequest) throws(WireError) {
+        mayReplace = try request.fields.optional("replace", "a boolean") { $0.booleanValue } ?? false
         let text = try request.fields.string("link")
         do { link = .success(try JoinLink(text: text)) } catch {
             link = .failure(ControlFailure(.badRequest, "link: \(error)"))
@@ -55,7 +57,7 @@ struct JoinCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let link = try link.get()
         let record: PairingRecord
-        do throws(JoinFailure) { record = try await node.links.join(.link(link)) } catch {
+        do throws(JoinFailure) { record = try await node.links.join(.link(link), mayReplace: mayReplace) } catch {
             throw ControlFailure(error.controlName, error.description)
         }
         var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
@@ -69,6 +71,8 @@ extension JoinFailure {
     fileprivate var controlName: ControlFailure.Name {
         switch self {
         case .address, .unreachable: .unreachable
+        case .answer(.ownDevice): .ownDevice
+        case .wouldReplace: .wouldReplace
         case .connection(.refusedByPeer), .answer, .malformed: .joinRefused
         case .connection: .unreachable
         case .notStored: .store
@@ -93,6 +97,9 @@ struct TrustDeviceCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        guard !node.pairings.isOwn(device.pin) else {
+            throw ControlFailure(.ownDevice, "the fingerprint is this device's own")
+        }
         if device.role == .primary {
             guard let address = device.address, (try? SocketAddress(address)) != nil else {
                 throw ControlFailure(
@@ -125,7 +132,7 @@ private struct PairingName {
     }
 }
 
-/// `unpair`: ends a pairing (PAR-13).
+/// `unpair`: ends a pairing, and says what ended with it (PAR-13).
 struct UnpairCommand: ControlCommand {
     static let name = "unpair"
 
@@ -135,8 +142,41 @@ struct UnpairCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let record = try pairing.record(in: node.pairings)
-        try await ControlFailure.storing { () async throws(StoreError) in try await node.pairings.end(record) }
-        return [:]
+        let ended = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.end(record)
+        }
+        return [
+            "items": .integer(Int64(ended.items)), "files": .integer(Int64(ended.files)),
+            "configurations": .integer(Int64(ended.configurations)),
+        ]
+    }
+}
+
+/// `address`: changes where this secondary dials its primary (PAR-19).
+struct AddressCommand: ControlCommand {
+    static let name = "address"
+
+    private let pairing: PairingName
+    private let address: SocketAddress
+
+    init(_ request: ControlRequest) throws(WireError) {
+        pairing = try PairingName(request.fields)
+        address = try request.fields.required("address", "HOST:PORT or unix:PATH") { value in
+            value.stringValue.flatMap { try? SocketAddress($0) }
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let record = try pairing.record(in: node.pairings)
+        guard record.role == .secondary else {
+            throw ControlFailure(.wrongRole, "the other device dials this one; only a secondary knows an address")
+        }
+        let isKnown = try await ControlFailure.storing { () async throws(StoreError) in
+            try await node.pairings.setAddress(address, of: record)
+        }
+        guard isKnown else { throw ControlFailure(.notFound, "no such pairing") }
+        node.links.dialAgain(record.pairing)
+        return ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
     }
 }
 

@@ -1,0 +1,270 @@
+// Pairings that go on: a device that joins again, a primary that moves, and what the end of a pairing takes with it and
+// what it leaves to another primary.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct JoinAgainTests {
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func link(of node: Node) throws -> PropertyListValue {
+        try #require(nodes.ask(node, "pair").body["link"])
+    }
+
+    private func identifier(_ pairing: PropertyListValue) -> UniqueIdentifier? {
+        pairing.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+    }
+
+    /// Submits items that wait, because the link is down.
+    private func submitItems(_ count: Int, at place: TwoNodes.Place) throws -> Client {
+        try nodes.startApp(at: place == .primary ? .secondary : .primary, .init()).disconnect()
+        let app = try nodes.startApp(at: place, .init())
+        nodes.run(until: {
+            (try? app.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
+        })
+        nodes.network.isDown = true
+        nodes.network.cut()
+        let node = place == .primary ? nodes.primary : nodes.secondary
+        let pairing = identifier(try nodes.pairing(of: node))
+        for _ in 0..<count {
+            try app.send(
+                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+                    .with(body: ["n": 1]))
+        }
+        nodes.run(until: { app.received(.accepted).count == count })
+        return app
+    }
+
+    @Test func `PAR-16: a device that joins again keeps its pairing, its items and its configuration`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        let envelope = try nodes.envelope(1)
+        #expect(nodes.verdict(envelope) == "applied")
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        app.disconnect()
+        _ = try submitItems(2, at: .secondary)
+        nodes.network.isDown = false
+        // The dialler has not tried again yet: the join is the first to reach the primary.
+        #expect(nodes.ask(nodes.secondary, "join", ["link": try link(of: nodes.primary)]).code == 0)
+        nodes.waitForLink()
+        for node in [nodes.primary, nodes.secondary] {
+            #expect(try nodes.rows("pairings", of: node).map { $0["pairing"] } == [pairing])
+        }
+        let receiver = try nodes.startApp(at: .primary, .init())
+        nodes.run(until: { receiver.received(.delivery).count == 1 })
+        #expect(try nodes.held()?["state"] == "applied")
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(envelope) == "applied", "the same file again, and not a rollback")
+        #expect(!nodes.hasNoted("unpaired"))
+    }
+
+    @Test func `PAR-16: a pairing that its primary has ended is replaced only when the operator knows what is lost`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try submitItems(3, at: .secondary)
+        let old = try nodes.pairing(of: nodes.secondary)
+        try nodes.unpair(nodes.primary)
+        nodes.network.isDown = false
+        let link = try link(of: nodes.primary)
+        let refused = nodes.ask(nodes.secondary, "join", ["link": link])
+        #expect(refused.name == "would-replace")
+        let text = refused.body["text"]?.stringValue ?? ""
+        #expect(text.contains("3 items, 0 files") && text.contains("--replace"), "\(text)")
+        #expect(try nodes.rows("queues", of: nodes.secondary).map { $0["waiting"] } == [3])
+        let joined = nodes.ask(nodes.secondary, "join", ["link": link, "replace": true])
+        #expect(joined.code == 0, "\(joined)")
+        nodes.run(until: {
+            (try? nodes.rows("pairings", of: nodes.secondary).contains { $0["pairing"] == old }) == false
+        })
+        nodes.waitForLink()
+        #expect(try nodes.rows("queues", of: nodes.secondary).isEmpty)
+    }
+
+    @Test func `PAR-16: a secondary that has ended its pairing gets it back, and everything arrives in a new epoch`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let receiver = try nodes.startApp()
+        let pairing = try nodes.pairing(of: nodes.primary)
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        let sender = try nodes.startApp(at: .primary, .init())
+        try nodes.unpair(nodes.secondary)
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
+        #expect(nodes.ask(nodes.secondary, "join", ["link": try link(of: nodes.primary)]).code == 0)
+        nodes.waitForLink()
+        #expect(try nodes.pairing(of: nodes.secondary) == pairing)
+        try sender.send(
+            Envelope(.submit, app: nodes.app, pairing: identifier(pairing), id: .random(), channel: .userInfo)
+                .with(body: ["n": 1]))
+        nodes.run(until: { receiver.received(.delivery).count == 1 })
+    }
+
+    @Test func `PAR-6, CTL-4: a device cannot join itself, by link or by fingerprint`() throws {
+        defer { nodes.stop() }
+        let answer = nodes.ask(nodes.primary, "join", ["link": try link(of: nodes.primary)])
+        #expect(answer.name == "own-device" && answer.body["text"]?.stringValue?.contains("other device") == true)
+        let fingerprint = try #require(try nodes.status(of: nodes.primary)["fingerprint"])
+        let body: PropertyListDictionary = ["fingerprint": fingerprint, "role": "secondary"]
+        #expect(nodes.ask(nodes.primary, "trust-device", body).name == "own-device")
+        #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
+    }
+
+    @Test func `PAR-13: the answer to unpair counts what is dropped`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        app.disconnect()
+        _ = try submitItems(2, at: .secondary)
+        let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try nodes.pairing(of: nodes.secondary)])
+        #expect(ended.code == 0 && ended.body == ["items": 2, "files": 0, "configurations": 1], "\(ended)")
+    }
+
+    @Test func `PAR-19: a primary that moved is found at its new address without pairing again`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        nodes.stop(.primary)
+        nodes.linkName = "moved.sock"
+        try nodes.start(.primary)
+        let address = SocketAddress.unix(path: nodes.directory.path("moved.sock")).description
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.secondary).first?["level"]) == "unreachable" })
+        let answer = nodes.ask(nodes.secondary, "address", ["who": "the primary", "address": .string(address)])
+        #expect(answer.code == 0 && answer.body["pairing"] == pairing)
+        nodes.waitForLink()
+        try nodes.restart(.secondary)
+        nodes.waitForLink()
+        #expect(nodes.ask(nodes.primary, "address", ["pairing": pairing, "address": "a:1"]).name == "wrong-role")
+        #expect(nodes.ask(nodes.secondary, "address", ["who": "nobody", "address": "a:1"]).name == "not-found")
+        #expect(nodes.ask(nodes.secondary, "address", ["pairing": pairing, "address": "a b"]).name == "bad-request")
+    }
+
+    @Test func `PAR-19: joining again with a link from another address is enough`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        nodes.stop(.primary)
+        nodes.linkName = "moved.sock"
+        try nodes.start(.primary)
+        #expect(nodes.ask(nodes.secondary, "join", ["link": try link(of: nodes.primary)]).code == 0)
+        nodes.waitForLink()
+        #expect(try nodes.pairing(of: nodes.secondary) == pairing)
+    }
+
+    @Test func `CFG-31: what two primaries target by one custom identifier stays when one of them is unpaired`() throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        try nodes.startOther(as: .primary)
+        try nodes.pair(nodes.other, nodes.secondary)
+        let app = try nodes.startApp()
+        for place in [TwoNodes.Place.primary, .other] {
+            try nodes.connect(to: place, .init(identifier: CustomIdentifier("the-kitchen"))).disconnect()
+        }
+        let kitchen = try PairedIdentifier(text: "custom:the-kitchen")
+        let others = try nodes.rows("pairings", of: nodes.secondary).first { $0["name"] == "the other" }?["pairing"]
+        nodes.run(until: {
+            let targets = try? app.states(now: nodes.clock.now).last?.pairings.map(\.target)
+            return targets == [kitchen, kitchen]
+        })
+        #expect(nodes.verdict(try nodes.envelope(3) { $0.target = kitchen }) == "applied")
+        let ended = nodes.ask(nodes.secondary, "unpair", ["pairing": try #require(others)])
+        #expect(ended.body["configurations"] == 0, "\(ended)")
+        #expect(try nodes.held()?["state"] == "applied")
+        #expect(nodes.verdict(try nodes.envelope(3) { $0.target = kitchen }) == "equivocation", "its mark is open")
+        #expect(nodes.verdict(try nodes.envelope(4) { $0.target = kitchen }) == "applied")
+    }
+
+    @Test func `CFG-31: after a switch the app reads its files before it is given what waits for the other target`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        try nodes.startOther(as: .primary)
+        try nodes.pair(nodes.other, nodes.secondary)
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let others = PairedIdentifier.vendor(try nodes.device(of: nodes.other))
+        #expect(nodes.verdict(try nodes.envelope(1) { $0.target = others }, at: nodes.other) == "waiting-for-app")
+        let before = app.received(.configuration).count
+        #expect(nodes.ask(nodes.secondary, "switch", ["who": "the other"]).body["changed"] == true)
+        nodes.run(until: { app.received(.configuration).count == before + 2 })
+        let messages = try app.received(.configuration).dropFirst(before).map { try $0.dictionaryBody() }
+        #expect(messages.map { ConfigurationOffer.isReload($0) } == [true, false])
+    }
+
+    @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        let sender = try nodes.startApp(at: .primary, .init())
+        let pairing = identifier(try nodes.pairing(of: nodes.primary))
+        for number in 0..<3 {
+            try sender.send(
+                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+                    .with(body: ["n": .integer(Int64(number))]))
+        }
+        nodes.run(until: { sender.received(.progress).count == 3 })
+        #expect(app.received(.delivery).count == 1, "its handler has one, and has not answered")
+        try nodes.restart(.secondary)
+        let again = try nodes.connect(to: .secondary) { client in
+            client.onFrame = { client, _, envelope in
+                guard envelope.kind == .delivery else { return }
+                try? client.send(
+                    Envelope(
+                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .userInfo,
+                        name: "handled"))
+            }
+        }
+        nodes.run(until: { again.received(.delivery).count == 3 })
+        #expect(again.received(.delivery).map(\.attempt) == [2, 1, 1])
+    }
+
+    @Test func `DEL-33: an item that is submitted again after its end was heard is the same item`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let receiver = try nodes.connect(to: .secondary) { client in
+            client.onFrame = { client, _, envelope in
+                guard envelope.kind == .delivery else { return }
+                try? client.send(
+                    Envelope(
+                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: .userInfo,
+                        name: "handled"))
+            }
+        }
+        let item = try Envelope(
+            .submit, app: nodes.app, pairing: identifier(try nodes.pairing(of: nodes.primary)), id: .random(),
+            channel: .userInfo
+        ).with(body: ["n": 1])
+        for run in 1...2 {
+            let sender = try nodes.connect(to: .primary)
+            nodes.run(until: {
+                (try? sender.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
+            })
+            try sender.send(item)
+            nodes.run(until: { sender.received(.finished).count == 1 })
+            #expect(sender.received(.accepted).count == 1 && sender.received(.finished).first?.name == "handled")
+            try sender.send(
+                Envelope(.finishedAck, app: item.app, pairing: item.pairing, id: item.id, channel: .userInfo))
+            nodes.clock.advance(by: .seconds(1))
+            sender.disconnect()
+            if run == 1 { try nodes.restart(.primary) }
+            nodes.waitForLink()
+        }
+        #expect(receiver.received(.delivery).count == 1)
+    }
+}
