@@ -1,0 +1,105 @@
+// Durable items between two whole daemons: what a stop, a repeated submission and a file's end look like to apps.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct NodeDeliveryTests {
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func pairing(of node: Node) throws -> UniqueIdentifier? {
+        try nodes.pairing(of: node).dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+    }
+
+    /// An app of the secondary that handles every item at once.
+    private func startHandler() throws -> Client {
+        try nodes.connect(to: .secondary) { client in
+            client.onFrame = { client, _, envelope in
+                guard envelope.kind == .delivery else { return }
+                try? client.send(
+                    Envelope(
+                        .verdict, app: envelope.app, pairing: envelope.pairing, id: envelope.id,
+                        channel: envelope.channel, name: "handled"))
+            }
+        }
+    }
+
+    /// An app of the primary that may submit items: its counterpart is installed.
+    private func startSender() throws -> Client {
+        let sender = try nodes.connect(to: .primary)
+        nodes.run(until: {
+            (try? sender.states(now: nodes.clock.now).last?.pairings.first?.isInstalled) == true
+        })
+        return sender
+    }
+
+    @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let app = try nodes.startApp()
+        let sender = try nodes.startApp(at: .primary, .init())
+        let pairing = try pairing(of: nodes.primary)
+        for number in 0..<3 {
+            try sender.send(
+                Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+                    .with(body: ["n": .integer(Int64(number))]))
+        }
+        nodes.run(until: { sender.received(.progress).count == 3 })
+        #expect(app.received(.delivery).count == 1, "its handler has one, and has not answered")
+        try nodes.restart(.secondary)
+        let again = try startHandler()
+        nodes.run(until: { again.received(.delivery).count == 3 })
+        #expect(again.received(.delivery).map(\.attempt) == [2, 1, 1])
+    }
+
+    @Test func `DEL-33: an item that is submitted again after its end was heard is the same item`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let receiver = try startHandler()
+        let item = try Envelope(
+            .submit, app: nodes.app, pairing: try pairing(of: nodes.primary), id: .random(),
+            channel: .userInfo
+        ).with(body: ["n": 1])
+        for run in 1...2 {
+            let sender = try startSender()
+            try sender.send(item)
+            nodes.run(until: { sender.received(.finished).count == 1 })
+            #expect(sender.received(.accepted).count == 1 && sender.received(.finished).first?.name == "handled")
+            try sender.send(
+                Envelope(.finishedAck, app: item.app, pairing: item.pairing, id: item.id, channel: .userInfo))
+            nodes.clock.advance(by: .seconds(1))
+            sender.disconnect()
+            if run == 1 { try nodes.restart(.primary) }
+            nodes.waitForLink()
+        }
+        #expect(receiver.received(.delivery).count == 1)
+    }
+
+    @Test func `FIL-10: the sender of a file hears that all of it is there, before it is stored`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let receiver = try startHandler()
+        let sender = try startSender()
+        let file = Envelope(
+            .submit, app: nodes.app, pairing: try pairing(of: nodes.primary), id: .random(), channel: .file)
+        sender.onFrame = { client, _, envelope in
+            guard envelope.kind == .progress, envelope.name == "taking", envelope.offset == 0 else { return }
+            try? client.send(
+                Envelope(
+                    .chunk, app: file.app, pairing: file.pairing, id: file.id, channel: .file, offset: 0,
+                    body: [1, 2, 3]))
+        }
+        try sender.send(file.with(body: ["name": "a", "size": 3]))
+        nodes.run(until: { !sender.received(.finished).isEmpty })
+        let progress = sender.received(.progress).filter { $0.name != "taking" }
+        #expect(progress.last?.name == "stored")
+        #expect(progress.dropLast().last?.name == "transferred" && progress.dropLast().last?.offset == 3)
+        #expect(receiver.received(.delivery).count == 1)
+    }
+}
