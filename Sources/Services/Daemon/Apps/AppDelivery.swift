@@ -163,7 +163,9 @@ package final class AppDelivery {
             badArgument: Self.badArgument(frame), bodySize: frame.body.count, bodyLimit: queue.channel.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        return isDraining ? .draining : nil
+        // What was accepted goes on (CTL-14), also if its app has missed that.
+        let isKnown = delivery.submissions.record(of: frame.item.id, in: queue) != nil
+        return isDraining && !isKnown ? .draining : nil
     }
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
