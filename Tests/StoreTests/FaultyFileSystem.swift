@@ -28,6 +28,7 @@ final class FaultyFileSystem: Sendable {
         let failsWrite = Atomic<Bool>(false)
         let isFull = Atomic<Bool>(false)
         let forgetsSync = Atomic<Bool>(false)
+        let bytesRead = Atomic<Int>(0)
         /// Nil while nothing is written down.
         let trace = Mutex<[FileOperation]?>(nil)
 
@@ -73,6 +74,9 @@ final class FaultyFileSystem: Sendable {
     /// From now on syncs say that they are done, and do nothing.
     func forgetSyncs() { slot.forgetsSync.store(true, ordering: .sequentiallyConsistent) }
 
+    /// How much was read so far.
+    var bytesRead: Int { slot.bytesRead.load(ordering: .sequentiallyConsistent) }
+
     /// Writes every operation down from now on, and waits for no disk.
     func record() { slot.trace.withLock { $0 = $0 ?? [] } }
 
@@ -99,6 +103,7 @@ final class FaultyFileSystem: Sendable {
         let table = Table(methods: .allocate(capacity: 1), usual: usual, isLog: isLog)
         table.methods.initialize(to: usual.pointee)
         table.methods.pointee.xSync = { FaultyFileSystem.sync($0, $1) }
+        table.methods.pointee.xRead = { FaultyFileSystem.read($0, $1, $2, $3) }
         table.methods.pointee.xWrite = { FaultyFileSystem.write($0, $1, $2, $3) }
         table.methods.pointee.xTruncate = { FaultyFileSystem.truncate($0, $1) }
         slots.withLock { _ in own.tables.append(table) }
@@ -123,6 +128,14 @@ final class FaultyFileSystem: Sendable {
         if slot.forgetsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_OK }
         if slot.note(.sync(isLog: table.isLog)) { return SQLITE_OK }
         return table.usual.pointee.xSync(file, flags)
+    }
+
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
+    ) -> Int32 {
+        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
+        slot.bytesRead.add(Int(count), ordering: .sequentiallyConsistent)
+        return table.usual.pointee.xRead(file, bytes, count, offset)
     }
 
     private static func write(

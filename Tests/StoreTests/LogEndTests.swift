@@ -87,4 +87,52 @@ import Testing
         store.close()
         #expect(rows == 200 && !isCutOff, "the log began anew at 4 MiB")
     }
+
+    // MARK: the log of a file
+
+    /// Opens the files, and expects a refusal that leaves them as they are.
+    private func refusal(_ file: [UInt8], _ log: [UInt8]?) -> StoreError? {
+        let copy = directory.path("copy")
+        for end in ["", "-wal", "-shm"] { unlink(copy + end) }
+        write(file, to: copy)
+        if let log { write(log, to: copy + "-wal") }
+        do throws(StoreError) {
+            try Store(path: copy, opening: .mustExist).close()
+            return nil
+        } catch {
+            #expect(contents(of: copy) == file && contents(of: copy + "-wal") == log ?? [])
+            return error
+        }
+    }
+
+    @Test("DEL-30: a file whose log is gone is refused by name, and opens with all commits once the log is back")
+    func missingLog() async throws {
+        let (file, log, _) = try await crashed()
+        let missing = StoreError.logMissing(path: directory.path("copy"))
+        #expect(refusal(file, nil) == missing && refusal(file, []) == missing)
+        #expect(missing.description.contains("copy-wal is missing"))
+        #expect(try open(file, log).rows == Int(Self.commits))
+    }
+
+    @Test("DEL-30: a file is not opened with the log of another time")
+    func logOfAnotherTime() async throws {
+        let first = try await crashed()
+        // The first store was closed; this one makes other logs.
+        let store = try Store(path: path)
+        for number: UInt8 in 0..<3 {
+            try await store.commitAndWait([.put(otherSpace, key: [number], value: [1])]).get()
+        }
+        let (file, log) = (contents(of: path), contents(of: path + "-wal"))
+        store.close()
+        let refused = StoreError.logOfAnotherTime(path: directory.path("copy"))
+        #expect(refusal(file, first.log) == refused && refusal(first.file, log) == refused)
+        #expect(refusal(file, log) == nil && refusal(first.file, first.log) == nil)
+    }
+
+    @Test("DEL-30: a store that was closed in order needs no log")
+    func closedWithoutLog() async throws {
+        _ = try await crashed()
+        #expect(!directory.names.contains("store-wal"))
+        #expect(refusal(contents(of: path), nil) == nil)
+    }
 }

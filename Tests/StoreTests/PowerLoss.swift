@@ -50,6 +50,18 @@ struct DiskImage {
         }
     }
 
+    /// What a process reads while the power is on.
+    var cached: (file: [UInt8], log: [UInt8]) {
+        var generator = SeededGenerator(seed: 0)
+        return afterPowerLoss(.everything, using: &generator)
+    }
+
+    /// Whether the log has writes that no sync has covered.
+    var isLogPending: Bool { !log.pending.isEmpty }
+
+    /// A sync of the log fails: its writes are still read, but the kernel takes them for done and writes them never.
+    mutating func failLogSync() { log.pending = [] }
+
     private static func settle(_ half: inout Half) {
         for operation in half.pending { Half.apply(operation, to: &half.durable) }
         half.pending = []

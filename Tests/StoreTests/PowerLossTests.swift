@@ -91,12 +91,9 @@ import Testing
     }
 
     private func check(_ file: [UInt8], _ log: [UInt8], acknowledged: Int, _ point: Int) throws {
-        let path = directory.path("image")
-        for end in ["", "-wal", "-shm"] { unlink(path + end) }
-        write(file, to: path)
-        if !log.isEmpty { write(log, to: path + "-wal") }
+        lay((file, log))
         let files = FaultyFileSystem.quick
-        let store = try Store(path: path, opening: .mustExist, fileSystem: files.name)
+        let store = try Store(path: directory.path("image"), opening: .mustExist, fileSystem: files.name)
         defer { store.close() }
         let numbers = try store.read(RowRange(space: space)).map { number($0.value) }
         let last = numbers.first ?? 0
@@ -107,6 +104,42 @@ import Testing
             let written = number(row.value)
             #expect(written <= last && written % Self.rows == number(row.key) && written + Self.rows > last)
         }
+    }
+
+    /// The daemon was killed after a write and before its sync, or the sync had failed. What the next one reads it may
+    /// acknowledge, so the power may fail as soon as it has read.
+    @Test("DEL-29: what a start reads is durable before it is read", arguments: [false, true])
+    func whatAKilledProcessLeftIsDurableOnceItIsRead(hasSyncFailed: Bool) async throws {
+        let trace = try await trace(seed: 3)
+        var generator = SeededGenerator(seed: 4)
+        var image = DiskImage(file: trace.start)
+        var checked = 0
+        for operation in trace.operations {
+            image.run(operation)
+            guard image.isLogPending, Int.random(in: 0..<200, using: &generator) == 0 else { continue }
+            var next = image
+            lay(image.cached)
+            if hasSyncFailed { next.failLogSync() }
+            let files = FaultyFileSystem()
+            files.record()
+            let store = try Store(path: directory.path("image"), opening: .mustExist, fileSystem: files.name)
+            let rows = try store.read(RowRange(space: space)) + store.read(RowRange(space: otherSpace))
+            for operation in files.operations { next.run(operation) }
+            store.close()
+            lay(next.afterPowerLoss(.nothing, using: &generator))
+            let last = try Store(path: directory.path("image"), fileSystem: FaultyFileSystem.quick.name)
+            #expect(try last.read(RowRange(space: space)) + last.read(RowRange(space: otherSpace)) == rows)
+            last.close()
+            checked += 1
+        }
+        #expect(checked > 30)
+    }
+
+    private func lay(_ files: (file: [UInt8], log: [UInt8])) {
+        let path = directory.path("image")
+        for end in ["", "-wal", "-shm"] { unlink(path + end) }
+        write(files.file, to: path)
+        if !files.log.isEmpty { write(files.log, to: path + "-wal") }
     }
 
     private func number(_ bytes: [UInt8]) -> UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }

@@ -135,6 +135,59 @@ import Testing
         store.close()
         #expect(try Store(path: path).keys(RowRange(space: space)) == acknowledged + [[255]])
     }
+
+    @Test(
+        "DEL-31: on a full disk rows can be removed, nothing new takes their room, and the reserve comes back by itself"
+    )
+    func theReserveIsForWhatMakesRoom() async throws {
+        guard let disk = SmallDisk(), disk.resize("4m") else { return }
+        let store = try Store(path: disk.path + "/store")
+        for number in 0..<40 { try await put(number, in: store).get() }
+        disk.fill()
+        // The log has some room of its own.
+        var rows = 40
+        while case .success = await put(rows, in: store) { rows += 1 }
+        await #expect(throws: StoreError.full(path: store.path)) { try await put(rows, in: store).get() }
+        #expect(!(await store.findRoomAndWait()))
+        for number in 0..<5 {
+            let removed = [
+                RowChange.delete(space, key: [UInt8(number)]), .put(otherSpace, key: [UInt8(number)], value: [1]),
+            ]
+            try await store.commitAndWait(removed, room: .reserve).get()
+            await #expect(throws: StoreError.full(path: store.path)) { try await put(255, in: store).get() }
+        }
+        try disk.free()
+        #expect(await store.findRoomAndWait())
+        try await put(255, in: store).get()
+        disk.fill()
+        await #expect(throws: StoreError.full(path: store.path)) {
+            for number in 200..<255 { try await put(number, in: store, count: 100_000).get() }
+        }
+        try await store.commitAndWait([.delete(space, key: [20])], room: .reserve).get()
+        store.close()
+        let reopened = try Store(path: store.path, opening: .mustExist)
+        #expect(try reopened.keys(RowRange(space: otherSpace)).count == 5)
+        reopened.close()
+    }
+
+    @Test("DEL-31, LIM-55: pages that removed rows leave in the file are room again, though the disk stays full")
+    func freePagesAreRoom() async throws {
+        guard let disk = SmallDisk(), disk.resize("4m") else { return }
+        let store = try Store(path: disk.path + "/store")
+        var rows = 0
+        while case .success = await put(rows, in: store) { rows += 1 }
+        disk.fill()
+        for number in 0..<rows {
+            try await store.commitAndWait([.delete(space, key: [UInt8(number)])], room: .reserve).get()
+        }
+        #expect(await store.findRoomAndWait())
+        for number in 0..<rows / 2 { try await put(number, in: store).get() }
+        store.close()
+    }
+
+    private func put(_ number: Int, in store: Store, count: Int = 30_000) async -> Result<Void, StoreError> {
+        await store.commitAndWait([.put(space, key: [UInt8(number)], value: value(number, count: count))])
+    }
 }
 
 /// A file system of 256 KiB in memory; nil (with a visible line) where the tests may not mount one.
@@ -150,6 +203,16 @@ final class SmallDisk {
     }
 
     func resize(_ size: String) -> Bool { mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=" + size) == 0 }
+
+    /// Leaves no free block.
+    func fill() {
+        let descriptor = open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(descriptor, block, block.count) > 0 {}
+    }
+
+    func free() throws { #expect(unlink("\(path)/ballast") == 0) }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 }

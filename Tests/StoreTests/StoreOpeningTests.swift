@@ -148,4 +148,45 @@ import Testing
         write(bytes, to: path)
         #expect(try refusal() == .corruptRow(path: path, space: space.rawValue, key: [77]))
     }
+
+    /// A store of 32 MiB in bodies, beside records of 100 bytes.
+    private func makeLargeStore() async throws {
+        let store = try Store(path: path)
+        for start in stride(from: 0, to: 512, by: 64) {
+            let changes = (start..<start + 64).flatMap { number in
+                let key = [UInt8(number >> 8), UInt8(number & 0xFF)]
+                return [
+                    RowChange.put(space, key: key, value: Array(repeating: 1, count: 100)),
+                    .put(otherSpace, key: key, value: Array(repeating: 77, count: 65_536)),
+                ]
+            }
+            try await store.commitAndWait(changes).get()
+        }
+        store.close()
+    }
+
+    @Test("LIM-57: the start of a large store reads its records and not its bodies")
+    func bodiesAreNotReadAtTheStart() async throws {
+        try await makeLargeStore()
+        let files = FaultyFileSystem()
+        let store = try Store(path: path, opening: .mustExist, fileSystem: files.name)
+        #expect(try store.read(RowRange(space: space)).count == 512)
+        #expect(files.bytesRead < 1 << 20, "\(files.bytesRead) bytes of \(contents(of: path).count)")
+        store.close()
+    }
+
+    @Test("LIM-57: a body that is damaged in a large store is never given out")
+    func aDamagedBodyIsFoundWhenItIsRead() async throws {
+        try await makeLargeStore()
+        var bytes = contents(of: path)
+        let run = Array(repeating: UInt8(77), count: 4000)
+        let middle = bytes.count / 2
+        let place = try #require((middle..<bytes.count - 4000).first { bytes[$0..<$0 + 4000].elementsEqual(run) })
+        bytes[place + 50] ^= 1
+        write(bytes, to: path)
+        let store = try Store(path: path, opening: .mustExist)
+        #expect(try store.read(RowRange(space: space)).count == 512)
+        #expect(throws: StoreError.self) { try store.read(RowRange(space: otherSpace)) }
+        store.close()
+    }
 }

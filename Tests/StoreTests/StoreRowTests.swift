@@ -9,8 +9,14 @@ let otherSpace = RowSpace(rawValue: 2)
 
 extension Store {
     /// Commits and waits, as only a test may.
-    func commitAndWait(_ changes: [RowChange]) async -> Result<Void, StoreError> {
-        await withCheckedContinuation { continuation in commit(changes) { continuation.resume(returning: $0) } }
+    func commitAndWait(_ changes: [RowChange], room: CommitRoom = .ordinary) async -> Result<Void, StoreError> {
+        await withCheckedContinuation { continuation in
+            commit(changes, room: room) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func findRoomAndWait() async -> Bool {
+        await withCheckedContinuation { continuation in findRoom { continuation.resume(returning: $0) } }
     }
 
     func keys(_ range: RowRange) throws -> [[UInt8]] { try read(range).map(\.key) }

@@ -8,27 +8,35 @@ import TandemFiles
 
 /// The store's thread body; made, used and ended on that thread.
 struct CommitThread {
-    private typealias Commit = (changes: [RowChange], completion: @Sendable (Result<Void, StoreError>) -> Void)
+    private typealias Commit = (
+        changes: [RowChange], room: CommitRoom, completion: @Sendable (Result<Void, StoreError>) -> Void
+    )
 
     private let connection: Connection
+    private var reserve: Reserve
     private let statistics: StatisticsBox
     private var poison: StoreError?
 
     init(connection: Connection, statistics: StatisticsBox) {
         self.connection = connection
         self.statistics = statistics
+        reserve = Reserve(of: connection.path)
     }
 
-    /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too.
-    private static var checkpointInterval: Int { 1024 }
+    /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too. Fewer on a small
+    /// disk, so that the reserve has room for them in the file.
+    private var checkpointInterval: Int { min(1024, max(16, reserve.size / 8192)) }
 
     mutating func run(_ batch: [Work]) {
         var commits: [Commit] = []
         for work in batch {
             switch work {
-            case .commit(let changes, let completion):
-                commits.append((changes, completion))
+            case .commit(let changes, let room, let completion):
+                commits.append((changes, room, completion))
                 continue
+            case .findRoom(let completion):
+                flush(&commits)
+                completion(poison == nil && hasRoom && (reserve.hasRoomBeside() || hasFreePages))
             case .fetch(let range, let completion):
                 flush(&commits)
                 completion(fetch(range))
@@ -65,16 +73,42 @@ struct CommitThread {
         if let poison { return .failure(poison) }
         // Without changes there is nothing to make durable: the completion only keeps its place in the order.
         if group.allSatisfy({ $0.changes.isEmpty }) { return .success(()) }
+        let mayUseReserve = group.allSatisfy { $0.room == .reserve }
+        // What was freed for commits that make room must not go to those that fill it again.
+        guard mayUseReserve || hasRoom else {
+            return poison.map { .failure($0) } ?? .failure(.full(path: connection.path))
+        }
         let first = attempt(group)
-        guard case .failure(.full) = first, makesRoom() else { return first }
+        guard case .failure(.full) = first else { return first }
+        let second = makesRoom() ? attempt(group) : first
+        guard case .failure(.full) = second, mayUseReserve, reserve.release() else { return second }
+        // The log first: moving it needs more room, and may take all of it in vain.
+        let third = attempt(group)
+        guard case .failure(.full) = third, makesRoom() else { return third }
         return attempt(group)
     }
 
+    /// Whether ordinary commits may be tried. A log that could not be moved into the file must not grow beyond what the
+    /// reserve has room for.
+    private var hasRoom: Bool {
+        mutating get {
+            (connection.logPages < checkpointInterval || moveLog()) && (reserve.restore() || hasFreePages)
+        }
+    }
+
+    /// Whether deletions have left as much room in the file as the reserve has.
+    private var hasFreePages: Bool { connection.freeBytes >= reserve.size }
+
     private mutating func attempt(_ group: [Commit]) -> Result<Void, StoreError> {
         do throws(ResultCode) {
-            try write(group)
+            try connection.transact { (statements) throws(ResultCode) in
+                for commit in group {
+                    for change in commit.changes { try statements.apply(change) }
+                }
+            }
             statistics.count { $0.transactions += 1 }
-            return .success(())
+            if !connection.fileNeedsLog { _ = moveLog() }
+            return poison.map { .failure($0) } ?? .success(())
         } catch {
             return .failure(undo(after: error))
         }
@@ -82,24 +116,8 @@ struct CommitThread {
 
     /// A log that has grown until the disk was full has room for more commits in its own place.
     private mutating func makesRoom() -> Bool {
-        guard poison == nil, connection.logPages > 0 else { return false }
-        do throws(ResultCode) {
-            // Once for each time that something was committed: the log then begins again in its own place.
-            try connection.checkpoint()
-            return true
-        } catch {
-            if error.primary != SQLITE_FULL { _ = poisoned(by: error) }
-            return false
-        }
-    }
-
-    private func write(_ group: [Commit]) throws(ResultCode) {
-        let statements = try connection.writing()
-        try statements.transact { () throws(ResultCode) in
-            for commit in group {
-                for change in commit.changes { try statements.apply(change) }
-            }
-        }
+        // Once for each time that something was committed: the log then begins again in its own place.
+        poison == nil && connection.logPages > 0 && moveLog()
     }
 
     /// Takes back what a failed transaction wrote. Only a full disk leaves the store usable.
@@ -125,15 +143,23 @@ struct CommitThread {
     }
 
     private mutating func checkpointIfDue() {
-        guard poison == nil, connection.logPages >= Self.checkpointInterval else { return }
-        do throws(ResultCode) { try connection.checkpoint() } catch {
-            // No room to move the log is not fatal: nothing is lost, and the next commit tries again.
+        if poison == nil, connection.logPages >= checkpointInterval { _ = moveLog() }
+    }
+
+    /// No room to move the log is not fatal: nothing is lost, and the next commit tries again.
+    private mutating func moveLog() -> Bool {
+        do throws(ResultCode) {
+            try connection.checkpoint()
+            return true
+        } catch {
             if error.primary != SQLITE_FULL { _ = poisoned(by: error) }
+            return false
         }
     }
 
-    /// Closes the file in good order; what was committed is durable even if that fails.
-    func close() { try? connection.close() }
+    /// Closes the file in good order; what was committed is durable even if that fails. A store that has failed is left
+    /// as it is.
+    func close() { if poison == nil { try? connection.close() } }
 }
 
 // What waits for the store's thread, in the order it was submitted. Bounded by bytes: what does not fit is refused in
@@ -141,13 +167,14 @@ struct CommitThread {
 
 /// One piece of work for the store's thread.
 enum Work: Sendable {
-    case commit([RowChange], @Sendable (Result<Void, StoreError>) -> Void)
+    case commit([RowChange], CommitRoom, @Sendable (Result<Void, StoreError>) -> Void)
+    case findRoom(@Sendable (Bool) -> Void)
     case fetch(RowRange, @Sendable (Result<[Row], StoreError>) -> Void)
     /// A commit that was not accepted; only its completion remains.
     case refuse(StoreError, @Sendable (Result<Void, StoreError>) -> Void)
 
     var weight: Int {
-        if case .commit(let changes, _) = self { changes.reduce(0) { $0 + $1.weight } } else { 0 }
+        if case .commit(let changes, _, _) = self { changes.reduce(0) { $0 + $1.weight } } else { 0 }
     }
 }
 
@@ -185,7 +212,7 @@ final class WorkQueue: Sendable {
 
     private func accepted(_ work: Work, _ weight: Int, in state: inout State) -> Work {
         // A lone commit always fits: the channels' own limits bound it.
-        if case .commit(_, let completion) = work, state.weight > 0, state.weight + weight > limit {
+        if case .commit(_, _, let completion) = work, state.weight > 0, state.weight + weight > limit {
             return .refuse(.overloaded(path: path, limit: limit), completion)
         }
         state.weight += weight

@@ -10,6 +10,7 @@ package final class CommittedState<State> {
 
     private struct Step {
         let transition: Transition
+        let room: CommitRoom
         let failure: (StoreError) -> Void
     }
 
@@ -27,21 +28,27 @@ package final class CommittedState<State> {
     }
 
     /// Runs the transition after those before it. One without changes takes effect without a commit.
-    /// - Parameter failure: called instead of the effect if the changes could not be stored; the state is as before.
-    package func perform(_ transition: @escaping Transition, failure: @escaping (StoreError) -> Void) {
-        waiting.append(Step(transition: transition, failure: failure))
+    /// - Parameters:
+    ///   - room: what the commit may use of a full disk.
+    ///   - failure: called instead of the effect if the changes could not be stored; the state is as before.
+    package func perform(
+        room: CommitRoom = .ordinary, _ transition: @escaping Transition, failure: @escaping (StoreError) -> Void
+    ) {
+        waiting.append(Step(transition: transition, room: room, failure: failure))
         runWaiting()
     }
 
     /// Runs the transition after those before it. Its effect runs once its rows are durable and before any other
     /// transition; the result of the effect is returned in a later turn, when the state may have changed again.
     package func commit<Outcome: Sendable>(
+        room: CommitRoom = .ordinary,
         _ transition: @escaping (inout State) -> (changes: [RowChange], effect: () -> Outcome)
     ) async throws(StoreError) -> Outcome {
         // Unsafe, because a scheduler that stops drops its commits and with them the callers: no misuse to report.
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<Outcome, StoreError>, Never>) in
             perform(
+                room: room,
                 { next in
                     let (changes, effect) = transition(&next)
                     return (changes, { continuation.resume(returning: .success(effect())) })
@@ -65,7 +72,7 @@ package final class CommittedState<State> {
             return effect()
         }
         isCommitting = true
-        store.commit(changes) { [self] result in finish(step, next, effect, result) }
+        store.commit(changes, room: step.room) { [self] result in finish(step, next, effect, result) }
     }
 
     private func finish(_ step: Step, _ next: State, _ effect: () -> Void, _ result: Result<Void, StoreError>) {

@@ -16,6 +16,10 @@ final class Connection {
     private(set) var logEnd = LogEnd.whole
     /// Pages in the log after the last commit, since it was last moved into the file.
     private(set) var logPages = 0
+    /// The mark of the last commit.
+    private(set) var mark = StoreMark()
+    /// Whether the file itself says that it needs its log: until it does, no commit may be in the log alone.
+    private(set) var fileNeedsLog = false
 
     /// Opens the existing file.
     /// - Parameter fileSystem: the name of the SQLite VFS; nil for the system's.
@@ -36,21 +40,27 @@ final class Connection {
     deinit { if !isClosed { sqlite3_close_v2(handle) } }
 
     /// Moves the log into the file, finishes the statements and closes.
-    /// - Throws: the result if the file could not be closed in good order; nothing that was committed is lost by it.
+    /// - Throws: the result if the file could not be closed in good order; the log then stays beside it, so nothing that
+    ///   was committed is lost.
     func close() throws(ResultCode) {
         confine()
         rowStatements = nil
         statements = [:]
-        let moved = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-        isClosed = true
-        let closed = sqlite3_close_v2(handle)
-        guard moved == SQLITE_OK, closed == SQLITE_OK else {
-            throw ResultCode(raw: moved == SQLITE_OK ? closed : moved)
+        defer {
+            isClosed = true
+            sqlite3_close_v2(handle)
         }
+        keepsLogWhenClosed(true)
+        if mark.needsLog || fileNeedsLog {
+            try execute("PRAGMA user_version = \(StoreMark(turn: nextTurn).stored)")
+        }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        guard code == SQLITE_OK else { throw ResultCode(raw: code) }
+        keepsLogWhenClosed(false)
     }
 
-    /// Whether closing without ``close()`` leaves the log beside the file.
-    func keepsLogWhenClosed(_ keeps: Bool) {
+    /// Whether SQLite leaves the log beside the file when it closes.
+    private func keepsLogWhenClosed(_ keeps: Bool) {
         confine()
         let code = CTandemSQLite_keep_log(handle, keeps ? 1 : 0)
         precondition(code == SQLITE_OK, "a setting that SQLite knows")
@@ -95,6 +105,14 @@ final class Connection {
         return lines.first ?? ""
     }
 
+    /// The bytes of the file's pages that hold nothing; 0 if that cannot be read.
+    var freeBytes: Int {
+        guard let pages = try? integer("PRAGMA freelist_count"), let size = try? integer("PRAGMA page_size") else {
+            return 0
+        }
+        return Int(pages * size)
+    }
+
     /// Whether a transaction is open; SQLite ends one by itself after some failures.
     var isInTransaction: Bool {
         confine()
@@ -107,7 +125,21 @@ final class Connection {
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
         logPages = 0
+        fileNeedsLog = mark.needsLog
     }
+
+    /// Commits what `body` changes, with the mark of the log's turn if it is the first commit of one.
+    func transact(_ body: (RowStatements) throws(ResultCode) -> Void) throws(ResultCode) {
+        let statements = try writing()
+        let next = StoreMark(turn: nextTurn, needsLog: true)
+        try statements.transact { () throws(ResultCode) in
+            try body(statements)
+            if next != mark { try execute("PRAGMA user_version = \(next.stored)") }
+        }
+        mark = next
+    }
+
+    private var nextTurn: Int { logPages == 0 ? mark.turn + 1 : mark.turn }
 
     /// Keeps ``logPages`` from now on. The connection outlives its handle's last commit.
     func countLogPages() {
@@ -132,8 +164,8 @@ final class Connection {
 extension Connection {
     /// "TNDM": marks the file as ours among SQLite databases.
     static var applicationID: Int64 { 0x544E_444D }
-    /// The version of the tables that this program writes, and the highest that it reads.
-    static var version: Int64 { 1 }
+    /// Larger files are not read as a whole when they are opened (LIM-57): each row is checked when it is read.
+    private static var wholeCheckLimit: Int64 { 16 << 20 }
 
     /// Opens the store's file, refusing one that is not a good store of a known version.
     static func checked(path: String, fileSystem: String?) throws(StoreError) -> Connection {
@@ -144,43 +176,72 @@ extension Connection {
         connection.keepsLogWhenClosed(true)
         try connection.checkMarks()
         try connection.checkStructure()
-        try connection.verifyRows()
-        connection.keepsLogWhenClosed(false)
         return connection
     }
 
     private func checkMarks() throws(StoreError) {
-        let (application, found) = try Self.translating(path) { () throws(ResultCode) in
+        // First, because SQLite makes a log when there is none.
+        let page = try? ConnectionFile(of: handle, SQLITE_FCNTL_FILE_POINTER)?.read(100, at: 0)
+        let file = page.flatMap { StoreMark(page: $0) }
+        if file?.needsLog == true, !LogEnd.hasLog(path) { throw .logMissing(path: path) }
+        let (application, stored) = try Self.translating(path) { () throws(ResultCode) in
             try execute("PRAGMA locking_mode = EXCLUSIVE")
             try execute("PRAGMA cell_size_check = ON")
             try execute("PRAGMA trusted_schema = OFF")
             return (try integer("PRAGMA application_id"), try integer("PRAGMA user_version"))
         }
         guard application == Self.applicationID else { throw .notAStore(path: path) }
-        guard found <= Self.version else {
-            throw .newer(path: path, found: Int(found), supported: Int(Self.version))
+        guard let found = StoreMark(stored: stored), found.version > 0 else {
+            throw .corrupt(path: path, detail: "version \(stored) was never written")
         }
-        guard found == Self.version else { throw .corrupt(path: path, detail: "version \(found) was never written") }
+        guard found.version <= StoreMark.newestVersion else {
+            throw .newer(path: path, found: found.version, supported: StoreMark.newestVersion)
+        }
+        if let file, !found.continues(file) { throw .logOfAnotherTime(path: path) }
+        mark = found
+        fileNeedsLog = file?.needsLog ?? false
     }
 
     private func checkStructure() throws(StoreError) {
-        let (mode, verdict) = try Self.translating(path) { () throws(ResultCode) in
+        let (mode, size) = try Self.translating(path) { () throws(ResultCode) in
             let mode = try text("PRAGMA journal_mode = WAL")
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA wal_autocheckpoint = 0")
             try execute("PRAGMA temp_store = MEMORY")
-            return (mode, try text("PRAGMA quick_check(1)"))
+            return (mode, try integer("PRAGMA page_count") * integer("PRAGMA page_size"))
         }
         guard mode == "wal" else { throw .unavailable(path: path, detail: "its file system allows no write-ahead log") }
-        guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
-        logEnd = LogEnd.ofLog(of: path)
-        if case .damaged(let place) = logEnd {
+        let isChecked = size <= Self.wholeCheckLimit
+        if isChecked {
+            let verdict = try Self.translating(path) { () throws(ResultCode) in try text("PRAGMA quick_check(1)") }
+            guard verdict == "ok" else { throw .corrupt(path: path, detail: verdict) }
+        }
+        let log = LogEnd.ofLog(of: path)
+        if case .damaged(let place) = log.end {
             throw .corrupt(path: path + "-wal", detail: "its commits from byte \(place) on")
         }
+        logEnd = log.end
         // Behind the setting of automatic checkpoints, which uses the same hook.
         countLogPages()
         try Self.translating(path) { () throws(ResultCode) in
             _ = try (writing(), statement(Self.select(descending: false)))
+        }
+        if isChecked { try verifyRows() }
+        try Self.translating(path) { () throws(ResultCode) in try takeOver(log.size) }
+    }
+
+    /// Makes the log durable that a former process left behind (DEL-29). It was killed before its sync, or the sync failed:
+    /// the commits can be read, and so this process acknowledges them, but a power failure would take them back.
+    private func takeOver(_ size: Int) throws(ResultCode) {
+        guard size > LogHeader.size else { return }
+        guard let log = ConnectionFile(of: handle, SQLITE_FCNTL_JOURNAL_POINTER) else {
+            throw ResultCode(raw: SQLITE_INTERNAL)
+        }
+        try log.makeDurable(size)
+        logPages = 1
+        do throws(ResultCode) { try checkpoint() } catch {
+            // Without room in the file the commits stay in the log, which is durable now.
+            if error.primary != SQLITE_FULL { throw error }
         }
     }
 
@@ -190,7 +251,7 @@ extension Connection {
             let connection = try Connection(path: path, fileSystem: fileSystem)
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             try connection.execute("PRAGMA application_id = \(applicationID)")
-            try connection.execute("PRAGMA user_version = \(version)")
+            try connection.execute("PRAGMA user_version = \(StoreMark().stored)")
             try connection.execute(
                 """
                 CREATE TABLE row(

@@ -16,12 +16,16 @@ enum LogEnd: Equatable {
     /// A commit that was whole is not used: the first byte of what is damaged.
     case damaged(at: Int)
 
+    /// Whether the store at `path` has a log with at least a header.
+    static func hasLog(_ path: String) -> Bool { LogReading(path: path + "-wal")?.next(LogHeader.size) != nil }
+
     /// Looks at the log of the store at `path`.
-    static func ofLog(of path: String) -> LogEnd {
+    /// - Returns: how it ends, and the bytes up to there.
+    static func ofLog(of path: String) -> (end: LogEnd, size: Int) {
         guard let reading = LogReading(path: path + "-wal"),
             let header = reading.next(LogHeader.size).flatMap(LogHeader.init)
-        else { return .whole }
-        return header.isWhole ? ofPages(reading, header) : ofDamagedHeader(reading, header)
+        else { return (.whole, 0) }
+        return header.isWhole ? ofPages(reading, header) : (ofDamagedHeader(reading, header), 0)
     }
 
     /// A header is synchronised before the pages that it is for. Without them it is a beginning that was cut off, and what
@@ -31,18 +35,19 @@ enum LogEnd: Equatable {
         return head.salts == header.salts || header.isWhole(with: head.salts) ? .damaged(at: 0) : .cutOff
     }
 
-    private static func ofPages(_ reading: borrowing LogReading, _ header: LogHeader) -> LogEnd {
+    private static func ofPages(_ reading: borrowing LogReading, _ header: LogHeader) -> (end: LogEnd, size: Int) {
         var sum = header.checksum
         var place = LogHeader.size
         while let frame = reading.nextFrame(pageSize: header.pageSize) {
             let next = frame.sum(after: sum, header)
             guard frame.salts == header.salts, frame.checksum == next else {
-                return proves(frame, sum: next, reading, header) ? .damaged(at: place) : .ofLeftOut(frame, header)
+                let isDamaged = proves(frame, sum: next, reading, header)
+                return (isDamaged ? .damaged(at: place) : .ofLeftOut(frame, header), place)
             }
             sum = next
             place += LogFrame.headSize + header.pageSize
         }
-        return .whole
+        return (.whole, place)
     }
 
     /// Pages of an earlier turn of the log lie behind every commit of this one.

@@ -12,8 +12,14 @@ package final class LoopStore {
     private let scheduler: any Scheduler
     /// Told when a commit has failed for good: the store can promise nothing any more. On the scheduler's thread.
     package var whenPoisoned: ((StoreError) -> Void)?
-    /// Whether the last commit that has ended failed.
-    package private(set) var isFailing = false
+    /// Whether the last commit that has ended failed, or the disk is full.
+    package var isFailing: Bool { hasFailed || fullDisk != nil }
+    private var hasFailed = false
+    /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
+    /// cannot fail together with what makes room.
+    package private(set) var fullDisk: StoreError?
+    /// A full disk is looked at this often (LIM-56).
+    private static let pause = Duration.seconds(1)
 
     package init(_ store: any RowBackend, on scheduler: any Scheduler) {
         self.store = store
@@ -21,24 +27,45 @@ package final class LoopStore {
     }
 
     /// Makes the changes durable together, then calls `completion` on the scheduler's thread.
-    package func commit(_ changes: [RowChange], then completion: @escaping Completion) {
+    package func commit(_ changes: [RowChange], room: CommitRoom = .ordinary, then completion: @escaping Completion) {
         let scheduler = scheduler
         let bound = LoopBound(completion, to: scheduler)
         let own = LoopBound(self, to: scheduler)
-        store.commit(changes) { result in
+        store.commit(changes, room: room) { result in
             scheduler.submit {
-                if case .failure(let error) = result, case .poisoned = error { own.value.whenPoisoned?(error) }
-                if case .success = result { own.value.isFailing = false } else { own.value.isFailing = true }
+                own.value.note(result)
                 bound.value(result)
             }
         }
     }
 
+    private func note(_ result: Result<Void, StoreError>) {
+        guard case .failure(let error) = result else {
+            hasFailed = false
+            return
+        }
+        hasFailed = true
+        if case .poisoned = error { whenPoisoned?(error) }
+        guard case .full = error, fullDisk == nil else { return }
+        fullDisk = error
+        lookForRoom()
+    }
+
+    private func lookForRoom() {
+        scheduler.schedule(after: Self.pause) { [weak self] in
+            guard let self else { return }
+            let own = LoopBound(self, to: scheduler)
+            store.findRoom { [scheduler] isThere in
+                scheduler.submit { if isThere { own.value.fullDisk = nil } else { own.value.lookForRoom() } }
+            }
+        }
+    }
+
     /// Makes the changes durable together; for code that runs on the scheduler's thread.
-    package func commit(_ changes: [RowChange]) async throws(StoreError) {
+    package func commit(_ changes: [RowChange], room: CommitRoom = .ordinary) async throws(StoreError) {
         // Unsafe, because a scheduler that stops drops the completion, as documented.
         let result = await withUnsafeContinuation { continuation in
-            commit(changes) { continuation.resume(returning: $0) }
+            commit(changes, room: room) { continuation.resume(returning: $0) }
         }
         try result.get()
     }

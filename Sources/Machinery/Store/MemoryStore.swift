@@ -22,7 +22,7 @@ package final class MemoryStore: RowBackend {
     package var commits: Int { state.withLock { $0.commits } }
 
     package func commit(
-        _ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+        _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         let failure = state.withLock { state -> StoreError? in
             guard !changes.isEmpty else { return nil }

@@ -114,13 +114,34 @@ enum RowChecksum {
 
 // What keeps rows: the store's file, or memory for the simulator and for tests on a manual clock.
 
+/// What a commit may use of a full disk.
+package enum CommitRoom: Sendable {
+    /// It keeps something new: it is refused once the reserve is needed.
+    case ordinary
+    /// It makes room, or ends what would take it.
+    case reserve
+}
+
 /// Keeps ordered rows. Completions come in the order of submission, on any thread.
 package protocol RowBackend: AnyObject, Sendable {
     /// Makes the changes durable together, or none of them.
-    func commit(_ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)
+    func commit(
+        _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)
 
     /// Reads the rows after every commit submitted before.
     func fetch(_ range: RowRange, completion: @escaping @Sendable (Result<[Row], StoreError>) -> Void)
+
+    /// Whether a disk that was full has room for ordinary commits again.
+    func findRoom(completion: @escaping @Sendable (Bool) -> Void)
+}
+
+extension RowBackend {
+    /// Makes the changes durable together, or none of them.
+    package func commit(
+        _ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) { commit(changes, room: .ordinary, completion: completion) }
+
+    package func findRoom(completion: @escaping @Sendable (Bool) -> Void) { completion(true) }
 }
 
 extension Store: RowBackend {}

@@ -59,12 +59,18 @@ package final class Store: Sendable {
     }
 
     /// Makes the changes durable together. A commit without changes completes in its turn, after those before it.
-    /// - Parameter completion: called on the store's thread, in the order of submission, after the fsync; it must not
-    ///   block, and must not submit and wait.
+    /// - Parameters:
+    ///   - room: what the commit may use of a full disk.
+    ///   - completion: called on the store's thread, in the order of submission, after the fsync; it must not block, and
+    ///     must not submit and wait.
     package func commit(
-        _ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+        _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        if !queue.submit(.commit(changes, completion)) { completion(.failure(.closed(path: path))) }
+        if !queue.submit(.commit(changes, room, completion)) { completion(.failure(.closed(path: path))) }
+    }
+
+    package func findRoom(completion: @escaping @Sendable (Bool) -> Void) {
+        if !queue.submit(.findRoom(completion)) { completion(false) }
     }
 
     /// Reads the rows after every commit submitted before. `completion` is called on the store's thread.

@@ -13,6 +13,10 @@ package enum StoreError: Error, Sendable, Equatable {
     case corrupt(path: String, detail: String)
     /// One row's bytes are not those that were written; its value was not used.
     case corruptRow(path: String, space: UInt8, key: [UInt8])
+    /// The file has commits in its log only, and the log is not there.
+    case logMissing(path: String)
+    /// The log is of another time than the file.
+    case logOfAnotherTime(path: String)
     /// Another process has the store open.
     case inUse(path: String)
     /// No space left for this commit; nothing of it was written. Later commits may succeed.
@@ -40,6 +44,13 @@ extension StoreError: CustomStringConvertible {
             "store \(path) is damaged (\(detail)); it was left as it is: restore it from a backup"
         case .corruptRow(let path, let space, let key):
             "store \(path) is damaged (a row of \(key.count) key bytes in space \(space)); restore it from a backup"
+        case .logMissing(let path):
+            "store \(path) has commits that only its log has, and \(path)-wal is missing; it was left as it is: put that "
+                + "file back (copy a state directory as a whole, with its daemon stopped), or restore the directory from a "
+                + "backup"
+        case .logOfAnotherTime(let path):
+            "log \(path)-wal does not belong to the store beside it: the two are of different times; they were left as "
+                + "they are: put back the log that belongs to it, or restore the directory from a backup"
         case .inUse(let path): "store \(path) is in use by another process; stop that one first"
         case .full(let path): "no space left for store \(path); free some space and try again"
         case .unavailable(let path, let detail): "store \(path) cannot be opened: \(detail)"

@@ -56,7 +56,7 @@ extension ChannelTests {
 
     @Test("LIM-42: while a queue cannot be read back it holds a bounded number of bytes; the rest is refused at once")
     func floodWhileReadingBack() {
-        sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
+        sender.memory.failNext([.overloaded(path: "disk", limit: 1), .overloaded(path: "disk", limit: 1)])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         for _ in 0..<17 {
@@ -64,7 +64,7 @@ extension ChannelTests {
             sender.delivery.submissions.submit(item, to: sender.key(.userInfo)) { answers.append($0) }
         }
         pair.scheduler.run()
-        #expect(answers == [.failure(.store(.full(path: "disk")))])
+        #expect(answers == [.failure(.store(.overloaded(path: "disk", limit: 1)))])
         pair.advance(5)
         #expect(answers.count == 17 && answers.dropFirst().allSatisfy { $0 == .success(SubmitReceipt()) })
     }

@@ -237,7 +237,7 @@ import Testing
     @Test("DEL-1: what is submitted while a queue is read back hears that its pairing has ended")
     func endedWhileReadingBack() {
         // After a second failure in a row it waits for a second.
-        sender.memory.failNext([.full(path: "disk"), .full(path: "disk")])
+        sender.memory.failNext([.overloaded(path: "disk", limit: 1), .overloaded(path: "disk", limit: 1)])
         for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
         var answers: [Result<SubmitReceipt, SubmitFailure>] = []
         sender.delivery.submissions.submit(payloadItem(3), to: sender.key(.userInfo)) { answers.append($0) }

@@ -15,7 +15,9 @@ private final class RecordingStore: RowBackend {
     let memory = MemoryStore()
     let commits = Mutex<[[RowChange]]>([])
 
-    func commit(_ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    func commit(
+        _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
         commits.withLock { $0.append(changes) }
         memory.commit(changes, completion: completion)
     }

@@ -16,6 +16,8 @@ import Testing
 final class UnwillingStore: RowBackend {
     private struct State {
         var isFull = false
+        var hasReserve = false
+        var damagedSpace: RowSpace?
         var holdsCommits = false
         var holdsFetches = false
         var commits = 0
@@ -29,6 +31,17 @@ final class UnwillingStore: RowBackend {
         get { state.withLock { $0.isFull } }
         set { state.withLock { $0.isFull = newValue } }
     }
+
+    /// Whether a full disk still takes the commits that make room.
+    var hasReserve: Bool {
+        get { state.withLock { $0.hasReserve } }
+        set { state.withLock { $0.hasReserve = newValue } }
+    }
+
+    /// Rows of this space cannot be read.
+    func damage(_ space: RowSpace?) { state.withLock { $0.damagedSpace = space } }
+
+    func findRoom(completion: @escaping @Sendable (Bool) -> Void) { completion(!isFull) }
 
     /// Commits that were asked for, to the disk or in vain.
     var commits: Int { state.withLock { $0.commits } }
@@ -47,17 +60,24 @@ final class UnwillingStore: RowBackend {
         for job in held { job() }
     }
 
-    func commit(_ changes: [RowChange], completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    func commit(
+        _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
         let isHeld = state.withLock { state in
             state.commits += 1
-            if state.holdsCommits { state.held.append { self.write(changes, completion) } }
+            if state.holdsCommits { state.held.append { self.write(changes, room, completion) } }
             return state.holdsCommits
         }
-        if !isHeld { write(changes, completion) }
+        if !isHeld { write(changes, room, completion) }
     }
 
-    private func write(_ changes: [RowChange], _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        if isFull, !changes.isEmpty { return completion(.failure(.full(path: "disk"))) }
+    private func write(
+        _ changes: [RowChange], _ room: CommitRoom,
+        _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        if isFull, !changes.isEmpty, room == .ordinary || !hasReserve {
+            return completion(.failure(.full(path: "disk")))
+        }
         memory.commit(changes, completion: completion)
     }
 
@@ -65,6 +85,9 @@ final class UnwillingStore: RowBackend {
         let isHeld = state.withLock { state in
             if state.holdsFetches { state.held.append { self.memory.fetch(range, completion: completion) } }
             return state.holdsFetches
+        }
+        if state.withLock({ $0.damagedSpace }) == range.space {
+            return completion(.failure(.corruptRow(path: "disk", space: range.space.rawValue, key: range.lower)))
         }
         if !isHeld { memory.fetch(range, completion: completion) }
     }

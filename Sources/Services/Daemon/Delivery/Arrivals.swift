@@ -98,10 +98,9 @@ package final class Arrivals {
         guard let ledger = ledger(item.queue) else { return }
         let arrive = { [unowned ledger] (machine: inout InboundLedger) in
             machine.arrived(
-                item, as: sequence, at: reading, isFull: ledger.refusal(of: item.payload.count) != nil
-            )
+                item, as: sequence, at: reading, isFull: !ledger.hasRoom(for: item.payload.count))
         }
-        ledger.perform(arrive, size: item.payload.count)
+        ledger.perform(arrive, size: item.payload.count, room: .ordinary)
     }
 
     /// The item of this sequence will not come, or should not be handled any more.
@@ -122,7 +121,7 @@ package final class Arrivals {
     /// Whether an item of this sequence and size would be stored now (DEL-3).
     func wouldStore(_ sequence: UInt64, size: Int, in key: QueueKey) -> Bool {
         guard let ledger = ledger(key) else { return false }
-        return ledger.machine.wouldStore(sequence, size: size, isFull: ledger.refusal(of: size) != nil)
+        return ledger.machine.wouldStore(sequence, size: size, isFull: !ledger.hasRoom(for: size))
     }
 
     // MARK: files
@@ -196,7 +195,7 @@ package final class Arrivals {
 
     private func deliverStored(_ item: ReceivedItem, _ done: @escaping () -> Void) {
         environment.store.payload(item.ordinal, of: item.queue, in: .inboundPayload) { [weak self] payload in
-            if let payload {
+            if case .success(let payload?) = payload {
                 var item = item
                 item.payload = payload
                 self?.environment.report(.received(item))

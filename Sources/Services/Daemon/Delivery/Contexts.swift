@@ -53,7 +53,7 @@ package final class Contexts {
         environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] context in
             guard let self, let context, let queue = queues[key] else { return }
             let reading = environment.reading
-            queue.perform { queue in
+            let set: OutboundQueues.Queue.Event = { queue in
                 // A full queue of contexts contains newer ones.
                 do throws(DeliveryError) {
                     return try queue.setContextAgain(.random(), body: context.body, at: reading)
@@ -61,6 +61,7 @@ package final class Contexts {
                     return OutboundTransition()
                 }
             }
+            queue.perform(set, room: .ordinary)
         }
     }
 

@@ -147,9 +147,10 @@ extension LoopStore {
 
     /// Reads the body of an item from its row; nil if there is none.
     func payload(
-        _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable, then done: @escaping ([UInt8]?) -> Void
+        _ ordinal: UInt64, of key: QueueKey, in table: DeliveryTable,
+        then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         let place = DeliveryRowKey(table, key, ordinal)
-        fetch(.key(place.bytes, in: table.space)) { result in done((try? result.get())?.first?.value) }
+        fetch(.key(place.bytes, in: table.space)) { result in done(result.map { $0.first?.value }) }
     }
 }

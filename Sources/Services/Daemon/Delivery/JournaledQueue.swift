@@ -48,6 +48,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         var effects: [Effect] = []
         var completions: [Completion] = []
         var repeated: [Event] = []
+        var room = CommitRoom.reserve
 
         var isEmpty: Bool { changes.isEmpty && effects.isEmpty && completions.isEmpty }
     }
@@ -99,6 +100,12 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     /// Why the budgets have no room for a new item of this size; nil if they have.
     func refusal(of size: Int) -> DeliveryError? { surroundings.usage.refusal(of: size) }
 
+    /// The disk is full and takes no new item (DEL-31); nil if it has room.
+    var fullDisk: StoreError? { store.fullDisk }
+
+    /// Whether there is room for a new item of this size, in the budgets and on the disk.
+    func hasRoom(for size: Int) -> Bool { refusal(of: size) == nil && fullDisk == nil }
+
     private func weigh() { surroundings.usage.set(machine.kept) }
 
     /// Calls back after the effects of everything that is durable.
@@ -113,12 +120,14 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     ///   - size: bytes that the event keeps in memory; the event fails if too many wait for the machine to be read
     /// back.
     ///   - repeats: the event is applied again if its commit fails, because its sender does not repeat it.
+    ///   - room: what its commit may use of a full disk.
     func perform(
-        _ event: @escaping Event, size: Int = 0, repeats: Bool = false, then completion: Completion? = nil
+        _ event: @escaping Event, size: Int = 0, repeats: Bool = false, room: CommitRoom = .reserve,
+        then completion: Completion? = nil
     ) {
         switch state {
         case .ended: return completion?(.failure(.ended)) ?? ()
-        case .reloading(let error): return delay(event, size, repeats, error, completion)
+        case .reloading(let error): return delay(event, size, repeats, room, error, completion)
         case .open: break
         }
         let answer = event(&machine)
@@ -130,13 +139,14 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
             pending.effects += answer.effects
             if let completion { pending.completions.append(completion) }
             if repeats { pending.repeated.append(event) }
+            if room == .ordinary { pending.room = .ordinary }
             commitAtEndOfTurn()
         }
         // Last: an effect may come back here.
         for effect in answer.atOnce { surroundings.run(effect) {} }
     }
 
-    /// As ``perform(_:size:repeats:then:)``; `completion` learns whether the event changed anything, durably.
+    /// As ``perform(_:size:repeats:room:then:)``; `completion` learns whether the event changed anything, durably.
     func attempt(_ event: @escaping Event, then completion: @escaping (Bool) -> Void) {
         var hasChanged = false
         perform(
@@ -150,14 +160,16 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     /// The disk may stay full for long. Events beyond the bound fail: a submitter gets the failure, a peer sends again.
     private func delay(
-        _ event: @escaping Event, _ size: Int, _ repeats: Bool, _ error: StoreError, _ completion: Completion?
+        _ event: @escaping Event, _ size: Int, _ repeats: Bool, _ room: CommitRoom, _ error: StoreError,
+        _ completion: Completion?
     ) {
         guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
             if let completion { _ = scheduler.schedule(after: .zero) { completion(.failure(.store(error))) } }
             return
         }
         delayedBytes += size
-        delayed.append { [weak self] in self?.perform(event, size: size, repeats: repeats, then: completion) }
+        delayed.append { [weak self] in self?.perform(event, size: size, repeats: repeats, room: room, then: completion)
+        }
     }
 
     private func resumeDelayed() {
@@ -189,7 +201,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         pending = Pending()
         if group.isEmpty { return }
         isCommitting = true
-        store.commit(group.changes.rowChanges) { [self] result in finish(group, result) }
+        store.commit(group.changes.rowChanges, room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {

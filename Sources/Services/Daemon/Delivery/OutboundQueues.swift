@@ -64,6 +64,10 @@ final class OutboundQueues {
         let queue = queue(key)
         queue.perform(
             { [unowned queue] machine in
+                if let error = queue.fullDisk {
+                    refusal = .store(error)
+                    return nil
+                }
                 do throws(DeliveryError) {
                     return try event(&machine, queue.refusal(of: size))
                 } catch {
@@ -71,7 +75,7 @@ final class OutboundQueues {
                     return nil
                 }
             },
-            size: size,
+            size: size, room: .ordinary,
             then: { result in
                 if let refusal { return completion(.failure(refusal)) }
                 completion(result.mapError { SubmitFailure($0) })
@@ -202,16 +206,26 @@ final class OutboundQueues {
                 link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
                 return done()
             }
-            environment.store.payload(dispatch.ordinal, of: key, in: .outboundPayload) { body in
-                // Without its row the item was withdrawn meanwhile: its gap follows.
-                if let body {
+            environment.store.payload(dispatch.ordinal, of: key, in: .outboundPayload) { [weak self] body in
+                switch body {
+                case .success(let body?):
                     link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
-                } else {
+                // Without its row the item was withdrawn meanwhile: its gap follows.
+                case .success(nil): link.giveBack(size)
+                case .failure(let error):
                     link.giveBack(size)
+                    self?.bodyIsUnreadable(dispatch.id, error, in: key)
                 }
                 done()
             }
         }
+    }
+
+    /// A damaged body is not sent. The item is tried again like one that the peer cannot take, and becomes a dead letter.
+    private func bodyIsUnreadable(_ id: UniqueIdentifier, _ error: StoreError, in key: QueueKey) {
+        environment.log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
+        let code = Int64(SessionError.Code.deliveryFailed.rawValue)
+        failed(id, ItemRefusal(code: code, name: ErrorName.store.rawValue), in: key)
     }
 
     private static func frame(_ dispatch: OutboundDispatch, _ body: [UInt8], of key: QueueKey) -> ItemFrame {

@@ -175,7 +175,7 @@ package final class Submissions {
     /// The body of an item of this device that the peer has not stored yet; nil for another.
     package func payload(of id: UniqueIdentifier, in key: QueueKey, then completion: @escaping ([UInt8]?) -> Void) {
         guard let record = queues[key]?.machine.record(of: id) else { return completion(nil) }
-        environment.store.payload(record.ordinal, of: key, in: .outboundPayload, then: completion)
+        environment.store.payload(record.ordinal, of: key, in: .outboundPayload) { completion((try? $0.get()) ?? nil) }
     }
 
     /// The urgent items that are left of the day.

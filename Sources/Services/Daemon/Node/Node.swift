@@ -267,7 +267,7 @@ package final class Node {
         directories.remove(pairing)
         delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
-        store.commit(DurableDelivery.removal(of: pairing)) { _ in }
+        store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
         configuration.unpaired(pairing, targets: targets)
     }
 

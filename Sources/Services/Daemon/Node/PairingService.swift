@@ -164,9 +164,10 @@ final class PairingService {
     /// Runs a transition after those before it. Its effect runs as soon as its rows are durable and before any other
     /// transition; the result of the effect comes back in a later turn, when the registry may have changed again.
     private func commit<Outcome: Sendable>(
+        room: CommitRoom = .ordinary,
         _ transition: @escaping (inout PairingRegistry) -> (changes: [RowChange], effect: () -> Outcome)
     ) async throws(StoreError) -> Outcome {
-        do throws(StoreError) { return try await registry.commit(transition) } catch {
+        do throws(StoreError) { return try await registry.commit(room: room, transition) } catch {
             log(.notStored(error))
             throw error
         }
@@ -351,7 +352,7 @@ final class PairingService {
 
     /// Ends a pairing; returns what ended with it.
     func end(_ record: PairingRecord) async throws(StoreError) -> PairingContents {
-        try await commit { [self] next in
+        try await commit(room: .reserve) { [self] next in
             let targets = targets(endingWith: record, in: next)
             let rows = next.unpair(record.pairing).map(\.rowChange) + DurableDelivery.removal(of: record.pairing)
             return (

@@ -1,0 +1,79 @@
+// Durable delivery on a full disk: new items are refused, and what makes room or ends items goes on with the reserve.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemPropertyList
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct FullDiskDeliveryTests {
+    private let device: OneDevice
+
+    init() throws { device = try OneDevice() }
+
+    private func waiting() -> [UniqueIdentifier] {
+        device.delivery.submissions.outstanding(in: device.queue).map(\.id)
+    }
+
+    @Test("DEL-31: a full disk refuses new items, and takes outcomes and cancels, also while items keep coming")
+    func outcomesAndCancels() throws {
+        let app = try device.simulation.app(.primary, receives: false)
+        let ids = (0..<6).map { _ in UniqueIdentifier.random() }
+        for id in ids { try device.submit(id, from: app) }
+        device.run()
+        (device.store.isFull, device.store.hasReserve) = (true, true)
+        try device.submit(from: app)
+        device.run()
+        #expect(app.received(.failure).map(\.code) == [7015])
+        var answers: [Cancellation] = []
+        for number in 0..<3 {
+            try device.submit(from: app)
+            device.handled(UInt64(number + 1)...UInt64(number + 1))
+            device.delivery.submissions.cancel(ids[number + 3], in: device.queue) { answers.append($0) }
+            try device.submit(from: app)
+            device.run()
+        }
+        #expect(answers == [.asked, .asked, .asked])
+        #expect(waiting() == Array(ids[3...]))
+        #expect(app.received(.failure).map(\.code) == Array(repeating: 7015, count: 7))
+        #expect(device.sent.filter { $0.kind == .gap }.count == 3)
+    }
+
+    @Test("DEL-31, LIM-56: a daemon whose disk has room again takes items within a second or two")
+    func recovers() throws {
+        let app = try device.simulation.app(.primary, receives: false)
+        device.store.isFull = true
+        try device.submit(from: app)
+        device.run()
+        #expect(app.received(.failure).map(\.code) == [7015])
+        device.store.isFull = false
+        device.simulation.scheduler.advance(by: .seconds(2))
+        let id = UniqueIdentifier.random()
+        try device.submit(id, from: app)
+        device.run()
+        #expect(waiting() == [id] && app.received(.failure).count == 1)
+    }
+
+    @Test("DEL-32: an item whose body is damaged is not sent, and becomes a dead letter")
+    func damagedBody() throws {
+        let app = try device.simulation.app(.primary, receives: false)
+        device.delivery.linkClosed(device.queue.pairing)
+        let id = UniqueIdentifier.random()
+        try device.submit(id, from: app)
+        device.run()
+        device.store.damage(DeliveryTable.outboundPayload.space)
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        device.simulation.scheduler.advance(by: .seconds(3600))
+        #expect(device.sent.filter { $0.kind == .item }.isEmpty)
+        #expect(Set(device.sent.filter { $0.kind == .gap }.map(\.name)) == ["dead"])
+        let outcome = Envelope(
+            .outcome, app: device.queue.app, pairing: device.queue.pairing, channel: device.queue.channel, sequence: 1,
+            name: "dead")
+        #expect(device.delivery.receive(outcome))
+        device.run()
+        #expect(device.delivery.deadLetters().map(\.id) == [id])
+    }
+}
