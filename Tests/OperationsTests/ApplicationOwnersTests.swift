@@ -27,10 +27,27 @@ struct ApplicationOwnersTests {
     }
 
     @Test func `SES-6: a device has room for so many apps and refuses the next`() throws {
-        var owners = ApplicationOwners()
+        var owners = ApplicationOwners(privileged: [1000])
         for number in 0..<Limits.applications {
             #expect(owners.claim(try ApplicationIdentifier("org.example.a\(number)"), by: 1000) == .new)
         }
         #expect(owners.claim(lamp, by: 1000) == .refused(.tooManyApplications))
+    }
+
+    @Test func `LIM-11: a user other than the daemon's gets half of the identifiers, and others theirs`() throws {
+        var owners = ApplicationOwners(privileged: [0, 1000])
+        func claims(of user: UInt32) throws -> Int {
+            var count = 0
+            while owners.claim(try ApplicationIdentifier("org.example.u\(user).a\(count)"), by: user) == .new {
+                count += 1
+            }
+            return count
+        }
+        #expect(try claims(of: 2000) == Limits.applications / 2)
+        #expect(try claims(of: 2001) == Limits.applications / 6)
+        #expect(try claims(of: 1000) == Limits.applications - Limits.applications / 2 - Limits.applications / 6)
+        #expect(owners.claim(lamp, by: 2000) == .refused(.tooManyApplications))
+        owners.withdraw(try ApplicationIdentifier("org.example.u2000.a0"))
+        #expect(owners.claim(lamp, by: 1000) == .new)
     }
 }

@@ -117,4 +117,28 @@ struct ForwardedRequestsTests {
         #expect(ledger.left(asker) == [])
         #expect(ledger.count == 0)
     }
+
+    @Test("LIM-53: the connections of one user, or one link, share half of all requests, and another one its part")
+    func shares() {
+        var generator = SeededGenerator(seed: 1)
+        var ledger = ForwardedRequests(capacity: 8, capacityInAll: 120, seed: HashSeed(using: &generator))
+        let answerer = ledger.enter()
+        func opened(_ origin: RequestParty, _ count: Int) -> [OpenRequest] {
+            (0..<count).compactMap { _ in
+                let request = request(from: origin, to: answerer)
+                return ledger.open(request) == .opened ? request : nil
+            }
+        }
+        let hostile = (0..<100).map { _ in ledger.enter(of: 2000) }
+        let requests = hostile.flatMap { opened($0, 9) }
+        #expect(requests.count == 60)
+        #expect((0..<100).flatMap { _ in opened(ledger.enter(of: 2001), 1) }.count == 20)
+        let link = ledger.enter()
+        #expect(opened(link, 9).count == 8, "each has as many as one app")
+        for request in requests { #expect(ledger.answered(request.id, by: answerer, isReply: true) == request) }
+        #expect(opened(ledger.enter(of: 2001), 8).count == 8)
+        _ = ledger.left(link)
+        for party in hostile { _ = ledger.left(party) }
+        #expect(opened(ledger.enter(of: 2000), 9).count == 8)
+    }
 }

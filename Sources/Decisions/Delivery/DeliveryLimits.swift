@@ -104,6 +104,8 @@ package struct FileLimits: Sendable, Equatable {
     /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).
     package var waiting = Limits.queuedItems
     package var waitingBytes = Limits.queuedItemBytes
+    /// Memory of the descriptions of all files that apps hand over (LIM-51); one user gets at most half.
+    package var described = 32 << 20
     /// Bytes of the files that one user's apps have handed over and that the peer has not stored (LIM-43), beyond one
     /// file.
     package var spooled: Int64 = 64 << 30

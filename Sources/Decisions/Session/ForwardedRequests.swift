@@ -26,15 +26,20 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     private var unanswered = Chain()
     private var unansweredCount = 0
     private let capacity: Int
+    private let capacityInAll: Int
     private let unansweredCapacity: Int
     private let seed: HashSeed
 
     /// - Parameters:
     ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
+    ///   - capacityInAll: requests that owners share, beyond what one app may have (LIM-53).
     ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is evicted.
     ///   - seed: secret, because peers choose the identifiers.
-    package init(capacity: Int, unansweredCapacity: Int = 1024, seed: HashSeed) {
+    package init(
+        capacity: Int, capacityInAll: Int = .max, unansweredCapacity: Int = 1024, seed: HashSeed
+    ) {
         self.capacity = capacity
+        self.capacityInAll = capacityInAll
         self.unansweredCapacity = unansweredCapacity
         self.seed = seed
     }
@@ -45,7 +50,8 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     package var waitingCount: Int { requests.count - unansweredCount }
 
     /// Adds a connection, which may ask and answer from now on.
-    package mutating func enter() -> RequestParty { parties.insert() }
+    /// - Parameter user: the user of a host app's connection; nil for a link, which is an owner by itself.
+    package mutating func enter(of user: UInt32? = nil) -> RequestParty { parties.insert(of: user) }
 
     /// Records a request when it is forwarded.
     package mutating func open(_ request: OpenRequest) -> Opening {
@@ -56,7 +62,9 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         else { return .duplicate }
         let asker = parties.asker(request.app, of: request.origin)
         if request.wantsReply {
-            guard parties.waiting(asker) < capacity else { return .tooMany }
+            guard parties.waiting(asker) < capacity,
+                parties.hasShare(of: request.origin, least: capacity, in: capacityInAll)
+            else { return .tooMany }
             parties.changeWaiting(asker, by: 1)
         } else {
             forgetOldestUnanswered()
@@ -249,6 +257,9 @@ private struct Party: Sendable {
     var owed = Chain()
     /// The first of its apps; the others follow by `Asker.next`.
     var firstAsker: Int32 = -1
+    /// The owner of what it asks.
+    let owner: Int32
+    let isLink: Bool
 }
 
 /// An app on a connection.
@@ -274,19 +285,41 @@ private struct PartyTable: ~Copyable, Sendable {
     private var askers: [Asker] = []
     private var freeAskers: [Int32] = []
     private var byApp = HashTable()
+    /// The requests that each owner waits for: all connections of a user, or one link.
+    private var owners: [Int32] = []
+    private var freeOwners: [Int32] = []
+    private var users: [UInt32: Int32] = [:]
+    private var waitingOwners = 0
+    private var waitingInAll = 0
 
     subscript(party: RequestParty) -> Party {
         get { parties[party.index] }
         _modify { yield &parties[party.index] }
     }
 
-    mutating func insert() -> RequestParty {
+    mutating func insert(of user: UInt32?) -> RequestParty {
+        let party = Party(owner: owner(user), isLink: user == nil)
         guard let number = free.popLast() else {
-            parties.append(Party())
+            parties.append(party)
             return RequestParty(parties.count - 1)
         }
-        parties[Int(number)] = Party()
+        parties[Int(number)] = party
         return RequestParty(Int(number))
+    }
+
+    private mutating func owner(_ user: UInt32?) -> Int32 {
+        if let user, let known = users[user] { return known }
+        let number = freeOwners.popLast() ?? Int32(truncatingIfNeeded: owners.count)
+        if Int(number) == owners.count { owners.append(0) }
+        if let user { users[user] = number }
+        return number
+    }
+
+    /// Whether the owner of a connection may wait for one more reply: it has fewer than an app may have, or less than
+    /// its share of what the others leave (LIM-47).
+    func hasShare(of party: RequestParty, least: Int, in total: Int) -> Bool {
+        let own = Int(owners[Int(parties[party.index].owner)])
+        return own < least || own < (total - (waitingInAll - own)) / (waitingOwners + 1)
     }
 
     /// Removes a connection that has no requests left.
@@ -297,6 +330,7 @@ private struct PartyTable: ~Copyable, Sendable {
             freeAskers.append(next)
             next = askers[Int(next)].next
         }
+        if parties[party.index].isLink { freeOwners.append(parties[party.index].owner) }
         free.append(Int32(truncatingIfNeeded: party.index))
     }
 
@@ -311,7 +345,14 @@ private struct PartyTable: ~Copyable, Sendable {
     /// How many replies the app waits for.
     func waiting(_ asker: Int) -> Int { askers[asker].waiting }
 
-    mutating func changeWaiting(_ asker: Int, by difference: Int) { askers[asker].waiting += difference }
+    mutating func changeWaiting(_ asker: Int, by difference: Int) {
+        askers[asker].waiting += difference
+        let owner = Int(parties[askers[asker].party.index].owner)
+        let before = owners[owner]
+        owners[owner] = before + Int32(truncatingIfNeeded: difference)
+        waitingInAll += difference
+        if before == 0 { waitingOwners += 1 } else if owners[owner] == 0 { waitingOwners -= 1 }
+    }
 
     private mutating func insert(_ app: ApplicationNumber, _ party: RequestParty, _ hash: UInt32) -> Int {
         let asker = Asker(party: party, app: app, next: parties[party.index].firstAsker)

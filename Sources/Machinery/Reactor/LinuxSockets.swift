@@ -197,6 +197,19 @@ package struct NetworkAddress: Sendable {
         }
     }
 
+    /// The numeric host itself, or of an IPv6 address the first 64 bits, which one site has at least.
+    package static func network(of host: String) -> String {
+        var address = in6_addr()
+        guard host.contains(":"), inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &address) == 1 else {
+            return host
+        }
+        // An IPv4 address in IPv6 form differs in its last bytes only.
+        let isMapped = host.hasPrefix("::ffff:")
+        return withUnsafeBytes(of: &address) { bytes in
+            isMapped ? host : bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+        }
+    }
+
     /// How to look a host up.
     package enum Lookup: Sendable {
         /// Only numeric addresses; never blocks.

@@ -41,6 +41,9 @@ package protocol ByteStream: AnyObject {
     /// Whether more is queued than the high-water mark; `streamDidDrain` will follow.
     var isCongested: Bool { get }
 
+    /// Charged with the bytes that wait because the peer does not read; it may close the stream. Set before the start.
+    var account: QueueAccount? { get set }
+
     /// Begins to read. The stream stays alive by itself until it is closed.
     func start()
 
@@ -93,6 +96,23 @@ package enum PeerDescription: Hashable, Sendable {
             self = .remote(.tcp(host: host, port: port))
         } else {
             self = .local(try Linux.peerCredentials(descriptor))
+        }
+    }
+
+    /// The origin of a connection, for shares among strangers: a user, an IPv4 address, or the network of an IPv6
+    /// address, of which one host has many.
+    package enum Source: Hashable, Sendable {
+        case user(UInt32)
+        case host(String)
+        case inProcess
+    }
+
+    package var source: Source {
+        switch self {
+        case .local(let credentials): .user(credentials.user)
+        case .remote(.tcp(let host, _)): .host(NetworkAddress.network(of: host))
+        case .remote(.unix(let path)): .host(path)
+        case .inProcess: .inProcess
         }
     }
 

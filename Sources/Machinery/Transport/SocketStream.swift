@@ -30,6 +30,8 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     @exclusivity(unchecked) var queue = SendQueue()
     let marks: WaterMarks
     var charge: ConnectionCharge?
+    /// Charged with what is queued while the socket is full.
+    package var account: QueueAccount?
     /// Why and until when the stream waits to be closed; nil until it does.
     private var ending: Ending?
     // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
@@ -81,7 +83,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         guard phase != .closed else { return }
         if phase == .lingering { charge?.endLingering(self) }
         phase = .closed
-        if isBlocked { loop.stalls.forget(self) }
+        if isBlocked { unblock() }
         setCloseTimer(after: nil)
         if let registration { loop.deregister(registration) }
         registration = nil
@@ -119,8 +121,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
     package func isReady(_ readiness: Readiness) {
         if readiness.contains(.writable), isBlocked {
-            isBlocked = false
-            loop.stalls.forget(self)
+            unblock()
             flush()
         }
         guard phase != .closed, !readiness.isDisjoint(with: .readableOrFailed) else { return }
@@ -203,6 +204,7 @@ extension SocketStream {
         if isBlocked { keep(bytes.block) }
         isCongested = isCongested || queue.byteCount > marks.high
         scheduleFlush()
+        if isBlocked { account?.charge(bytes.count) }
     }
 
     package func write(_ bytes: RawSpan) {
@@ -229,6 +231,7 @@ extension SocketStream {
 
     func flush() {
         guard phase == .open || phase == .finishing else { return }
+        let wasBlocked = isBlocked
         while !queue.isEmpty, !isBlocked {
             guard writeOnce() else { break }
         }
@@ -242,6 +245,14 @@ extension SocketStream {
             delegate?.streamDidDrain(self)
         }
         if phase == .finishing, queue.isEmpty { beginLinger() }
+        if isBlocked, !wasBlocked { account?.block(self, queue.byteCount) }
+    }
+
+    /// The socket takes bytes again, or is closed.
+    private func unblock() {
+        isBlocked = false
+        loop.stalls.forget(self)
+        account?.unblock(self, queue.byteCount)
     }
 
     /// Whether another write may follow at once.
@@ -278,6 +289,7 @@ extension SocketStream {
         isBlocked = true
         loop.stalls.watch(self, on: loop)
         updateInterest()
+        account?.block(self, queue.byteCount)
     }
 
     func loseQueue() {

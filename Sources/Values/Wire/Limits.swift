@@ -20,13 +20,21 @@ package enum Limits {
     /// Slowest payload in bytes per second (LIM-3).
     package static let payloadRate = 1024
     /// Device connections whose peer is not pinned yet (LIM-4): strangers must not crowd out paired devices.
-    package static let unpinnedConnections = 64
+    package static let unpinnedConnections = 256
+    /// Connections of one pin that are not links yet (LIM-52): an old one, a new one, and their repetition.
+    package static let unlinkedConnections = 4
+    /// Payload of a frame of a pinned peer before its hello was judged (LIM-52): a hello names each queue.
+    package static let helloFrame = 128 * 1024
     /// Time from accept to the first valid frame (LIM-4).
     package static let firstFrameTime = Duration.seconds(10)
     /// Local connections of one daemon (LIM-5): bounded by descriptors, far above use.
     package static let localConnections = 1024
     /// Bytes waiting for one connection (LIM-6): eight of the largest frames.
     package static let queuedBytes = 4 * 1024 * 1024
+    /// Bytes that wait because the apps of all users do not read (LIM-48): one user gets at most half.
+    package static let queuedBytesOfApps = 64 * 1024 * 1024
+    /// Bytes that wait because peers do not read their links (LIM-49).
+    package static let queuedBytesOfLinks = 64 * 1024 * 1024
 
     /// Pairings of an app up to which each change is told at once (LIM-19).
     package static let pairingsToldAtOnce = 8
@@ -35,6 +43,8 @@ package enum Limits {
 
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
     package static let openRequests = 1024
+    /// Requests that wait for replies in a daemon (LIM-53): a user, or a link, gets at most half.
+    package static let openRequestsInAll = 131_072
     /// Unknown keys of one envelope that are kept (LIM-23).
     package static let extensions = 64
     /// Deliveries of broadcasts whose failure can still find its sender (LIM-21).

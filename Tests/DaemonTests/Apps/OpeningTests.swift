@@ -129,15 +129,15 @@ import Testing
 
     @Test func `LIM-5: one connection too many is told so, and one that ends makes room`() throws {
         var options = simulation.simulator.primary.options
-        options.connectionLimit = 2
+        options.connectionLimit = 4
         let device = TestDevice(options: options, scheduler: simulation.scheduler)
-        let first = device.connect()
-        _ = device.connect()
-        let third = device.connect()
+        let first = device.connect(user: 2000)
+        _ = device.connect(user: 2000)
+        let third = device.connect(user: 2000)
         #expect(third.refusal == "too-many-connections" && third.isClosed && device.endpoint.connectionCount == 2)
         first.disconnect()
         simulation.scheduler.run()
-        #expect(device.connect().refusal == nil)
+        #expect(device.connect(user: 2000).refusal == nil)
     }
 
     @Test func `a stream whose other end is nobody's is closed at once`() throws {

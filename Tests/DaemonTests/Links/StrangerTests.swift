@@ -139,14 +139,74 @@ import Testing
         dialer.start()
         network.scheduler.run()
         #expect(dialer.status == .linked)
-        #expect(device.acceptor.crowdedOutConnections == 1000 - 64 + 1)
+        #expect(device.acceptor.crowdedOutConnections == UInt64(1000 - Limits.unpinnedConnections + 1))
         #expect(device.failures.first?.reason == .crowdedOut)
+    }
+
+    @Test(arguments: [false, true])
+    func `LIM-4, SES-61: a thousand strangers a second keep out no device that is 50 ms away`(strangersSend: Bool)
+        throws
+    {
+        let (device, secondary) = try network.pairedDevices()
+        network.faults.delay = .milliseconds(50) ... .milliseconds(50)
+        let dialer = try network.dialer(of: secondary)
+        var flood: [RawPeer] = []
+        for millisecond in 0..<1000 {
+            let stranger = try RawPeer(over: network.connect(to: device.acceptor))
+            if strangersSend { stranger.send([22]) }
+            flood.append(stranger)
+            if millisecond == 400 { dialer.start() }
+            network.scheduler.advance(by: .milliseconds(1))
+        }
+        #expect(dialer.status == .linked)
+        #expect(device.acceptor.unknownConnections <= Limits.unpinnedConnections)
+    }
+
+    @Test func `LIM-52, SES-61: a paired device has at most four connections that are no links`() throws {
+        let (device, secondary) = try network.pairedDevices()
+        let silent = try (0..<20).map { _ in try stranger(at: device, key: secondary.key) }
+        network.scheduler.run()
+        #expect(silent.map(\.isClosed) == [Bool](repeating: true, count: 16) + [Bool](repeating: false, count: 4))
+        #expect(device.acceptor.unlinkedConnections == Limits.unlinkedConnections)
+        #expect(device.acceptor.unknownConnections == 0)
+        let dialer = try network.dialer(of: secondary)
+        dialer.start()
+        network.scheduler.run()
+        #expect(dialer.status == .linked && device.acceptor.unlinkedConnections == 3)
+        network.scheduler.advance(by: .seconds(11))
+        #expect(device.acceptor.unlinkedConnections == 0 && dialer.status == .linked)
+    }
+
+    @Test func `LIM-52: a hello of a device with all its applications fits`() throws {
+        let marks = try (0..<Limits.applications).flatMap { number in
+            let app = try ApplicationIdentifier(String(repeating: "a", count: 124) + "\(1000 + number)")
+            return Channel.allCases.map { SequenceMark(app: app, channel: $0, sequence: .max / 2) }
+        }
+        let hello = Hello(
+            .chosen(.first), capabilities: Capability.allCases, software: "test", role: .primary, device: .random(),
+            link: LinkHello(
+                name: "gateway", epoch: 1, instance: .random(), received: marks, sent: marks,
+                clock: network.scheduler.wallNow))
+        let frame = try Envelope(.hello, pairing: .random()).with(body: hello.body).frame()
+        #expect(frame.payload.count <= Limits.helloFrame)
+    }
+
+    @Test func `LIM-52: before its hello was judged a paired device sends no large frame`() throws {
+        let (device, secondary) = try network.pairedDevices()
+        for count in [Limits.helloFrame, Limits.helloFrame + 1] {
+            let peer = try stranger(at: device, key: secondary.key)
+            network.scheduler.run()
+            peer.send(try Frame(payload: [UInt8](repeating: 0x41, count: count)).bytes.copied())
+            network.scheduler.run()
+            #expect(peer.isClosed && peer.refusals == [count > Limits.helloFrame ? "too-large" : "malformed"])
+        }
+        #expect(device.acceptor.unlinkedConnections == 0)
     }
 
     @Test func aRunningLinkDoesNotFeelAFlood() throws {
         let (device, secondary, dialer) = try network.linkedDevices()
         var flood: [RawPeer] = []
-        for _ in 0..<200 { flood.append(try RawPeer(over: network.connect(to: device.acceptor))) }
+        for _ in 0..<400 { flood.append(try RawPeer(over: network.connect(to: device.acceptor))) }
         network.scheduler.advance(by: .seconds(60))
         #expect(dialer.status == .linked)
         #expect(device.closed.isEmpty && secondary.closed.isEmpty)

@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemDelivery
+import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -36,6 +37,26 @@ import Testing
     @Test func `a state directory serves one daemon at a time`() throws {
         defer { nodes.stop() }
         #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+    }
+
+    @Test func `LIM-54, PAR-8: made-up join tokens write one line in a minute, and the next one counts them`() throws {
+        defer { nodes.stop() }
+        let text = try #require(nodes.ask(nodes.primary, "pair").body["link"]?.stringValue)
+        let link = try JoinLink(text: text)
+        func joinWithMadeUpToken() throws {
+            let token = try #require(JoinTokenIdentifier(bytes: SecureRandom.bytes(JoinTokenIdentifier.byteCount)))
+            let wrong = try JoinLink(
+                address: link.address, token: token, secret: link.secret, primary: link.primary, expires: link.expires)
+            #expect(nodes.ask(nodes.secondary, "join", ["link": .string(wrong.text)]).code != 0)
+        }
+        func warnings() -> [LogEvent] {
+            nodes.notes.filter { "\($0.message)".contains("join") && $0.level == .warning }
+        }
+        for _ in 0..<5 { try joinWithMadeUpToken() }
+        #expect(warnings().count == 1)
+        nodes.clock.advance(by: .seconds(61))
+        try joinWithMadeUpToken()
+        #expect(warnings().count == 2 && warnings().last?.fields.last == .integer("unwritten before", 4))
     }
 
     @Test func `PAR-2: the keys are made once, and the device keeps its name`() throws {

@@ -18,7 +18,7 @@ import Testing
 
     init() throws {
         loop = try EventLoop()
-        simulator = Simulator(scheduler: loop, software: "simulator of a test", user: 0, secondaries: 4)
+        simulator = Simulator(scheduler: loop, software: "simulator of a test", user: Linux.user, secondaries: 4)
         try simulator.listen(in: directory.path, loop: loop)
     }
 

@@ -24,6 +24,9 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     package var delegate: (any ByteStreamDelegate)?
     package private(set) var isCongested = false
     package private(set) var queuedBytes = 0
+    package var account: QueueAccount?
+    /// As much as a socket's buffer holds is under way, and more is queued.
+    private var isBlocked = false
     package let scheduler: any Scheduler
     private let marks: WaterMarks
     private var dice: FaultDice
@@ -74,6 +77,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         queuedBytes += bytes.count
         isCongested = isCongested || queuedBytes > marks.high
         endTurnLater()
+        if isBlocked { account?.charge(bytes.count) }
     }
 
     package func keep(_ block: ByteBlock) {}
@@ -88,6 +92,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     package func close(_ reason: CloseReason) {
         guard phase != .closed else { return }
         phase = .closed
+        if isBlocked { unblock() }
         queue = []
         isCongested = false
         arrivals = []
@@ -124,6 +129,7 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     }
 
     private func sendQueued() {
+        if isBlocked, underWay < Self.capacity { unblock() }
         while phase == .open || phase == .finishing, underWay < Self.capacity, !queue.isEmpty {
             let piece = queue.removeFirst()
             queuedBytes -= piece.count
@@ -134,6 +140,14 @@ package final class InProcessStream: ByteStream, TurnParticipant {
             delegate?.streamDidDrain(self)
         }
         if phase == .finishing, queue.isEmpty { close(finishReason) }
+        guard !isBlocked, !queue.isEmpty, phase != .idle, phase != .closed else { return }
+        isBlocked = true
+        account?.block(self, queuedBytes)
+    }
+
+    private func unblock() {
+        isBlocked = false
+        account?.unblock(self, queuedBytes)
     }
 
     private func put(_ outcome: FaultDice.Outcome) {

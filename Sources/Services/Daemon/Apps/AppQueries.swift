@@ -72,12 +72,14 @@ final class AppQueries {
     private func outstanding(
         _ query: QueryFrame, _ queue: QueueKey, after ordinal: UInt64, _ connection: HostAppConnection
     ) {
-        guard pages[connection.number, default: 0] < Self.pages else {
+        let user = connection.credentials.user
+        guard pages[connection.number, default: 0] < Self.pages, endpoint.accounts.beginPage(of: user) else {
             return refuse(query, .genericError, .tooManyRequests, connection)
         }
         pages[connection.number, default: 0] += 1
         let records = delivery.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
-        page(Page(query: query, queue: queue, number: connection.number, rest: records[...], after: ordinal))
+        page(
+            Page(query: query, queue: queue, number: connection.number, user: user, rest: records[...], after: ordinal))
     }
 
     /// An answer in the making: bodies come from the store one after the other.
@@ -85,6 +87,7 @@ final class AppQueries {
         let query: QueryFrame
         let queue: QueueKey
         let number: ConnectionNumber
+        let user: UInt32
         var rest: ArraySlice<OutboundRecord>
         var items: [OutstandingPage.Item] = []
         var bytes = 0
@@ -106,6 +109,7 @@ final class AppQueries {
     private func finish(_ page: Page) {
         let others = (pages[page.number] ?? 1) - 1
         pages[page.number] = others > 0 ? others : nil
+        endpoint.accounts.endPage(of: page.user)
         guard let connection = endpoint.connection(page.number) else { return }
         // A page that was not filled may be the last one; an empty one is.
         let more = page.items.isEmpty ? nil : page.after
@@ -161,7 +165,7 @@ final class AppQueries {
         let number = connection.number
         delivery.contexts.read(of: app) { [weak self] context, next in
             guard let self, let connection = endpoint.connection(number) else { return }
-            send(context, to: connection)
+            send(context, to: [connection])
             whenRead(by: number, next)
         }
     }
@@ -174,15 +178,21 @@ final class AppQueries {
 
     /// A context was sent or has arrived: all connections of its app get it.
     func contextChanged(_ context: LatestContext) {
-        for connection in endpoint.connections(of: context.app) { send(context, to: connection) }
+        send(context, to: endpoint.connections(of: context.app))
     }
 
-    private func send(_ context: LatestContext, to connection: HostAppConnection) {
-        connection.send(
-            ContextFrame(
-                app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
-                body: context.body[...]
-            ).envelope)
+    /// One frame for all connections, whose queues share its bytes.
+    private func send(_ context: LatestContext, to connections: [HostAppConnection]) {
+        let envelope = ContextFrame(
+            app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
+            body: context.body[...]
+        ).envelope
+        do throws(WireError) {
+            let frame = try envelope.frame()
+            for connection in connections { connection.send(frame) }
+        } catch {
+            endpoint.log(.frameNotWritten(.context, error))
+        }
     }
 }
 

@@ -45,11 +45,16 @@ final class HostAppConnection {
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
     private(set) var port: RelayPort?
     let credentials: PeerCredentials
+    let place: LocalAccounts.Place
 
-    init(_ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, endpoint: LocalEndpoint) {
+    init(
+        _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, place: LocalAccounts.Place,
+        endpoint: LocalEndpoint
+    ) {
         self.number = number
         self.channel = channel
         self.credentials = credentials
+        self.place = place
         self.endpoint = endpoint
     }
 
@@ -73,10 +78,10 @@ final class HostAppConnection {
 
     /// Sends the reason, and ends the connection.
     func refuse(_ refusal: Refusal) {
-        endpoint.log(
+        endpoint.accounts.log(
             LogEvent(
                 .warning, "local connection refused", .text("name", refusal.word), .outside("text", refusal.text),
-                .integer("uid", credentials.user), .integer("pid", credentials.process)))
+                .integer("uid", credentials.user), .integer("pid", credentials.process)), of: credentials.user)
         if case .closing = phase { return }
         send(try refusal.envelope())
         finish()
@@ -138,6 +143,7 @@ final class HostAppConnection {
     private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard envelope.kind.mayBeSent(by: .greeted) else { return unexpected(envelope, "before register") }
         switch envelope.kind {
+        case .register where place == .reserved: refuse(endpoint.accounts.refusal(of: credentials.user))
         case .register: try register(envelope, capabilities)
         case .control:
             let open = OpenControls()
@@ -228,7 +234,8 @@ final class HostAppConnection {
             app, on: endpoint.side, identifier: registration.identifier,
             features: registration.receives ? registration.features : nil)
         let port = endpoint.relay.attach(
-            self, app: app, on: endpoint.side, receives: registration.receives, capabilities: capabilities)
+            self, app: app, of: credentials.user, on: endpoint.side, receives: registration.receives,
+            capabilities: capabilities)
         phase = registration.receives ? .receiving(application) : .registered
         self.port = port
         answer(application)
@@ -265,7 +272,7 @@ final class HostAppConnection {
         guard !open.identifiers.contains(id) else {
             return refuse(.unexpected, "a control request with this identifier is open")
         }
-        let isPrivileged = credentials.user == 0 || credentials.user == endpoint.options.daemonUser
+        let isPrivileged = endpoint.options.privilegedUsers.contains(credentials.user)
         guard open.identifiers.count < Self.openControlLimit else {
             let text = "\(Self.openControlLimit) requests are open on this connection"
             return answer(id, command, .failed(ControlFailure(.full, text)))

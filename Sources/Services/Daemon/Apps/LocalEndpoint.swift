@@ -3,7 +3,7 @@
 // nothing about pairings.
 
 package import TandemBase
-package import TandemOperations
+import TandemOperations
 package import TandemReactor
 package import TandemSession
 package import TandemTransport
@@ -34,7 +34,7 @@ package final class LocalEndpoint {
         package var software: String
         /// The user that the daemon runs as.
         package var daemonUser: UInt32
-        /// Connections at once (LIM-5).
+        /// Connections of all users at once (LIM-5).
         package var connectionLimit = Limits.localConnections
 
         package init(role: DeviceRole, device: UniqueIdentifier, software: String, daemonUser: UInt32) {
@@ -43,6 +43,9 @@ package final class LocalEndpoint {
             self.software = software
             self.daemonUser = daemonUser
         }
+
+        /// Root and the daemon's user: they may use control commands, and get all that other users leave.
+        var privilegedUsers: Set<UInt32> { [0, daemonUser] }
     }
 
     /// The device around the endpoint.
@@ -73,8 +76,9 @@ package final class LocalEndpoint {
     /// The highest limit of connections (LIM-5): descriptors are raised for as many at the start.
     package static var mostConnections: Int { 16_000 }
 
-    /// Connections over the limit that get a refusal; beyond them the listener closes without a word.
-    private static var refusalReserve: Int { 16 }
+    /// Connections without a place that get a refusal; beyond them the listener closes without a word. As many as a
+    /// turn accepts, and as many as may wait for their peers to read the refusal.
+    private static var refusalReserve: Int { 2 * ConnectionBudget.lingeringLimit }
 
     package let options: Options
     package weak var controlResponder: (any ControlResponder)?
@@ -85,6 +89,7 @@ package final class LocalEndpoint {
     let scheduler: any Scheduler
     let log: LogHandler
     let pendingOffers: PendingOffers
+    let accounts: LocalAccounts
     private var outlets: Outlets?
     private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
@@ -100,17 +105,19 @@ package final class LocalEndpoint {
     ///   - side: the relay's side that the socket serves; by default that of the role.
     ///   - owners: the users of the apps that were registered before.
     package init(
-        options: Options, relay: Relay, side: RoleContext? = nil,
-        owners: consuming ApplicationOwners = ApplicationOwners(),
+        options: Options, relay: Relay, side: RoleContext? = nil, owners: [ApplicationIdentifier: UInt32] = [:],
         log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
         self.relay = relay
         self.side = side ?? relay.side(options.role)
-        self.owners = owners
+        self.owners = ApplicationOwners(owners, privileged: options.privilegedUsers)
         self.log = log
         scheduler = relay.scheduler
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
+        accounts = LocalAccounts(
+            connections: options.connectionLimit, privileged: options.privilegedUsers, scheduler: relay.scheduler,
+            log: log)
     }
 
     /// Connects the device around the endpoint. Without it ownership lasts as long as the endpoint.
@@ -121,11 +128,15 @@ package final class LocalEndpoint {
     /// The connections that are open.
     package var connectionCount: Int { connections.count }
 
+    /// The bytes that wait because apps do not read.
+    package var waitingBytes: Int { accounts.waitingBytes }
+
     /// Listens on a socket file from now on.
     package func listen(
         at address: SocketAddress, access: SocketAccess = .owner, loop: EventLoop
     ) throws(ListenError) {
-        let budget = ConnectionBudget(limit: options.connectionLimit + Self.refusalReserve)
+        let budget = ConnectionBudget(
+            limit: options.connectionLimit + LocalAccounts.reserve + Self.refusalReserve)
         listener = try StreamListener(at: address, loop: loop, access: access, budget: budget, log: log) {
             [weak self] stream in self?.accept(stream)
         }
@@ -136,15 +147,17 @@ package final class LocalEndpoint {
     ///   closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
+        stream.account = accounts.queue(of: credentials.user)
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
+        let place = accounts.takePlace(for: credentials.user)
         let connection = HostAppConnection(
-            relay.nextNumber(), channel: channel, credentials: credentials, endpoint: self)
+            relay.nextNumber(), channel: channel, credentials: credentials, place: place, endpoint: self)
         connections.insert(connection)
         connection.start()
         if isStopping {
             connection.refuse(.stopping, "this daemon is stopping")
-        } else if connectionCount > options.connectionLimit {
-            connection.refuse(.tooManyConnections, "\(options.connectionLimit) connections are open")
+        } else if place == .none {
+            connection.refuse(accounts.refusal(of: credentials.user))
         }
     }
 
@@ -157,12 +170,14 @@ package final class LocalEndpoint {
     }
 
     func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
+        let user = connection.credentials.user
         connections.remove(connection.number)
+        accounts.release(connection.place, of: user)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
-        log(
+        accounts.log(
             LogEvent(
                 isOrderly ? .debug : .warning, "local connection closed", .text("reason", "\(reason)"),
-                .integer("uid", connection.credentials.user), .integer("pid", connection.credentials.process)))
+                .integer("uid", user), .integer("pid", connection.credentials.process)), of: user)
         reportClosed()
     }
 
@@ -183,7 +198,9 @@ package final class LocalEndpoint {
     func claim(_ app: ApplicationIdentifier, by user: UInt32) async -> Refusal? {
         switch owners.claim(app, by: user) {
         case .refused(.appOwned): return .otherOwner(of: app)
-        case .refused(let name): return Refusal(name, "no more apps can be registered")
+        case .refused(let name):
+            let limit = owners.limit(of: user)
+            return Refusal(name, "user \(user) may register \(limit) of \(Limits.applications) apps")
         case .owned:
             guard storing[app] != nil else { return nil }
             // Unsafe, because a scheduler that stops drops the commit, and with it these.

@@ -40,13 +40,14 @@ final class MessageForwarder {
         self.log = log
         broadcaster = Broadcaster(scheduler: scheduler, counts: counts)
         var generator = SystemRandomNumberGenerator()
-        ledger = ForwardedRequests(capacity: Limits.openRequests, seed: HashSeed(using: &generator))
+        ledger = ForwardedRequests(
+            capacity: Limits.openRequests, capacityInAll: Limits.openRequestsInAll, seed: HashSeed(using: &generator))
     }
 
     // MARK: connections and apps
 
-    /// A party for a new connection.
-    func enter() -> RequestParty { ledger.enter() }
+    /// A party for a new connection of a user's app, or for a new link.
+    func enter(of user: UInt32? = nil) -> RequestParty { ledger.enter(of: user) }
 
     func attach(_ port: RelayPort) {
         broadcaster.attach(port)

@@ -178,14 +178,15 @@ package final class Relay {
     // MARK: connections
 
     /// Attaches a host app's connection. The caller has authorised it and made sure that at most one receives.
+    /// - Parameter user: whose app it is; the connections of one user share what they may ask at once (LIM-53).
     package func attach(
-        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, on side: RoleContext, receives: Bool,
-        capabilities: [Capability] = Capability.allCases
+        _ endpoint: any RelayEndpoint, app: ApplicationIdentifier, of user: UInt32 = 0, on side: RoleContext,
+        receives: Bool, capabilities: [Capability] = Capability.allCases
     ) -> RelayPort {
         let application = application(app, on: side)
         let port = RelayPort(
             endpoint: endpoint, side: side, source: .application(application), receives: receives,
-            capabilities: capabilities, party: forwarder.enter(), forwarder: forwarder)
+            capabilities: capabilities, party: forwarder.enter(of: user), forwarder: forwarder)
         forwarder.attach(port)
         application.attach(port)
         if receives { publisher.localChanged(application) }

@@ -13,6 +13,9 @@ package protocol RelayEndpoint: NumberedConnection {
     /// The bytes accepted and not yet given to the system.
     var queuedBytes: Int { get }
 
+    /// Whether a frame of this many bytes fits what may wait for this end (LIM-6).
+    func isWritable(_ count: Int) -> Bool
+
     /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
     var isCongested: Bool { get }
 
@@ -42,8 +45,6 @@ package protocol RelayEndpoint: NumberedConnection {
 }
 
 extension RelayEndpoint {
-    /// Whether a frame of this many bytes fits the quota (LIM-6).
-    @inline(__always)
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
 }
 

@@ -1,9 +1,10 @@
 // Link acceptor: takes device connections on any number of addresses, TCP and Unix alike, and authenticates their
-// peers. Unknown peers share a small budget (LIM-4): beyond it the oldest of them is closed, so that a flood of
-// strangers that connect and stay silent costs a paired device no more than a place in a short queue that moves.
+// peers. Unknown peers share a small budget (LIM-4): beyond it one of them is closed, so that a flood of strangers costs
+// a paired device nothing. Nor may a paired device open more than a few connections that are no links (LIM-52).
 
 import TandemBase
 import TandemCrypto
+import TandemOperations
 import TandemPairing
 package import TandemReactor
 import TandemSession
@@ -18,13 +19,17 @@ package final class LinkAcceptor {
     private let context: LinkContext
     private let budget = ConnectionBudget(limit: LinkAcceptor.connectionLimit)
     private var listeners: [StreamListener] = []
-    private var lastWarning: MonotonicTime?
-    /// Oldest first.
-    private var unknown: [AcceptedConnection] = []
+    private var floodPace = LogPace()
+    private var places = UnknownPeers<PeerDescription.Source>(limit: Limits.unpinnedConnections)
+    private var unknown: [UInt64: AcceptedConnection] = [:]
+    /// Connections of each pin that are no links yet, oldest first.
+    private var unlinked: [KeyIdentifier: [AcceptedConnection]] = [:]
     /// Connections that gave way to newer ones.
     package private(set) var crowdedOutConnections: UInt64 = 0
     /// Connections whose peer is not known yet.
     package var unknownConnections: Int { unknown.count }
+    /// Connections whose peer is known by its pin and that are no links yet.
+    package var unlinkedConnections: Int { unlinked.values.reduce(0) { $0 + $1.count } }
 
     package init(context: LinkContext) { self.context = context }
 
@@ -41,14 +46,14 @@ package final class LinkAcceptor {
 
     /// Takes a connected stream that has not started.
     package func take(_ stream: any ByteStream) {
+        let (number, displaced) = places.enter(from: stream.peer.source)
+        if let displaced { crowdOut(displaced) }
         do throws(TLSError) {
-            let connection = try AcceptedConnection(over: stream, context: context) { [weak self] connection in
-                self?.unknown.removeAll { $0 === connection }
-            }
-            makeRoom()
-            unknown.append(connection)
+            let connection = try AcceptedConnection(over: stream, number: number, acceptor: self, context: context)
+            unknown[number] = connection
             connection.start()
         } catch {
+            places.leave(number)
             context.log(LogEvent(.error, "device connection not taken", .text("error", "\(error)")))
             stream.start()
             stream.close(.closedHere)
@@ -59,25 +64,43 @@ package final class LinkAcceptor {
     package func close() {
         for listener in listeners { listener.close() }
         listeners = []
-        for connection in unknown { connection.crowdOut() }
+        for connection in unknown.values { connection.crowdOut() }
     }
 
-    private func makeRoom() {
-        guard unknown.count >= Limits.unpinnedConnections else { return }
+    private func crowdOut(_ number: UInt64) {
         crowdedOutConnections += 1
-        unknown.removeFirst().crowdOut()
-        warn()
+        unknown.removeValue(forKey: number)?.crowdOut()
+        let event = LogEvent(
+            .warning, "unknown peers crowd each other out",
+            .integer("limit", Limits.unpinnedConnections), .integer("so far", crowdedOutConnections))
+        // The lines of a flood would be part of the attack.
+        if let line = floodPace.admit(event, at: context.scheduler.now) { context.log(line) }
     }
 
-    /// Reports a flood at most once a minute: its lines would be part of the attack.
-    private func warn() {
-        let now = context.scheduler.now
-        if let lastWarning, now.since(lastWarning) < .seconds(60) { return }
-        lastWarning = now
-        context.log(
-            LogEvent(
-                .warning, "unknown peers crowd each other out",
-                .integer("limit", Limits.unpinnedConnections), .integer("so far", crowdedOutConnections)))
+    // MARK: events of connections
+
+    fileprivate func hasSent(_ number: UInt64) { places.sent(number) }
+
+    /// A connection's peer is pinned: it is no stranger, and displaces the oldest of too many connections of its pin.
+    fileprivate func pinned(_ connection: AcceptedConnection, _ pin: KeyIdentifier) {
+        forget(connection.number)
+        unlinked[pin, default: []].append(connection)
+        guard let all = unlinked[pin], all.count > Limits.unlinkedConnections, let oldest = all.first else { return }
+        unlinked[pin]?.removeFirst()
+        oldest.crowdOut()
+    }
+
+    /// A connection is over, or has become a link.
+    fileprivate func left(_ connection: AcceptedConnection, _ pin: KeyIdentifier?) {
+        forget(connection.number)
+        guard let pin, var others = unlinked[pin] else { return }
+        others.removeAll { $0 === connection }
+        unlinked[pin] = others.isEmpty ? nil : others
+    }
+
+    private func forget(_ number: UInt64) {
+        places.leave(number)
+        unknown[number] = nil
     }
 }
 
@@ -92,33 +115,42 @@ final class AcceptedConnection {
         case over
     }
 
+    let number: UInt64
     private let context: LinkContext
     private let channel: SecuredChannel
+    /// Nil once the connection is over, or has become a link.
+    private weak var acceptor: LinkAcceptor?
     private var phase = Phase.securing
     private var pin: KeyIdentifier?
     private var isStranger = true
-    /// Called once: the peer is a paired device, or the connection is over.
-    private var onKnown: ((AcceptedConnection) -> Void)?
 
     init(
-        over stream: any ByteStream, context: LinkContext, onKnown: @escaping (AcceptedConnection) -> Void
+        over stream: any ByteStream, number: UInt64, acceptor: LinkAcceptor, context: LinkContext
     ) throws(TLSError) {
+        self.number = number
+        self.acceptor = acceptor
         self.context = context
-        self.onKnown = onKnown
         channel = try SecuredChannel(over: stream, side: .server, peer: .any, context: context)
     }
 
     func start() {
         channel.frames.delegate = self
+        channel.tls.onFirstInput = { [weak self] in
+            guard let self else { return }
+            acceptor?.hasSent(number)
+        }
         channel.frames.start()
     }
 
     /// Closes in favour of newer connections.
-    func crowdOut() { channel.cut(.crowdedOut) }
+    func crowdOut() {
+        phase = .over
+        channel.cut(.crowdedOut)
+    }
 
-    private func noLongerUnknown() {
-        onKnown?(self)
-        onKnown = nil
+    private func leave() {
+        acceptor?.left(self, pin)
+        acceptor = nil
     }
 
     private func refuse(_ name: RefusalName, _ text: String) {
@@ -177,6 +209,7 @@ final class AcceptedConnection {
                 return refuse(.unexpected, "this device's hello cannot be written")
             }
             channel.send(envelope)
+            leave()
             let peer = hello.counting(in: positions.epoch)
             let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
             link.begin()
@@ -219,8 +252,8 @@ extension AcceptedConnection: FrameChannelDelegate {
         phase = .greeting(pin, isPinned: isPinned)
         guard isPinned else { return }
         isStranger = false
-        channel.allowLargeFrames()
-        noLongerUnknown()
+        channel.frames.limit = Limits.helloFrame
+        acceptor?.pinned(self, pin)
     }
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
@@ -241,7 +274,7 @@ extension AcceptedConnection: FrameChannelDelegate {
 
     func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         phase = .over
-        noLongerUnknown()
+        leave()
         context.handshakeEnded()
         let reason = channel.reason(for: reason)
         guard reason != .joined else { return }

@@ -56,6 +56,8 @@ package final class LinkContext {
     package let log: LogHandler
     /// Shared by its connections while they work.
     let memory: LinkMemory
+    /// The bytes that wait for peers that do not read (LIM-49).
+    package let queue = QueueAccount()
     /// The ready links.
     package let links = LinkTable()
     /// Wraps the filter between a connection's frames and its bytes: a test adds faults around TLS.

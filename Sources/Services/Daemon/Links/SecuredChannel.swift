@@ -25,6 +25,7 @@ final class SecuredChannel {
     /// A channel over a stream that has not started. An unknown peer gets small frames and little time (LIM-1, LIM-4).
     init(over stream: any ByteStream, side: TLSSession.Side, peer: TLSPeerRule, context: LinkContext) throws(TLSError) {
         tls = try TLSFilter(side: side, identity: context.identity(), peer: peer, memory: context.memory)
+        stream.account = context.queue
         frames = FrameChannel(stream: stream, filter: context.wrapping(tls), options: Self.options)
     }
 
@@ -89,6 +90,8 @@ final class TLSFilter: StreamFilter {
     private let memory: LinkMemory
     /// Why TLS ended, if it failed.
     private(set) var error: TLSError?
+    /// Called once, when the peer has sent its first bytes.
+    var onFirstInput: (() -> Void)?
 
     init(side: TLSSession.Side, identity: TLSIdentity, peer: TLSPeerRule, memory: LinkMemory) throws(TLSError) {
         session = try TLSSession(side: side, identity: identity, peer: peer, workspace: memory.workspace)
@@ -108,6 +111,10 @@ final class TLSFilter: StreamFilter {
     }
 
     func withInput(_ bytes: ByteSlice, _ body: () -> Void) {
+        if let onFirstInput {
+            self.onFirstInput = nil
+            onFirstInput()
+        }
         session.withInput(bytes.unsafeBytes, body)
         withExtendedLifetime(bytes.block) {}
     }

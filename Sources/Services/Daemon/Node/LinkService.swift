@@ -192,7 +192,7 @@ extension LinkService: LinkHost {
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
         onChange()
-        let endpoint = LinkEndpoint(link, number: relay.nextNumber())
+        let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
             endpoint, pairing: link.pairing, role: link.role, capabilities: Array(link.agreement.capabilities))
         link.forwarder = port
@@ -235,16 +235,28 @@ private final class LinkEndpoint: RelayEndpoint {
     let number: ConnectionNumber
     private let link: Link
     private let frames: FrameChannel
+    /// What waits for the peers of all links.
+    private let queue: QueueAccount
     private var forwardedBytes: UInt64 = 0
 
-    init(_ link: Link, number: ConnectionNumber) {
+    init(_ link: Link, queue: QueueAccount, number: ConnectionNumber) {
         self.link = link
         frames = link.frames
+        self.queue = queue
         self.number = number
     }
 
     var queuedBytes: Int { frames.queuedBytes }
     var isCongested: Bool { frames.isCongested }
+
+    /// A frame and 64 KiB are always taken; beyond that all links share the room for what peers do not read (LIM-49).
+    func isWritable(_ count: Int) -> Bool {
+        let queued = frames.queuedBytes
+        if queued == 0 || queued + count <= Self.ownRoom { return true }
+        return queued + count <= Limits.queuedBytes && queue.byteCount + count <= Limits.queuedBytesOfLinks
+    }
+
+    private static var ownRoom: Int { 64 * 1024 }
 
     /// All frames of the link, in the order in which they leave: those of items lie between the forwarded ones.
     var acceptedBytes: UInt64 { forwardedBytes + link.sentBytes }

@@ -94,7 +94,7 @@ package final class Node {
         local = LocalEndpoint(
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
-            relay: relay, owners: ApplicationOwners(applications.records.mapValues(\.user)), log: log)
+            relay: relay, owners: applications.records.mapValues(\.user), log: log)
         configuration = try Self.configuration(options, device, delivery, store, pairings, installed, local, relay, log)
         router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
         items = router.apps

@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemOperations
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
@@ -36,6 +37,8 @@ final class PairingService {
     /// The primary whose configuration the apps of this secondary have.
     private var activePrimary: UniqueIdentifier?
     private var isStopping = false
+    /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
+    private var warningPaces: [String: LogPace] = [:]
     private var onEvent: (Event) -> Void = { _ in }
     private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
         PairingContents()
@@ -261,8 +264,15 @@ final class PairingService {
     }
 
     private func logged<Verdict>(_ event: PairingEvent?, _ verdict: Verdict) -> Verdict {
-        if let event { log(event.logEvent) }
+        if let event { logged(event.logEvent) }
         return verdict
+    }
+
+    /// Writes an event; of each warning one in a minute (LIM-54), because a peer causes as many as it likes.
+    private func logged(_ event: LogEvent) {
+        guard event.level == .warning else { return log(event) }
+        let line = warningPaces["\(event.message)", default: LogPace()].admit(event, at: scheduler.now)
+        if let line { log(line) }
     }
 
     /// Adds the pairing that a primary's answer to a join has made, or renews it. A primary that does not know the

@@ -215,6 +215,30 @@ import Testing
         #expect(try devices.receiver.names(in: "partial") == ["\(devices.key(2).id)"])
     }
 
+    @Test("LIM-51, SES-60: files that are announced and not handed over have a limit for each user")
+    func announced() throws {
+        var limits = FileLimits()
+        limits.described = 10_000
+        let devices = try FileDevices(senderLimits: limits)
+        var refused: [FileRefusal] = []
+        func announce(_ number: UInt64, app: String? = nil) throws {
+            let queue = try app.map {
+                QueueKey(pairing: devices.queue.pairing, app: try ApplicationIdentifier($0), channel: .file)
+            }
+            devices.sender.files.uploads.take(
+                FileKey(queue ?? devices.queue, devices.key(number).id), body: ["name": "x", "size": 9],
+                from: devices.sender.source
+            ) { if case .failure(let refusal) = $0 { refused.append(refusal) } }
+        }
+        for number in UInt64(1)...6 { try announce(number) }
+        #expect(refused.map(\.name) == ["queue-full", "queue-full"])
+        try announce(7, app: "org.example.other")
+        #expect(refused.count == 2)
+        for number in UInt64(1)...4 { #expect(devices.sender.files.uploads.drop(devices.key(number))) }
+        for number in UInt64(8)...9 { try announce(number) }
+        #expect(refused.count == 2)
+    }
+
     @Test("LIM-31: an app that begins many files and goes on with none holds up no other, and waits within bounds")
     func turns() throws {
         var limits = FileLimits()

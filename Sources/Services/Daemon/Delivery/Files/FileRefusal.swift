@@ -14,6 +14,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
     case tooLarge(actual: Int, limit: Int)
     /// So many files of this app wait for their turn.
     case queueFull(actual: Int, limit: Int)
+    /// The descriptions of this user's files take so much memory.
+    case overDescribed(actual: Int, limit: Int)
     /// Files of so many bytes are kept for the same user or the same peer.
     case overBudget(actual: Int64, limit: Int64)
     /// The file system has not so much room.
@@ -34,7 +36,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable, .duplicate: .invalidParameter
         case .tooLarge: .payloadTooLarge
-        case .queueFull, .overBudget, .takenOver, .cancelled: .genericError
+        case .queueFull, .overDescribed, .overBudget, .takenOver, .cancelled: .genericError
         case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch, .machine: .deliveryFailed
         }
@@ -46,7 +48,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         switch self {
         case .unreadable: .malformed
         case .tooLarge: .tooLarge
-        case .queueFull, .overBudget: .queueFull
+        case .queueFull, .overDescribed, .overBudget: .queueFull
         case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch: .digestMismatch
         case .duplicate: .duplicateID
@@ -63,7 +65,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .noSpace(let actual, let limit), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
             body[BodyKey.actual] = .integer(actual)
             body[BodyKey.limit] = .integer(limit)
-        case .tooLarge(let actual, let limit), .queueFull(let actual, let limit):
+        case .tooLarge(let actual, let limit), .queueFull(let actual, let limit), .overDescribed(let actual, let limit):
             body[BodyKey.actual] = .integer(Int64(actual))
             body[BodyKey.limit] = .integer(Int64(limit))
         default: break
@@ -73,7 +75,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
 
     private var isRetryable: Bool {
         switch self {
-        case .noSpace, .machine, .digestMismatch, .queueFull, .overBudget: true
+        case .noSpace, .machine, .digestMismatch, .queueFull, .overDescribed, .overBudget: true
         case .unreadable, .duplicate, .tooLarge, .neverFits, .takenOver, .cancelled: false
         }
     }
@@ -83,6 +85,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable(let error): "the description of the file: \(error)"
         case .tooLarge(let actual, let limit): "name and metadata take \(actual) bytes of \(limit)"
         case .queueFull(let actual, let limit): "\(actual) files of \(limit) wait for their turn"
+        case .overDescribed(let actual, let limit):
+            "the descriptions of this user's waiting files take \(actual) bytes, \(limit) may be"
         case .overBudget(let actual, let limit): "files of \(actual) bytes are kept already, \(limit) may be"
         case .noSpace(let needed, let available): "the file needs \(needed) bytes, \(available) are free"
         case .neverFits(let needed, let capacity):

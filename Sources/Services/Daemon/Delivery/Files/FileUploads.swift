@@ -4,6 +4,7 @@
 import TandemBase
 package import TandemDelivery
 import TandemFiles
+import TandemOperations
 package import TandemPropertyList
 package import TandemSession
 package import TandemWire
@@ -19,12 +20,14 @@ package final class FileUploads {
     private var uploads: [FileKey: Submission] = [:]
     private var waiting = WaitingFiles()
     private var spooled = FileBudget<SpoolOwner>()
+    private var described: SharedResource<SpoolOwner>
     /// The connection that submitted a file, which gets its progress.
     private var sources: [FileKey: ConnectionNumber] = [:]
 
     init(in environment: FileEnvironment, userOf: @escaping (ApplicationIdentifier) -> UInt32?) {
         self.environment = environment
         self.userOf = userOf
+        described = SharedResource(total: environment.limits.described)
     }
 
     private var limits: FileLimits { environment.limits }
@@ -39,13 +42,15 @@ package final class FileUploads {
         then completion: @escaping Completion
     ) {
         do throws(FileRefusal) {
-            let (description, size) = try described(body)
+            let (size, manifest) = try described(body)
             drop(key, for: source, .takenOver)
             let submission = Submission(
-                key, description, size: size, from: source, limits: limits, completion: completion)
+                key, of: owner(of: key), size: size, manifest: manifest, from: source, limits: limits,
+                completion: completion)
             let mayBegin = mayBegin(submission)
             try checkRoom(for: submission, mayBegin: mayBegin)
-            spooled.set(key, of: owner(of: key), size: description.size)
+            try describe(submission)
+            spooled.set(key, of: submission.owner, size: size)
             if mayBegin { begin(submission) } else { waiting.append(submission) }
         } catch {
             completion(.failure(error))
@@ -55,31 +60,40 @@ package final class FileUploads {
     /// Checks the bound of an app's files that wait for their turn, which is that of items that wait for the peer
     /// (LIM-14), and the bytes of all files (LIM-43).
     private func checkRoom(for submission: Submission, mayBegin: Bool) throws(FileRefusal) {
-        let (key, size) = (submission.key, submission.description.size)
-        if let refusal = spooled.refusal(of: key, of: owner(of: key), size: size, limit: limits.spooled) {
+        let (key, size) = (submission.key, submission.size)
+        if let refusal = spooled.refusal(of: key, of: submission.owner, size: size, limit: limits.spooled) {
             throw refusal
         }
         guard !mayBegin else { return }
         let others = waiting.kept(of: key.queue.app)
-        guard others.records < limits.waiting, submission.size <= limits.waitingBytes - others.bytes else {
+        let bytes = submission.manifest.count
+        guard others.records < limits.waiting, bytes <= limits.waitingBytes - others.bytes else {
             throw .queueFull(actual: others.records, limit: limits.waiting)
         }
     }
 
+    /// Charges the user with the memory of a submission, which may wait for its first byte for ever (LIM-51).
+    private func describe(_ submission: Submission) throws(FileRefusal) {
+        let (owner, memory) = (submission.owner, submission.memory)
+        guard described.charge(memory, to: owner) else {
+            throw .overDescribed(actual: described.used(by: owner), limit: described.limit(of: owner))
+        }
+    }
+
+    /// The file's size, and its manifest with a digest to come.
     private func described(
         _ body: PropertyListDictionary
-    ) throws(FileRefusal) -> (description: FileDescription, size: Int) {
-        let description: FileDescription
-        let size: Int
+    ) throws(FileRefusal) -> (size: Int64, manifest: [UInt8]) {
+        let (size, bytes): (Int64, [UInt8])
         do throws(WireError) {
-            description = try FileDescription(reading: body, limits: limits)
-            let digest = [UInt8](repeating: 0, count: 32)
-            size = try Body.bytes(FileManifest(description, digest: digest).dictionary).count
+            let description = try FileDescription(reading: body, limits: limits)
+            size = description.size
+            bytes = try Body.bytes(FileManifest(description, digest: [UInt8](repeating: 0, count: 32)).dictionary)
         } catch {
             throw .unreadable(error)
         }
-        guard size <= limits.manifest else { throw .tooLarge(actual: size, limit: limits.manifest) }
-        return (description, size)
+        guard bytes.count <= limits.manifest else { throw .tooLarge(actual: bytes.count, limit: limits.manifest) }
+        return (size, bytes)
     }
 
     private func owner(of file: FileKey) -> SpoolOwner {
@@ -89,7 +103,7 @@ package final class FileUploads {
     private func begin(_ submission: Submission) {
         uploads[submission.key] = submission
         let (spool, place) = (environment.spool, submission.key.place)
-        let (size, reserve) = (submission.description.size, limits.reserve)
+        let (size, reserve) = (submission.size, limits.reserve)
         environment.worker.perform({ () -> Result<GrowingFile, FileRefusal> in
             refusing { () throws(FileRefusal) in
                 try spool.checkSpace(for: size, reserve: reserve)
@@ -149,14 +163,15 @@ package final class FileUploads {
             case .failure(let error): refuse(submission, .machine(error))
             case .success(let digest):
                 sources[submission.key] = submission.source
-                submission.completion(manifest(submission.description, digest))
+                submission.completion(manifest(of: submission, digest))
             }
         }
     }
 
-    private func manifest(_ description: FileDescription, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
+    private func manifest(of submission: Submission, _ digest: [UInt8]) -> Result<[UInt8], FileRefusal> {
         do throws(WireError) {
-            return .success(try Body.bytes(FileManifest(description, digest: digest).dictionary))
+            let file = try FileManifest(reading: submission.manifest[...], limits: limits).file
+            return .success(try Body.bytes(FileManifest(file, digest: digest).dictionary))
         } catch {
             return .failure(.unreadable(error))
         }
@@ -169,6 +184,7 @@ package final class FileUploads {
     }
 
     private func end(_ submission: Submission) {
+        if !submission.isOver { described.release(submission.memory, of: submission.owner) }
         submission.isOver = true
         submission.file = nil
         if uploads[submission.key] === submission { uploads[submission.key] = nil }
@@ -246,9 +262,10 @@ package final class FileUploads {
 /// One file that an app submits; confined to its loop.
 private final class Submission {
     let key: FileKey
-    let description: FileDescription
-    /// Bytes of the manifest that it will have.
-    let size: Int
+    let owner: SpoolOwner
+    let size: Int64
+    /// As bytes, which need less memory than what is read from them.
+    let manifest: [UInt8]
     let source: ConnectionNumber
     let completion: FileUploads.Completion
     var taking: FileUpload
@@ -257,16 +274,20 @@ private final class Submission {
     var isOver = false
 
     init(
-        _ key: FileKey, _ description: FileDescription, size: Int, from source: ConnectionNumber, limits: FileLimits,
-        completion: @escaping FileUploads.Completion
+        _ key: FileKey, of owner: SpoolOwner, size: Int64, manifest: [UInt8], from source: ConnectionNumber,
+        limits: FileLimits, completion: @escaping FileUploads.Completion
     ) {
         self.key = key
-        self.description = description
+        self.owner = owner
         self.size = size
+        self.manifest = manifest
         self.source = source
         self.completion = completion
-        taking = FileUpload(size: description.size, limits: limits)
+        taking = FileUpload(size: size, limits: limits)
     }
+
+    /// About the memory that it takes: the frame that began it, its manifest, and what the daemon notes of it.
+    var memory: Int { 2 * manifest.count + 1024 }
 }
 
 /// Submissions that wait for their turn, in the order in which they came. An app may submit thousands of files, so no
@@ -289,7 +310,7 @@ private struct WaitingFiles {
         order.append(submission)
         submissions[submission.key] = submission
         kept[submission.key.queue.app, default: KeptAmount()].records += 1
-        kept[submission.key.queue.app, default: KeptAmount()].bytes += submission.size
+        kept[submission.key.queue.app, default: KeptAmount()].bytes += submission.manifest.count
     }
 
     mutating func remove(_ submission: Submission) {
@@ -297,7 +318,7 @@ private struct WaitingFiles {
         submissions[submission.key] = nil
         let app = submission.key.queue.app
         let before = kept(of: app)
-        let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - submission.size)
+        let rest = KeptAmount(records: before.records - 1, bytes: before.bytes - submission.manifest.count)
         kept[app] = rest.records > 0 ? rest : nil
         if order.count > 64, order.count > 2 * submissions.count {
             let submissions = submissions

@@ -1,0 +1,89 @@
+// Accounts of a bounded resource that several owners share (LIM-47): connections, waiting bytes, application identifiers.
+// The rule is that of dbus-broker's quotas: an owner may use at most its part of what the others leave, and the parts
+// become smaller with the number of owners. One owner alone gets half, so that there is always room for the next one.
+
+package import TandemBase
+
+/// What each owner uses of one resource, and how much more it may use.
+package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
+    package let total: Int
+    /// Owners whose part is all that the others leave: root, and the user that the daemon runs as.
+    private let privileged: Set<Owner>
+    private var amounts: [Owner: Int] = [:]
+    private var amountOfAll = 0
+
+    package init(total: Int, privileged: Set<Owner> = []) {
+        self.total = total
+        self.privileged = privileged
+    }
+
+    /// What an owner uses.
+    package func used(by owner: Owner) -> Int { amounts[owner] ?? 0 }
+
+    /// What all owners use.
+    package var used: Int { amountOfAll }
+
+    /// The most that an owner may use while the others use what they do.
+    package func limit(of owner: Owner) -> Int {
+        let own = used(by: owner)
+        let left = max(0, total - (amountOfAll - own))
+        if privileged.contains(owner) { return left }
+        let owners = amounts.count + (own == 0 ? 1 : 0)
+        return left / (owners + 1)
+    }
+
+    /// Whether an owner uses no more than it may.
+    package func isWithinLimit(_ owner: Owner) -> Bool { used(by: owner) <= limit(of: owner) }
+
+    /// Charges an owner, unless that would exceed its limit.
+    /// - Returns: whether the owner has been charged.
+    package mutating func charge(_ amount: Int, to owner: Owner) -> Bool {
+        guard used(by: owner) + amount <= limit(of: owner) else { return false }
+        record(amount, of: owner)
+        return true
+    }
+
+    /// Records what an owner uses already, or no longer if it is negative, whatever the limit is.
+    package mutating func record(_ change: Int, of owner: Owner) {
+        let now = used(by: owner) + change
+        precondition(now >= 0, "an owner releases what it was charged, once")
+        amounts[owner] = now > 0 ? now : nil
+        amountOfAll += change
+    }
+
+    /// Releases a part or all of what an owner was charged.
+    package mutating func release(_ amount: Int, of owner: Owner) { record(-amount, of: owner) }
+}
+
+/// Pace of log lines that others can cause (LIM-54): so many in a minute are written, and the others counted.
+package struct LogPace: Sendable {
+    /// The minute in which the lines are counted.
+    package static let interval = Duration.seconds(60)
+
+    private let burst: Int
+    private var begin: MonotonicTime?
+    private var written = 0
+    private var unwritten = 0
+
+    /// - Parameter burst: lines in each interval.
+    package init(burst: Int = 1) { self.burst = burst }
+
+    /// Another line could be written.
+    /// - Returns: the line, with the number of those before it that were not written; nil if it is not to be, either.
+    package mutating func admit(_ event: LogEvent, at now: MonotonicTime) -> LogEvent? {
+        if begin.map({ now.since($0) >= Self.interval }) ?? true { (begin, written) = (now, 0) }
+        guard written < burst else {
+            unwritten += 1
+            return nil
+        }
+        written += 1
+        defer { unwritten = 0 }
+        guard unwritten > 0 else { return event }
+        return LogEvent(event.level, event.message, fields: event.fields + [.integer("unwritten before", unwritten)])
+    }
+
+    /// Whether nothing has happened for so long that a new pace would decide the same.
+    package func isIdle(at now: MonotonicTime) -> Bool {
+        unwritten == 0 && (begin.map { now.since($0) >= Self.interval } ?? true)
+    }
+}

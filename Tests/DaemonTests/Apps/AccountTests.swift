@@ -1,0 +1,125 @@
+// Accounts of users on a local socket (SES-58 to SES-60, LIM-47 to LIM-51): no user takes what another one needs.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemTransport
+import TandemWire
+import Testing
+
+@Suite struct AccountTests {
+    private let scheduler = ManualScheduler()
+
+    private func device(connections: Int) -> TestDevice {
+        var options = TestDevice(.primary, scheduler: scheduler).endpoint.options
+        options.connectionLimit = connections
+        return TestDevice(options: options, scheduler: scheduler)
+    }
+
+    private func isAnswered(_ client: Client) throws -> Bool {
+        try client.hello()
+        scheduler.run()
+        try client.send(Envelope(.control, id: .random(), command: "status").with(body: [:]))
+        scheduler.run()
+        return client.received(.result).count == 1
+    }
+
+    @Test func `LIM-5, SES-58: a user gets half of the connections, another one its part, and the operator an answer`()
+        throws
+    {
+        let device = device(connections: 12)
+        let hostile = (0..<20).map { _ in device.connect(user: 2000) }
+        #expect(hostile.filter { $0.refusal == "too-many-connections" && $0.isClosed }.count == 14)
+        let others = (0..<3).map { _ in device.connect(user: 2001) }
+        #expect(others.filter { $0.refusal == nil }.count == 2)
+        let own = (0..<4).map { _ in device.connect() }
+        #expect(own.allSatisfy { $0.refusal == nil })
+        for user in [0, Simulation.user] { #expect(try isAnswered(device.connect(user: user))) }
+        let app = device.connect()
+        try app.hello()
+        try app.register(try ApplicationIdentifier("com.example.app"))
+        scheduler.run()
+        #expect(app.refusal == "too-many-connections", "the reserve is for control requests")
+        hostile[0].disconnect()
+        scheduler.run()
+        #expect(try device.app().refusal == nil)
+    }
+
+    @Test func `SES-58: the reserve is bounded, and a place comes back with the end of its connection`() throws {
+        let device = device(connections: 1)
+        let clients = (0..<18).map { _ in device.connect() }
+        #expect(clients.map(\.isClosed) == [Bool](repeating: false, count: 17) + [true])
+        clients[5].disconnect()
+        scheduler.run()
+        #expect(try isAnswered(device.connect()))
+    }
+
+    @Test func `LIM-48, SES-59: what waits for one user's apps has a limit, and the fullest connection is closed`()
+        throws
+    {
+        let simulation = Simulation()
+        var clients: [(caller: Client, stuck: Client)] = []
+        let neighbour = try simulation.app(.secondary, "app.neighbour", user: 3000)
+        let sender = try simulation.app(.primary, "app.neighbour", user: 3000)
+        neighbour.stream.pauseReading()
+        try sender.send(simulation.message(app: "app.neighbour", wantsReply: false))
+        for number in 0..<12 {
+            let app = "app.number\(number)"
+            let pair = (try simulation.app(.primary, app, user: 2000), try simulation.app(.secondary, app, user: 2000))
+            pair.1.stream.pauseReading()
+            clients.append(pair)
+            for _ in 0..<62 {
+                try pair.0.send(
+                    Envelope(
+                        .messageData, app: try ApplicationIdentifier(app), pairing: simulation.pairing, id: .random(),
+                        body: [UInt8](repeating: 1, count: 60_000)))
+            }
+            simulation.scheduler.advance(by: .seconds(3))
+        }
+        #expect(simulation.simulator.secondaries[0].waitingBytes <= Limits.queuedBytesOfApps / 2)
+        for client in clients.map(\.stuck) + [neighbour] { client.stream.resumeReading() }
+        simulation.scheduler.run()
+        let closed = clients.filter(\.stuck.isClosed).count
+        #expect((3...5).contains(closed) && !neighbour.isClosed)
+        #expect(neighbour.received(.message).count == 1)
+        #expect(simulation.simulator.secondaries[0].waitingBytes == 0)
+    }
+
+    @Test func `LIM-11, SES-60: a user's identifiers end at half, and another user registers its app`() throws {
+        let simulation = Simulation()
+        for number in 0..<Limits.applications / 2 {
+            try simulation.app(.primary, "app.\(number)", user: 2000).disconnect()
+        }
+        let last = try simulation.greet(.primary, user: 2000)
+        try last.register(try ApplicationIdentifier("app.too.many"))
+        simulation.scheduler.run()
+        #expect(last.refusal == "too-many-applications")
+        #expect(try simulation.app(.primary, "app.other", user: 2001).refusal == nil)
+    }
+
+    @Test func `LIM-54: refusals that one user causes write so many lines in a minute, and another user's are written`()
+        throws
+    {
+        final class Lines { var all: [LogEvent] = [] }
+        let lines = Lines()
+        let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
+        let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
+        let endpoint = LocalEndpoint(options: options, relay: relay, log: { lines.all.append($0) })
+        func refused(user: UInt32) throws {
+            let (ours, theirs) = InProcessStream.pair(on: scheduler)
+            endpoint.accept(theirs, credentials: PeerCredentials(user: user, group: user, process: 1))
+            try Client(ours).send(Envelope(.ping))
+            scheduler.run()
+        }
+        for _ in 0..<100 { try refused(user: 2000) }
+        #expect(lines.all.filter { $0.level == .warning }.count == 20)
+        try refused(user: 2001)
+        #expect(lines.all.filter { $0.level == .warning }.count == 21)
+        scheduler.advance(by: .seconds(61))
+        try refused(user: 2000)
+        #expect(lines.all.last { $0.level == .warning }?.fields.last == .integer("unwritten before", 80))
+    }
+}

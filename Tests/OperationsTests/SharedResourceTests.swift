@@ -1,0 +1,66 @@
+// Shares of a bounded resource (LIM-47), and the pace of log lines that others cause (LIM-54).
+
+import TandemBase
+import TandemOperations
+import TandemTestSupport
+import Testing
+
+struct SharedResourceTests {
+    @Test func `LIM-47: one owner gets half, the next ones less, and what is released is there for others`() {
+        var places = SharedResource<UInt32>(total: 600)
+        #expect(places.charge(300, to: 1) && !places.charge(1, to: 1))
+        #expect(places.charge(100, to: 2) && !places.charge(1, to: 2))
+        #expect(places.limit(of: 3) == 50)
+        places.release(300, of: 1)
+        #expect(places.limit(of: 2) == 300 && places.limit(of: 3) == 166)
+        places.release(100, of: 2)
+        #expect(places.used == 0 && places.limit(of: 3) == 300)
+    }
+
+    @Test func `LIM-47: a privileged owner gets all that the others leave, and no more`() {
+        var places = SharedResource<UInt32>(total: 100, privileged: [0])
+        #expect(places.charge(50, to: 7) && places.charge(50, to: 0))
+        #expect(!places.charge(1, to: 0) && places.limit(of: 8) == 0)
+        places.record(30, of: 7)
+        #expect(!places.isWithinLimit(7) && places.isWithinLimit(0) == false)
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `LIM-47: whatever owners take and release, a new one finds room`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var places = SharedResource<Int>(total: 100_000)
+        var model: [Int: Int] = [:]
+        for _ in 0..<300 {
+            let owner = Int.random(in: 0..<8, using: &random)
+            let own = model[owner] ?? 0
+            if Int.random(in: 0..<5, using: &random) < 3 {
+                let rest = places.limit(of: owner) - own
+                let amount = Bool.random(using: &random) ? max(1, rest) : Int.random(in: 1...1000, using: &random)
+                let isCharged = places.charge(amount, to: owner)
+                #expect(isCharged == (amount <= rest))
+                if isCharged { model[owner] = own + amount }
+            } else if own > 0 {
+                let amount = Bool.random(using: &random) ? own : Int.random(in: 1...own, using: &random)
+                places.release(amount, of: owner)
+                model[owner] = own > amount ? own - amount : nil
+            }
+            #expect(places.used(by: owner) == model[owner] ?? 0 && places.used == model.values.reduce(0, +))
+            let owners = model.count + 1
+            #expect(places.limit(of: -1) >= 100_000 / (owners * (owners + 1)) - owners)
+            #expect(model.values.allSatisfy { $0 <= 50_000 })
+        }
+    }
+
+    @Test func `LIM-54: so many lines in a minute are written, and the next one counts the others`() {
+        var pace = LogPace(burst: 2)
+        let event = LogEvent(.warning, "a stranger was here")
+        let start = MonotonicTime(nanoseconds: 1)
+        #expect(pace.admit(event, at: start) == event)
+        #expect(pace.admit(event, at: start + .seconds(1)) == event)
+        for _ in 0..<1000 { #expect(pace.admit(event, at: start + .seconds(59)) == nil) }
+        #expect(!pace.isIdle(at: start + .seconds(60)))
+        let next = pace.admit(event, at: start + .seconds(60))
+        #expect(next?.fields == [.integer("unwritten before", 1000)])
+        #expect(pace.isIdle(at: start + .seconds(120)))
+    }
+}
