@@ -37,6 +37,18 @@ FILES = [
     ("folder arrow", "Sources/Services/Daemon/Forwarding/Planted.swift", "func look(_: NodeOptions) {}\n",
      "has no arrow to it"),
     ("folder without row", "Sources/Services/Daemon/Planted/Planted.swift", "struct Planted {}\n", "has one row in"),
+    ("error name as text", "Sources/Services/PairedSession/Planted.swift",
+     'let planted = SessionError(.genericError, name: "cancelled", reason: "")\n', "write the case of AnswerName or ErrorName"),
+    ("word in a choice", "Sources/Services/Daemon/Apps/Planted.swift",
+     'let planted = Planted(name: isFull ? "full" : "store")\n', "write the case of AnswerName or ControlFailureName"),
+    ("compared channel", "Sources/Services/Daemon/Node/Planted.swift", 'let planted = word == "urgent"\n',
+     "write the case of Capability or Channel"),
+    ("switch over kinds", "Sources/Decisions/Session/Planted.swift", '    case "ping", "pong": true\n',
+     '"pong" is a wire word'),
+    ("word that is no English", "Sources/Decisions/Delivery/Planted.swift", 'let planted = log("too-large")\n',
+     "write the case of ErrorName or RefusalName"),
+    ("body key as text", "Sources/Services/Daemon/Links/Planted.swift", 'let planted = body["text"]\n',
+     "write BodyKey.text"),
     ("stray file", "notes.txt", "", "at the top level"),
 ]
 # (what it is, the file, a text in it, its replacement, what the report must say)

@@ -31,22 +31,22 @@ package enum SendRefusal: Sendable, Equatable {
     case notReachable(ReachabilityReason)
 }
 
-/// A fault in an argument of a send (7008); the raw value is the error's name.
-package enum BadArgument: String, Sendable {
+/// A fault in an argument of a send (7008).
+package enum BadArgument: Sendable {
     /// A top-level key starts with `tandem.` (SES-15).
-    case reservedKey = "reserved-key"
+    case reservedKey
     /// The timeout is not between 1 ms and 600 s (LIM-8).
     case timeout
     /// A topic, a key or a kind is not 1 to 128 bytes without NUL (LIM-37).
     case topic
-    case supersedeKey = "key"
+    case supersedeKey
     case kind
     /// The body is no dictionary of the strict profile (FRM-6).
-    case body = "malformed"
+    case body
     /// Apps submit nothing on this channel.
     case channel
     /// The time to live of an item is not positive.
-    case timeToLive = "remaining"
+    case timeToLive
 }
 
 /// The facts about one send.
@@ -116,19 +116,19 @@ extension SessionError {
     package init(_ refusal: SendRefusal, messageID: UniqueIdentifier?) {
         switch refusal {
         case .notSupported:
-            self.init(.sessionNotSupported, name: RefusalName.version.rawValue, reason: Self.noCommonVersion)
+            self.init(.sessionNotSupported, .version, reason: Self.noCommonVersion)
         case .notActivated:
             self.init(.sessionNotActivated, reason: "the session is not activated: await activate() first")
         case .inactive: self.init(.sessionInactive, reason: "the session is switching to another device: try again")
         case .notPaired:
-            self.init(.deviceNotPaired, name: "not-paired", reason: "this device has no such pairing: pair it first")
+            self.init(.deviceNotPaired, .notPaired, reason: "this device has no such pairing: pair it first")
         case .notInstalled(on: .secondary):
             self.init(
-                .watchAppNotInstalled, name: Self.notInstalled,
+                .watchAppNotInstalled, .notInstalled,
                 reason: "the application was never registered on the secondary")
         case .notInstalled(on: .primary):
             self.init(
-                .companionAppNotInstalled, name: Self.notInstalled,
+                .companionAppNotInstalled, .notInstalled,
                 reason: "the application was never registered on the primary")
         case .badArgument(let argument): self.init(argument)
         case .unsupportedType(let path):
@@ -137,7 +137,7 @@ extension SessionError {
                 keyPath: path)
         case .tooLarge(let actual, let limit):
             self.init(
-                .payloadTooLarge, name: "too-large", reason: "the content is too large", actual: actual, limit: limit)
+                .payloadTooLarge, .tooLarge, reason: "the content is too large", actual: actual, limit: limit)
         case .notReachable(let reason):
             self.init(.notReachable, name: reason.rawValue, reason: "the counterpart cannot be reached now")
         }
@@ -145,30 +145,21 @@ extension SessionError {
     }
 
     private init(_ argument: BadArgument) {
-        switch argument {
-        case .reservedKey:
-            self.init(
-                .invalidParameter, name: argument.rawValue,
-                reason: "top-level keys that start with 'tandem.' are reserved: choose another key")
-        case .timeout:
-            self.init(
-                .invalidParameter, name: argument.rawValue, reason: "a timeout is between 1 ms and 600 s")
-        case .topic, .supersedeKey, .kind:
-            self.init(
-                .invalidParameter, name: argument.rawValue,
-                reason: "a topic, a key and a kind have 1 to 128 bytes and no NUL", limit: Limits.shortText)
-        case .body:
-            self.init(
-                .invalidParameter, name: argument.rawValue,
-                reason: "the body is not a dictionary of a binary property list")
-        case .channel:
-            self.init(.invalidParameter, name: argument.rawValue, reason: "apps submit nothing on this channel")
-        case .timeToLive:
-            self.init(.invalidParameter, name: argument.rawValue, reason: "a time to live is more than nothing")
-        }
+        let shortText = "a topic, a key and a kind have 1 to 128 bytes and no NUL"
+        let (name, reason, limit): (ErrorName, String, Int?) =
+            switch argument {
+            case .reservedKey:
+                (.reservedKey, "top-level keys that start with 'tandem.' are reserved: choose another key", nil)
+            case .timeout: (.timeout, "a timeout is between 1 ms and 600 s", nil)
+            case .topic: (.topic, shortText, Limits.shortText)
+            case .supersedeKey: (.key, shortText, Limits.shortText)
+            case .kind: (.kind, shortText, Limits.shortText)
+            case .body: (.malformed, "the body is not a dictionary of a binary property list", nil)
+            case .channel: (.channel, "apps submit nothing on this channel", nil)
+            case .timeToLive: (.remaining, "a time to live is more than nothing", nil)
+            }
+        self.init(.invalidParameter, name, reason: reason, limit: limit)
     }
-
-    private static var notInstalled: String { ReachabilityReason.notInstalled.rawValue }
 
     package static var noCommonVersion: String {
         "this app and its daemon speak no common version of the protocol: update the older one"

@@ -79,13 +79,18 @@ package enum Verdict: Sendable, Hashable {
     case superseded
     case rejected(Rejection)
 
+    private enum Word: String {
+        case applied, superseded
+        case waitingForApplication = "waiting-for-app"
+    }
+
     /// The verdict of a stable name; nil for an unknown one.
     package init?(name: String) {
-        switch name {
-        case "applied": self = .applied
-        case "waiting-for-app": self = .waitingForApplication
-        case "superseded": self = .superseded
-        default:
+        switch Word(rawValue: name) {
+        case .applied: self = .applied
+        case .waitingForApplication: self = .waitingForApplication
+        case .superseded: self = .superseded
+        case nil:
             guard let rejection = Rejection(rawValue: name) else { return nil }
             self = .rejected(rejection)
         }
@@ -94,9 +99,9 @@ package enum Verdict: Sendable, Hashable {
     /// The stable name.
     package var name: String {
         switch self {
-        case .applied: "applied"
-        case .waitingForApplication: "waiting-for-app"
-        case .superseded: "superseded"
+        case .applied: Word.applied.rawValue
+        case .waitingForApplication: Word.waitingForApplication.rawValue
+        case .superseded: Word.superseded.rawValue
         case .rejected(let rejection): rejection.rawValue
         }
     }

@@ -147,7 +147,7 @@ private enum SessionLoop {
             }
         }
         do { return try result.get() } catch {
-            throw SessionError(.genericError, name: "event-loop", reason: "cannot start the session's thread: \(error)")
+            throw SessionError(.genericError, .eventLoop, reason: "cannot start the session's thread: \(error)")
         }
     }
 }

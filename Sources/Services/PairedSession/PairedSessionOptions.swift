@@ -58,25 +58,25 @@ package struct SessionSettings: Sendable {
     private static func application(_ text: String?) throws(SessionError) -> ApplicationIdentifier {
         guard let text else {
             throw SessionError(
-                .invalidParameter, name: "application",
+                .invalidParameter, .application,
                 reason: "no application identifier: give one, or set TANDEM_APPLICATION")
         }
         do { return try ApplicationIdentifier(text) } catch {
-            throw SessionError(.invalidParameter, name: "application", reason: "\(error)")
+            throw SessionError(.invalidParameter, .application, reason: "\(error)")
         }
     }
 
     private static func identifier(_ options: PairedSessionOptions) throws(SessionError) -> CustomIdentifier? {
         guard let text = options.identifier else { return nil }
         do { return try CustomIdentifier(text) } catch {
-            throw SessionError(.invalidParameter, name: "identifier", reason: "\(error)")
+            throw SessionError(.invalidParameter, .identifier, reason: "\(error)")
         }
     }
 
     private static func features(_ options: PairedSessionOptions) throws(SessionError) -> ApplicationFeatures {
         guard let provides = ProvidedNames(options.provides) else {
             throw SessionError(
-                .invalidParameter, name: "provides",
+                .invalidParameter, .provides,
                 reason: "an application provides at most 16 names of 1 to 64 bytes without NUL")
         }
         return ApplicationFeatures(provides: provides, hasComplication: options.showsComplication)
@@ -99,7 +99,7 @@ package struct SessionSettings: Sendable {
             }
             return addresses
         } catch {
-            throw SessionError(.invalidParameter, name: "socket", reason: "\(error)")
+            throw SessionError(.invalidParameter, .socket, reason: "\(error)")
         }
     }
 }

@@ -13,11 +13,11 @@ extension SessionError {
         switch loss {
         case .daemonLost:
             self.init(
-                .deliveryFailed, name: "daemon-lost",
+                .deliveryFailed, .daemonLost,
                 reason: "the connection to the daemon was lost; whether the message arrived is not known")
-        case .switched: self.init(.sessionInactive, name: "switched", reason: "another device became the active one")
-        case .unpaired: self.init(.deviceNotPaired, name: "unpaired", reason: "the pairing was removed")
-        case .ended: self.init(.sessionNotActivated, name: "ended", reason: "the session was ended")
+        case .switched: self.init(.sessionInactive, .switched, reason: "another device became the active one")
+        case .unpaired: self.init(.deviceNotPaired, .unpaired, reason: "the pairing was removed")
+        case .ended: self.init(.sessionNotActivated, .ended, reason: "the session was ended")
         }
         self.messageID = messageID
     }
@@ -29,13 +29,13 @@ extension SessionError {
 
     /// The caller's task was cancelled.
     static func cancelled(_ id: UniqueIdentifier?) -> SessionError {
-        SessionError(.genericError, name: "cancelled", reason: "the caller gave up", messageID: id)
+        SessionError(.genericError, .cancelled, reason: "the caller gave up", messageID: id)
     }
 
     /// The daemon does not carry topics (SES-3).
     static func noTopics(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .deliveryFailed, name: "unsupported-kind", reason: "the daemon is too old for topics: send without one",
+            .deliveryFailed, .unsupportedKind, reason: "the daemon is too old for topics: send without one",
             messageID: id)
     }
 
@@ -49,13 +49,13 @@ extension SessionError {
 
     static func tooManyRequests(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .genericError, name: "too-many-requests", reason: "too many messages wait for replies",
+            .genericError, .tooManyRequests, reason: "too many messages wait for replies",
             limit: Limits.openRequests, messageID: id, isRetryable: true)
     }
 
     static func tooManySubmissions(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .genericError, name: "queue-full", reason: "too many items wait for the daemon",
+            .genericError, .queueFull, reason: "too many items wait for the daemon",
             limit: Limits.queuedItems, messageID: id, isRetryable: true)
     }
 
@@ -71,7 +71,7 @@ extension SessionError {
     }
 
     static var noDaemon: SessionError {
-        SessionError(.sessionNotActivated, name: "no-daemon", reason: "no daemon answered in time; is it running?")
+        SessionError(.sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?")
     }
 
     /// An activation state that stands against sending.
@@ -87,16 +87,16 @@ extension SessionError {
 
     static var malformedMessage: SessionError {
         SessionError(
-            .deliveryFailed, name: "malformed", reason: "the body is not a property list of the strict profile")
+            .deliveryFailed, .malformed, reason: "the body is not a property list of the strict profile")
     }
 
     static var reservedKey: SessionError {
         SessionError(
-            .deliveryFailed, name: "reserved-key", reason: "top-level keys that start with 'tandem.' are reserved")
+            .deliveryFailed, .reservedKey, reason: "top-level keys that start with 'tandem.' are reserved")
     }
 
     static var malformedItem: SessionError {
-        SessionError(.deliveryFailed, name: "malformed", reason: "the item is not a dictionary that may be shown")
+        SessionError(.deliveryFailed, .malformed, reason: "the item is not a dictionary that may be shown")
     }
 
     /// No handler takes the message (SES-12).
@@ -106,7 +106,7 @@ extension SessionError {
     package static func unhandled(_ topic: String?) -> SessionError {
         let reason = topic.map { "the counterpart has no handler for the topic '\($0)'" }
         return SessionError(
-            .deliveryFailed, name: "unhandled", reason: reason ?? "the counterpart has no handler for this",
+            .deliveryFailed, .unhandled, reason: reason ?? "the counterpart has no handler for this",
             keyPath: topic)
     }
 
@@ -115,7 +115,7 @@ extension SessionError {
     /// How an accepted item ended is not known.
     static func endUnknown(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .genericError, name: "end-unknown",
+            .genericError, .endUnknown,
             reason:
                 "the item has ended, and this device does not know any more how: another connection of this app heard it, or too many "
                 + "ends were not heard", messageID: id)
@@ -124,20 +124,20 @@ extension SessionError {
     /// What is wrong with a file of this app.
     init(_ error: FileError, messageID: UniqueIdentifier?) {
         switch error {
-        case .full: self.init(.insufficientSpace, name: "insufficient-space", reason: "\(error)")
-        case .missing: self.init(.fileAccessDenied, name: "file-missing", reason: "\(error)")
+        case .full: self.init(.insufficientSpace, .insufficientSpace, reason: "\(error)")
+        case .missing: self.init(.fileAccessDenied, .fileMissing, reason: "\(error)")
         case .notARegularFile, .symbolicLink, .notADirectory:
-            self.init(.fileAccessDenied, name: "not-a-file", reason: "\(error)")
+            self.init(.fileAccessDenied, .notAFile, reason: "\(error)")
         case .system(_, let failure) where failure.name == "EEXIST":
-            self.init(.fileAccessDenied, name: "file-exists", reason: "\(error)")
-        default: self.init(.fileAccessDenied, name: "file-access", reason: "\(error)")
+            self.init(.fileAccessDenied, .fileExists, reason: "\(error)")
+        default: self.init(.fileAccessDenied, .fileAccess, reason: "\(error)")
         }
         self.messageID = messageID
     }
 
     static func sourceChanged(_ path: String, _ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .fileAccessDenied, name: "source-changed", reason: "\(path) was changed while it was read; send it again",
+            .fileAccessDenied, .sourceChanged, reason: "\(path) was changed while it was read; send it again",
             messageID: id, isRetryable: true)
     }
 }

@@ -149,7 +149,7 @@ extension SessionError {
     /// The counterpart's app speaks with another device now (SES-31).
     fileprivate static var notActive: SessionError {
         SessionError(
-            .sessionInactive, name: "not-active", reason: "the counterpart's session is bound to another device now",
+            .sessionInactive, .notActive, reason: "the counterpart's session is bound to another device now",
             isRetryable: true)
     }
 }

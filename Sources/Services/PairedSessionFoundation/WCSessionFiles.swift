@@ -27,7 +27,7 @@ extension WCSession {
                 refused: { [weak self] error in
                     // A caller that takes a file back learns the same in every phase of it. The daemon may have accepted
                     // it meanwhile: its report does not count a second time.
-                    let shown = error.name == "cancelled" ? TransferOutcome.cancelled.error : error
+                    let shown = error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
                     self?.fileFinished(id, shown, isLast: false)
                 })
         } catch {
@@ -67,8 +67,8 @@ extension WCSession {
             let values = try? PropertyListReader.readDictionary(body)
         else { return }
         let file = WCSessionFile(
-            former: values["name"]?.stringValue ?? "file",
-            metadata: values["metadata"]?.dictionaryValue?.foundationValue)
+            former: values[BodyKey.name]?.stringValue ?? "file",
+            metadata: values[BodyKey.metadata]?.dictionaryValue?.foundationValue)
         files.add(
             WCSessionFileTransfer(id: item.id, file: file, size: Int64(item.size)) { [weak self] in
                 self?.takeBack(item.id, in: item.pairing)
@@ -79,8 +79,8 @@ extension WCSession {
     func fileArrived(
         _ item: DeliveredItem, _ session: WCSession, _ delegate: any WCSessionDelegate
     ) {
-        let path = item.content["path"]?.stringValue ?? ""
-        let metadata = item.content["metadata"]?.dictionaryValue?.foundationValue
+        let path = item.content[BodyKey.path]?.stringValue ?? ""
+        let metadata = item.content[BodyKey.metadata]?.dictionaryValue?.foundationValue
         delegate.session(session, didReceive: WCSessionFile(fileURL: URL(fileURLWithPath: path), metadata: metadata))
     }
 }

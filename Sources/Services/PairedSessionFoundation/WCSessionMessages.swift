@@ -54,7 +54,7 @@ extension WCSession {
     var unreadyError: SessionError {
         if pairedSession?.isSupported == false {
             return SessionError(
-                .sessionNotSupported, name: "version",
+                .sessionNotSupported, .version,
                 reason: "this app and its daemon speak no common version of the protocol: update the older one")
         }
         if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
@@ -116,7 +116,7 @@ extension WCSession {
         } catch {
             message.refuse(
                 SessionError(
-                    .messageReplyFailed, name: "reply-invalid", reason: error.reason, actual: error.actual,
+                    .messageReplyFailed, .replyInvalid, reason: error.reason, actual: error.actual,
                     limit: error.limit, keyPath: error.keyPath))
         }
     }

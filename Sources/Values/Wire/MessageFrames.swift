@@ -117,7 +117,7 @@ package struct ApplicationFrame: TypedFrame {
 // MARK: control
 
 /// The commands of CTL-3; the raw value is the `command` of `control`.
-package enum ControlCommand: String, EnvelopeWord {
+package enum ControlName: String, EnvelopeWord {
     case status, pair, join
     case trustDevice = "trust-device"
     case unpair
@@ -134,14 +134,31 @@ package enum ControlCommand: String, EnvelopeWord {
     case trace
 }
 
+/// The names of CTL-4 that belong to no other vocabulary: the `name` of a `result` that is a failure.
+package enum ControlFailureName: String, EnvelopeWord {
+    case notAllowed = "not-allowed"
+    case unknownCommand = "unknown-command"
+    case badRequest = "bad-request"
+    case wrongRole = "wrong-role"
+    case notFound = "not-found"
+    case noAddress = "no-address"
+    case joinRefused = "join-refused"
+    case ownDevice = "own-device"
+    case wouldReplace = "would-replace"
+    case unreachable
+    case anchorConflict = "anchor-conflict"
+    case store
+    case full
+}
+
 /// A `control`: an operator's request.
 package struct ControlFrame: TypedFrame {
     package let id: UniqueIdentifier
-    /// The word as it came; nil as a ``ControlCommand`` if a newer command sends it.
+    /// The word as it came; nil as a ``ControlName`` if a newer command sends it.
     package let command: String
     package let body: PropertyListDictionary
 
-    package init(_ command: ControlCommand, id: UniqueIdentifier, body: PropertyListDictionary = [:]) {
+    package init(_ command: ControlName, id: UniqueIdentifier, body: PropertyListDictionary = [:]) {
         self.id = id
         self.command = command.rawValue
         self.body = body

@@ -156,11 +156,11 @@ struct ReceiveFiles: Sendable {
                 try file.move(to: path)
                 return path
             } catch {
-                guard error.name == "file-exists", number < Self.attempts else { throw error }
+                guard error.isNamed(.fileExists), number < Self.attempts else { throw error }
             }
         }
         throw SessionError(
-            .fileAccessDenied, name: "file-exists", reason: "\(directory) has too many files of this name")
+            .fileAccessDenied, .fileExists, reason: "\(directory) has too many files of this name")
     }
 
     private static func numbered(_ name: String, _ number: Int) -> String {

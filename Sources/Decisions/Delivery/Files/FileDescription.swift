@@ -22,27 +22,27 @@ package struct FileDescription: Sendable, Equatable {
 
     /// - Throws: ``WireError/invalidValue(key:expected:)`` with the key at fault.
     package init(reading dictionary: PropertyListDictionary, limits: FileLimits = FileLimits()) throws(WireError) {
-        guard case .string(let name)? = dictionary["name"], name.utf8.count <= limits.name else {
-            throw .invalidValue(key: "name", expected: "a text of at most 255 bytes")
+        guard case .string(let name)? = dictionary[BodyKey.name], name.utf8.count <= limits.name else {
+            throw .invalidValue(key: BodyKey.name, expected: "a text of at most 255 bytes")
         }
-        guard case .integer(let size)? = dictionary["size"], (0...limits.size).contains(size) else {
-            throw .invalidValue(key: "size", expected: "a number of bytes up to 1 TiB")
+        guard case .integer(let size)? = dictionary[BodyKey.size], (0...limits.size).contains(size) else {
+            throw .invalidValue(key: BodyKey.size, expected: "a number of bytes up to 1 TiB")
         }
-        self.init(name: name, size: size, metadata: try Self.metadata(dictionary["metadata"]))
+        self.init(name: name, size: size, metadata: try Self.metadata(dictionary[BodyKey.metadata]))
     }
 
     private static func metadata(_ value: PropertyListValue?) throws(WireError) -> PropertyListDictionary? {
         switch value {
         case nil: nil
         case .dictionary(let metadata)?: metadata
-        default: throw .invalidValue(key: "metadata", expected: "a dictionary")
+        default: throw .invalidValue(key: BodyKey.metadata, expected: "a dictionary")
         }
     }
 
     /// The body of `submit`.
     package var dictionary: PropertyListDictionary {
-        var dictionary: PropertyListDictionary = ["name": .string(name), "size": .integer(size)]
-        if let metadata { dictionary["metadata"] = .dictionary(metadata) }
+        var dictionary: PropertyListDictionary = [BodyKey.name: .string(name), BodyKey.size: .integer(size)]
+        if let metadata { dictionary[BodyKey.metadata] = .dictionary(metadata) }
         return dictionary
     }
 }
@@ -63,25 +63,25 @@ package struct FileManifest: Sendable, Equatable {
     /// - Throws: ``WireError`` also for a body that is no dictionary, or has more than LIM-30.
     package init(reading body: ArraySlice<UInt8>, limits: FileLimits = FileLimits()) throws(WireError) {
         guard body.count <= limits.manifest else {
-            throw .invalidValue(key: "body", expected: "at most 65,536 bytes")
+            throw .invalidValue(key: BodyKey.body, expected: "at most 65,536 bytes")
         }
         let dictionary = try Body.dictionary(body)
-        guard case .data(let digest)? = dictionary["digest"], digest.count == Self.digestCount else {
-            throw .invalidValue(key: "digest", expected: "32 bytes")
+        guard case .data(let digest)? = dictionary[BodyKey.digest], digest.count == Self.digestCount else {
+            throw .invalidValue(key: BodyKey.digest, expected: "32 bytes")
         }
         self.init(try FileDescription(reading: dictionary, limits: limits), digest: Array(digest))
     }
 
     package var dictionary: PropertyListDictionary {
         var dictionary = file.dictionary
-        dictionary["digest"] = .data(digest)
+        dictionary[BodyKey.digest] = .data(digest)
         return dictionary
     }
 
     /// The body of `delivery`: where the file is, and what its sender said of it (FIL-11).
     package func delivery(at path: String) -> PropertyListDictionary {
         var dictionary = dictionary
-        dictionary["path"] = .string(path)
+        dictionary[BodyKey.path] = .string(path)
         return dictionary
     }
 }

@@ -268,8 +268,7 @@ package final class AppDelivery {
             !PropertyListReader.isDictionary(body), let frame = try? ItemFrame(item)
         else { return nil }
         let error = SessionError(
-            .deliveryFailed, name: ErrorName.malformed.rawValue,
-            reason: "the body is not a dictionary of a binary property list")
+            .deliveryFailed, .malformed, reason: "the body is not a dictionary of a binary property list")
         return try? FailureFrame(of: frame.item, error).envelope
     }
 

@@ -23,29 +23,12 @@ package struct ControlRequest: Sendable {
 
 /// A request that a daemon does not carry out.
 package struct ControlFailure: Error, Sendable, Equatable {
-    /// The names of CTL-4 that belong to no other room.
-    package enum Name: String, Sendable, CaseIterable {
-        case notAllowed = "not-allowed"
-        case unknownCommand = "unknown-command"
-        case badRequest = "bad-request"
-        case wrongRole = "wrong-role"
-        case notFound = "not-found"
-        case noAddress = "no-address"
-        case joinRefused = "join-refused"
-        case ownDevice = "own-device"
-        case wouldReplace = "would-replace"
-        case unreachable
-        case anchorConflict = "anchor-conflict"
-        case store
-        case full
-    }
-
     /// For programs.
     package let name: String
     /// For people: the event and the remedy.
     package let text: String
 
-    package init(_ name: Name, _ text: String) { self.init(name: name.rawValue, text: text) }
+    package init(_ name: ControlFailureName, _ text: String) { self.init(name: name.rawValue, text: text) }
 
     /// A failure named by another room, such as a rejection of a configuration.
     package init(name: String, text: String) {
@@ -65,7 +48,7 @@ package struct ControlAnswer: Sendable, Equatable {
     package static func done(_ body: PropertyListDictionary = [:]) -> Self { Self(code: 0, name: nil, body: body) }
 
     package static func failed(_ failure: ControlFailure) -> Self {
-        Self(code: 1, name: failure.name, body: ["text": .string(failure.text)])
+        Self(code: 1, name: failure.name, body: [BodyKey.text: .string(failure.text)])
     }
 }
 

@@ -301,7 +301,7 @@ final class HostAppConnection {
         do throws(WireError) {
             send(try envelope.with(body: answer.body).frame())
         } catch {
-            send(Envelope(.result, id: id, code: 1, name: ControlFailure.Name.full.rawValue, command: command))
+            send(Envelope(.result, id: id, code: 1, name: ControlFailureName.full.rawValue, command: command))
         }
     }
 }

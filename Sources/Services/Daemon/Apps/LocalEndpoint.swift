@@ -283,7 +283,7 @@ package final class LocalEndpoint {
         deadline: Duration
     ) throws(SessionError) -> Frame {
         guard application.takesConfiguration else {
-            throw SessionError(.deliveryFailed, name: "unhandled", reason: "the app does not take configuration")
+            throw SessionError(.deliveryFailed, .unhandled, reason: "the app does not take configuration")
         }
         do {
             return try Envelope(

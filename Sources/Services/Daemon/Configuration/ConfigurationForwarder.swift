@@ -26,7 +26,7 @@ struct ApplyResult: Sendable, Equatable {
 /// The result of `apply` (CTL-3): one for each secondary, or the reason why nothing was forwarded.
 enum ApplyOutcome: Sendable, Equatable {
     case results([ApplyResult])
-    case failed(name: String, text: String)
+    case failed(ControlFailure)
 }
 
 /// Forwards configurations and collects reports; confined to its loop.
@@ -65,7 +65,7 @@ final class ConfigurationForwarder {
         do throws(StoreError) {
             try await committed.commit { next in (entries.flatMap { next.update($0) }, {}) }
         } catch {
-            return .failed(name: error.isFull ? "full" : "store", text: error.description)
+            return .failed(ControlFailure(error.isFull ? .full : .store, error.description))
         }
         let waiter = Waiter(ids: entries.map(\.id), finished: Expectation(on: context.scheduler))
         waiters.append(waiter)
@@ -83,7 +83,8 @@ final class ConfigurationForwarder {
         let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
         context.delivery.submissions.submit(item, to: queue) { [weak self] result in
             if case .failure(let error) = result {
-                self?.end(entry.id, error.isFull ? "full" : "store", error.description)
+                let name: ControlFailureName = error.isFull ? .full : .store
+                self?.end(entry.id, name.rawValue, error.description)
             }
         }
     }

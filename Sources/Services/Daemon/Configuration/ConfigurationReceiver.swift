@@ -384,7 +384,7 @@ extension OfferOutcome {
     fileprivate var name: String {
         switch self {
         case .reply: "malformed reply"
-        case .failed: "failure"
+        case .failed: "refused by the app"
         case .disconnected: "disconnected"
         case .expired: "no answer in time"
         case .notConnected: "not connected"

@@ -186,13 +186,13 @@ final class ConfigurationService {
             payload = try claimed(envelope, app: app)
             if payload.role != options.role { try checkEarly(envelope, payload) }
         } catch {
-            return .failed(name: error.rejection.rawValue, text: error.detail)
+            return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
         switch (options.role, payload.role) {
         case (.primary, .primary), (.secondary, .secondary): return await applyHere(envelope, payload, wait)
         case (.primary, .secondary): return await forward(envelope, payload, wait)
         case (.secondary, .primary):
-            return .failed(name: "wrong-role", text: "it is for the primary's app; this device is a secondary")
+            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
         }
     }
 
@@ -231,19 +231,20 @@ final class ConfigurationService {
     ) async -> ApplyOutcome {
         let all = device.receivers()
         guard !all.isEmpty else {
-            return .failed(name: "not-found", text: "no secondary is paired; run 'tandem pair' first")
+            return .failed(ControlFailure(.notFound, "no secondary is paired; run 'tandem pair' first"))
         }
         let own = device.target(payload.application, .primary)
         guard own == payload.target else {
             let text =
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
-            return .failed(name: Rejection.wrongTarget.rawValue, text: text)
+            return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
         let named = all.filter { peer in
             payload.only.map { only in peer.device.map(only.contains) ?? false } ?? true
         }
         guard !named.isEmpty else {
-            return .failed(name: Rejection.wrongTarget.rawValue, text: "'only' names no secondary that is paired")
+            let text = "'only' names no secondary that is paired"
+            return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
         return await forwarder.forward(envelope, payload, to: named, wait: wait)
     }
@@ -252,7 +253,7 @@ final class ConfigurationService {
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
     ) async -> ApplyOutcome {
         guard let target = device.target(payload.application, payload.role) else {
-            return .failed(name: "not-found", text: "this device has no primary; run 'tandem join' first")
+            return .failed(ControlFailure(.notFound, "this device has no primary; run 'tandem join' first"))
         }
         let key = ConfigurationSlotKey(application: payload.application, role: payload.role, target: target)
         let digest = SHA256.digest(envelope)
@@ -260,7 +261,7 @@ final class ConfigurationService {
         let answer = receiver.observe(digest)
         guard var transition = await receiver.received(envelope, by: nil, of: key) else {
             receiver.stopObserving(digest, answer)
-            return .failed(name: "store", text: "the configuration could not be stored; see the log")
+            return .failed(ControlFailure(.store, "the configuration could not be stored; see the log"))
         }
         if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }
         receiver.stopObserving(digest, answer)

@@ -30,7 +30,8 @@ package enum RelayFailure: Sendable, Equatable {
     /// The error that the caller gets.
     package var error: SessionError {
         SessionError(
-            code, name: name, reason: text, actual: size?.actual, limit: size?.limit, isRetryable: isRetryable)
+            code, name: name?.rawValue ?? reachability?.rawValue, reason: text, actual: size?.actual,
+            limit: size?.limit, isRetryable: isRetryable)
     }
 
     private var code: SessionError.Code {
@@ -46,22 +47,27 @@ package enum RelayFailure: Sendable, Equatable {
         }
     }
 
-    private var name: String {
+    /// nil: the reason of the reachability is the name.
+    private var name: ErrorName? {
         switch self {
-        case .notPaired: "not-paired"
-        case .notInstalled: ReachabilityReason.notInstalled.rawValue
-        case .notReachable(let reason): reason.rawValue
-        case .tooLarge: "too-large"
-        case .replyTooLarge: "reply-too-large"
-        case .duplicateIdentifier: "duplicate-id"
-        case .sharedPairing: "shared-pairing"
-        case .tooManyRequests: "too-many-requests"
-        case .slowConsumer: "slow-consumer"
-        case .unsupportedKind: "unsupported-kind"
-        case .counterpartGone: "counterpart-disconnected"
-        case .linkLost: "link-lost"
-        case .mismatchedAnswer: "mismatched-answer"
+        case .notPaired: .notPaired
+        case .notInstalled: .notInstalled
+        case .notReachable: nil
+        case .tooLarge: .tooLarge
+        case .replyTooLarge: .replyTooLarge
+        case .duplicateIdentifier: .duplicateID
+        case .sharedPairing: .sharedPairing
+        case .tooManyRequests: .tooManyRequests
+        case .slowConsumer: .slowConsumer
+        case .unsupportedKind: .unsupportedKind
+        case .counterpartGone: .counterpartDisconnected
+        case .linkLost: .linkLost
+        case .mismatchedAnswer: .mismatchedAnswer
         }
+    }
+
+    private var reachability: ReachabilityReason? {
+        if case .notReachable(let reason) = self { reason } else { nil }
     }
 
     private var text: String {

@@ -88,10 +88,10 @@ package enum LinkCloseReason: Error, Sendable, Equatable {
     package var name: String {
         switch self {
         case .ended(let name): name.rawValue
-        case .endedByPeer(let name): "peer-" + (name?.rawValue ?? "bye")
+        case .endedByPeer(let name): "peer-" + (name?.rawValue ?? FrameKind.bye.rawValue)
         case .refused(let name, _): name.rawValue
         case .refusedByPeer(let name): "peer-refused-" + (name?.rawValue ?? "unknown")
-        case .joined: "joined"
+        case .joined: FrameKind.joined.rawValue
         case .notSecured(let error): error.name
         case .crowdedOut: "crowded-out"
         case .noHeartbeat: "no-heartbeat"

@@ -45,7 +45,7 @@ final class SecuredChannel {
 
     /// Tells the peer why, and closes.
     func refuse(_ name: RefusalName, _ text: String) {
-        let facts: PropertyListDictionary = ["text": .string(text)]
+        let facts: PropertyListDictionary = [BodyKey.text: .string(text)]
         if let frame = try? Envelope(.refusal, name: name.rawValue).with(body: facts).frame() { frames.send(frame) }
         end(.refused(name, text))
     }

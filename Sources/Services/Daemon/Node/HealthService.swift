@@ -81,7 +81,9 @@ final class HealthService {
             "problems": .array(standing.map { .dictionary(describe($0)) }),
             "ready": .boolean(!isStopping && !waitsForFirstLink), "draining": .boolean(items.isDraining),
         ]
-        if isStopping || waitsForFirstLink { report["reason"] = .string(isStopping ? "stopping" : "no-link") }
+        if isStopping || waitsForFirstLink {
+            report["reason"] = .string((isStopping ? ReachabilityReason.stopping : .noLink).rawValue)
+        }
         return report
     }
 

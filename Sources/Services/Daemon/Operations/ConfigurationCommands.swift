@@ -14,7 +14,7 @@ extension Node: ConfiguredDevice {}
 
 /// `trust-add`: trusts a key for the configuration of an app (CFG-17).
 struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: String { "trust-add" }
+    static var name: ControlName { .trustAdd }
 
     private let anchor: AnchorKey
     private let pem: String
@@ -40,7 +40,7 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `trust-list`: the trusted keys.
 struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: String { "trust-list" }
+    static var name: ControlName { .trustList }
 
     init(_ request: ControlRequest) {}
 
@@ -51,7 +51,7 @@ struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `apply`: applies or forwards the exact bytes of an envelope.
 struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: String { "apply" }
+    static var name: ControlName { .apply }
 
     private let envelope: [UInt8]
     private let app: ApplicationIdentifier
@@ -65,7 +65,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
         switch await device.configuration.apply(envelope, app: app, wait: wait) {
-        case .failed(let name, let text): throw ControlFailure(name: name, text: text)
+        case .failed(let failure): throw failure
         case .results(let results): return ["results": .array(results.map { .dictionary($0.body) })]
         }
     }

@@ -19,7 +19,7 @@ enum ControlAccess {
 protocol ControlCommand<Daemon> {
     associatedtype Daemon
 
-    static var name: String { get }
+    static var name: ControlName { get }
     static var access: ControlAccess { get }
 
     /// Reads the body; a fault names its key.
@@ -53,7 +53,7 @@ struct ControlCommands<Daemon> {
     }
 
     private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
-        let type = types.first { $0.name == request.command }
+        let type = types.first { $0.name.rawValue == request.command }
         guard request.isPrivileged || type?.access == .everyone else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }

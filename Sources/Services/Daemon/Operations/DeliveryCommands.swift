@@ -9,7 +9,7 @@ import TandemWire
 /// `drain`: refuses new items and waits until the accepted ones have left. For a device that goes away for good or a
 /// store that is moved. Messages are not affected: they are answered or fail at once anyway.
 struct DrainCommand: ControlCommand {
-    static let name = "drain"
+    static let name = ControlName.drain
     /// Between two looks at the queues.
     private static var interval: Duration { .milliseconds(100) }
 
@@ -38,7 +38,7 @@ struct DrainCommand: ControlCommand {
 
 /// `dead-letters`: the items that failed too often and are kept until an operator decides.
 struct DeadLettersCommand: ControlCommand {
-    static let name = "dead-letters"
+    static let name = ControlName.deadLetters
 
     private let app: ApplicationIdentifier?
 
@@ -84,7 +84,7 @@ private struct DeadLetterChoice {
 
 /// `dead-letter-retry`: sends or handles dead letters again, from the first attempt on.
 struct DeadLetterRetryCommand: ControlCommand {
-    static let name = "dead-letter-retry"
+    static let name = ControlName.deadLetterRetry
 
     private let choice: DeadLetterChoice
 
@@ -99,7 +99,7 @@ struct DeadLetterRetryCommand: ControlCommand {
 
 /// `dead-letter-drop`: forgets dead letters.
 struct DeadLetterDropCommand: ControlCommand {
-    static let name = "dead-letter-drop"
+    static let name = ControlName.deadLetterDrop
 
     private let choice: DeadLetterChoice
 

@@ -15,7 +15,7 @@ import TandemWire
 /// `status`: the whole device as one dictionary. A caller who is not the daemon's user sees only the apps that are its
 /// own (CTL-2).
 struct StatusCommand: ControlCommand {
-    static let name = "status"
+    static let name = ControlName.status
     static var access: ControlAccess { .everyone }
 
     /// The user whose apps are shown; nil for all.
@@ -47,7 +47,7 @@ struct StatusCommand: ControlCommand {
 
 /// `health`.
 struct HealthCommand: ControlCommand {
-    static let name = "health"
+    static let name = ControlName.health
 
     init(_ request: ControlRequest) {}
 
@@ -56,7 +56,7 @@ struct HealthCommand: ControlCommand {
 
 /// `trace`: the steps of one message or item, or all that come.
 struct TraceCommand: ControlCommand {
-    static let name = "trace"
+    static let name = ControlName.trace
 
     private let messages: Bool?
     private let id: UniqueIdentifier?

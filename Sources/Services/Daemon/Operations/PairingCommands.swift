@@ -12,7 +12,7 @@ import TandemWire
 
 /// `pair`: makes a join link (PAR-4).
 struct PairCommand: ControlCommand {
-    static let name = "pair"
+    static let name = ControlName.pair
     /// A link lives at most a day: an operator who needs longer makes another one.
     private static var longestLife: Int64 { 24 * 3600 }
 
@@ -41,7 +41,7 @@ struct PairCommand: ControlCommand {
 
 /// `join`: joins the primary of a join link (PAR-6), for the first time or again (PAR-16).
 struct JoinCommand: ControlCommand {
-    static let name = "join"
+    static let name = ControlName.join
 
     private let link: Result<JoinLink, ControlFailure>
     private let mayReplace: Bool
@@ -68,7 +68,7 @@ struct JoinCommand: ControlCommand {
 
 extension JoinFailure {
     /// The name of CTL-4.
-    fileprivate var controlName: ControlFailure.Name {
+    fileprivate var controlName: ControlFailureName {
         switch self {
         case .address, .unreachable: .unreachable
         case .answer(.ownDevice): .ownDevice
@@ -82,7 +82,7 @@ extension JoinFailure {
 
 /// `trust-device`: trusts a device by the fingerprint of its key (PAR-12).
 struct TrustDeviceCommand: ControlCommand {
-    static let name = "trust-device"
+    static let name = ControlName.trustDevice
 
     private let device: TrustedDevice
 
@@ -134,7 +134,7 @@ private struct PairingName {
 
 /// `unpair`: ends a pairing, and says what ended with it (PAR-13).
 struct UnpairCommand: ControlCommand {
-    static let name = "unpair"
+    static let name = ControlName.unpair
 
     private let pairing: PairingName
 
@@ -183,7 +183,7 @@ struct AddressCommand: ControlCommand {
 /// `switch`: chooses the pairing that the default sessions of host apps are bound to (CTL-7). The choice is durable
 /// before any app hears of it; items that wait for either device stay in their queues.
 struct SwitchCommand: ControlCommand {
-    static let name = "switch"
+    static let name = ControlName.switch
 
     private let pairing: PairingName
 
@@ -206,7 +206,7 @@ struct SwitchCommand: ControlCommand {
 
 /// `identifier-accept`: accepts the changed identifier of a primary's app.
 struct AcceptIdentifierCommand: ControlCommand {
-    static let name = "identifier-accept"
+    static let name = ControlName.identifierAccept
 
     private let app: ApplicationIdentifier
     private let pairing: UniqueIdentifier
@@ -227,7 +227,7 @@ struct AcceptIdentifierCommand: ControlCommand {
 
 /// `allow-version`: allows a version of the protocol below the highest one seen (SES-4).
 struct AllowVersionCommand: ControlCommand {
-    static let name = "allow-version"
+    static let name = ControlName.allowVersion
 
     private let pairing: UniqueIdentifier
     private let version: ProtocolVersion

@@ -34,7 +34,7 @@ extension SimulatedDevice: ConfiguredDevice {
 
 /// `switch`: makes a secondary the active one, named by its pairing or by its socket.
 private struct SimulatedSwitchCommand: ControlCommand {
-    static let name = "switch"
+    static let name = ControlName.switch
 
     private let pairing: UniqueIdentifier?
     private let secondary: String?
@@ -68,7 +68,7 @@ private struct SimulatedSwitchCommand: ControlCommand {
 
 /// `status`: the device, its pairings and its configurations.
 private struct SimulatedStatusCommand: ControlCommand {
-    static let name = "status"
+    static let name = ControlName.status
     static var access: ControlAccess { .everyone }
 
     /// Another user than the simulator's sees nothing of its apps (CTL-2).

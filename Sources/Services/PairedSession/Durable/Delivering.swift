@@ -96,7 +96,7 @@ extension DeliveryReceipt {
         (transfer, unreachable) = (nil, nil)
         do { reply = try PropertyListReader.readDictionary(body) } catch {
             throw SessionError(
-                .messageReplyFailed, name: "malformed", reason: "the reply is not a valid dictionary: \(error)",
+                .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)",
                 messageID: id)
         }
     }

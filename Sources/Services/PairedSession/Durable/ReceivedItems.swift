@@ -182,6 +182,6 @@ public struct ItemRejection: Error, Sendable {
     ///   - code: what the sender's outcome carries.
     ///   - reason: why, for people on the other device.
     public init(_ code: SessionError.Code = .deliveryFailed, reason: String) {
-        error = SessionError(code, name: "rejected", reason: reason)
+        error = SessionError(code, .rejected, reason: reason)
     }
 }

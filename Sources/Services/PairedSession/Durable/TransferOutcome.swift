@@ -34,12 +34,12 @@ public enum TransferOutcome: Sendable, Equatable {
         case .handled: nil
         case .failed(let error): error
         case .cancelled:
-            SessionError(.deliveryFailed, name: "cancelled", reason: "the item was cancelled", isRetryable: false)
+            SessionError(.deliveryFailed, .cancelled, reason: "the item was cancelled", isRetryable: false)
         case .expired:
-            SessionError(.transferTimedOut, name: "expired", reason: "the item's time to live is over")
+            SessionError(.transferTimedOut, .expired, reason: "the item's time to live is over")
         case .superseded:
             SessionError(
-                .deliveryFailed, name: "superseded", reason: "a newer item took its place", isRetryable: false)
+                .deliveryFailed, .superseded, reason: "a newer item took its place", isRetryable: false)
         }
     }
 }

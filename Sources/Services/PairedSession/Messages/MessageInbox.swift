@@ -149,7 +149,7 @@ extension ReceivedMessage {
         token.answer(
             .failure(
                 SessionError(
-                    .deliveryFailed, name: "inbox-full", reason: "the counterpart has too many unread messages",
+                    .deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages",
                     limit: MessageInbox.capacity, isRetryable: true)))
     }
 }

@@ -76,7 +76,7 @@ public struct ReceivedMessage: Sendable {
 
     /// Tells the sender that handling failed: 7011 `handler-failed` with this text. Nothing if it was answered already.
     public func fail(_ text: String) {
-        token.answer(.failure(SessionError(.messageReplyFailed, name: "handler-failed", reason: text)))
+        token.answer(.failure(SessionError(.messageReplyFailed, .handlerFailed, reason: text)))
     }
 
     /// From now on, letting the message go is a dropped reply (7011) and no longer an unhandled message (7014).
@@ -89,14 +89,14 @@ public struct ReceivedMessage: Sendable {
     private func answer(with body: [UInt8]) throws(SessionError) {
         guard wantsReply else {
             throw SessionError(
-                .invalidParameter, name: "no-reply-wanted", reason: "the sender waits for no reply", messageID: id)
+                .invalidParameter, .noReplyWanted, reason: "the sender waits for no reply", messageID: id)
         }
         guard body.count <= Limits.messageBody else {
             throw SessionError(.tooLarge(actual: body.count, limit: Limits.messageBody), messageID: id)
         }
         guard token.answer(.reply(body)) else {
             throw SessionError(
-                .invalidParameter, name: "already-answered", reason: "this message was answered already", messageID: id)
+                .invalidParameter, .alreadyAnswered, reason: "this message was answered already", messageID: id)
         }
     }
 }
@@ -177,7 +177,7 @@ package final class ReplyToken: Sendable {
             send(
                 .failure(
                     SessionError(
-                        .messageReplyFailed, name: "reply-dropped", reason: "the receiver let the message go unanswered"
+                        .messageReplyFailed, .replyDropped, reason: "the receiver let the message go unanswered"
                     )))
         }
     }
@@ -186,7 +186,7 @@ package final class ReplyToken: Sendable {
 extension SessionError {
     fileprivate static func wrongKindOfReply(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
-            .invalidParameter, name: "wrong-kind", reason: "data is answered with data, a dictionary with a dictionary",
+            .invalidParameter, .wrongKind, reason: "data is answered with data, a dictionary with a dictionary",
             messageID: id)
     }
 }

@@ -23,7 +23,7 @@ extension PairedSession {
         let body = try await request(OutgoingContent(message, topic: topic), timeout, to: pairing)
         do { return try PropertyListReader.readDictionary(body) } catch {
             throw SessionError(
-                .messageReplyFailed, name: "malformed", reason: "the reply is not a valid dictionary: \(error)")
+                .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)")
         }
     }
 
