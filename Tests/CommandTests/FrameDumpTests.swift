@@ -3,6 +3,7 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -111,7 +111,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 send(try Envelope(.hello).with(body: hello.body))
             case .register:
                 registrations.append(try TandemSession.Registration(body: envelope.dictionaryBody()))
-                if let refusal { return send(try refusal.envelope()) }
+                if let refusal { return send(try refusal.envelope) }
                 let answer = RegistrationAnswer(
                     device: device, role: role, directory: "/apps/x", uid: 1, state: situation)
                 send(.registered, body: answer.body(now: scheduler.now))

@@ -29,7 +29,7 @@ extension TransferTests {
 
     @Test("SES-50: nobody waits for the end of a context, so it is confirmed at once")
     func contextEnds() throws {
-        let (id, _) = submit(on: .context)
+        let (id, _) = update(["n": 1])
         for (kind, name) in [(FrameKind.accepted, nil), (.finished, "superseded")] {
             fixture.daemon.send(
                 Envelope(

@@ -32,6 +32,14 @@ struct TransferTests {
         return (ready.id, results)
     }
 
+    func update(_ context: PropertyListDictionary) -> (UniqueIdentifier, Collector<Result<Acceptance, SessionError>>) {
+        let submission = Submission(.context, to: nil, OutgoingContent(context))
+        let results = Collector<Result<Acceptance, SessionError>>()
+        fixture.core.run { core in core.submit(submission) { results.add($0) } }
+        fixture.scheduler.run()
+        return (submission.id, results)
+    }
+
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
 
     func say(_ kind: FrameKind, _ id: UniqueIdentifier, _ name: String? = nil, code: Int? = nil) {
@@ -194,13 +202,21 @@ struct TransferTests {
         #expect(submitted.isEmpty)
     }
 
+    @Test(
+        "SES-50: what no transfer could follow is not submitted as one", arguments: [Channel.context, .configuration])
+    func noTransfer(channel: Channel) {
+        let (id, results) = submit(on: channel)
+        #expect(results.all.first?.error?.code == .invalidParameter && results.all.first?.error?.messageID == id)
+        #expect(submitted.isEmpty)
+    }
+
     @Test("LIM-2: a context may be four times as large as a user info, and no larger")
     func contextSize() {
         // 60 bytes or so are the property list around the data.
         let fits: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_000))]
         let large: PropertyListDictionary = ["d": .data(Array(repeating: 0, count: 262_144))]
-        let (_, first) = submit(fits, on: .context)
-        let (_, second) = submit(large, on: .context)
+        let (_, first) = update(fits)
+        let (_, second) = update(large)
         #expect(first.all.isEmpty && submitted.count == 1)
         #expect(second.all.first?.error?.code == .payloadTooLarge && second.all.first?.error?.limit == 262_144)
     }

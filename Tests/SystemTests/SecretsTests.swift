@@ -5,6 +5,7 @@ import Foundation
 import PairedSession
 import TandemBase
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 

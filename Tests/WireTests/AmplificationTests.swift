@@ -2,6 +2,7 @@
 // time and memory is bounded by what was sent.
 
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 

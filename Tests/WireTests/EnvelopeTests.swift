@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 

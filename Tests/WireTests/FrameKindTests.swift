@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -57,7 +58,7 @@ import Testing
 
     @Test func aRefusalCarriesItsNameAndText() throws {
         let refusal = Refusal(.versionLowered, "version 1 is below 2, seen before")
-        let copy = try Refusal(Envelope(reading: refusal.envelope().frame()))
+        let copy = try Refusal(Envelope(reading: refusal.envelope.frame()))
         #expect(copy == refusal)
         #expect(copy.name == .versionLowered)
         let newer = try Refusal(Envelope(.refusal, name: "too-green"))

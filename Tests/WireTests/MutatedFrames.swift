@@ -2,6 +2,7 @@
 // most are nearly right, which is where two readers of one format would differ.
 
 import TandemBase
+import TandemTestSupport
 import TandemWire
 
 /// Makes such payloads, the same ones for the same generator.

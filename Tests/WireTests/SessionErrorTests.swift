@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemTestSupport
 import TandemWire
 import Testing
 
@@ -23,8 +24,13 @@ import Testing
         #expect(try SessionError(failure: Envelope(reading: frame)) == error)
     }
 
+    private func failure(code: Int? = nil, name: String? = nil) throws -> Envelope {
+        Envelope(
+            .failure, app: try ApplicationIdentifier("a.b"), pairing: .random(), id: .random(), code: code, name: name)
+    }
+
     @Test func anUnknownNumberBecomesAGenericErrorThatNamesIt() throws {
-        let envelope = try Envelope(.failure, code: 7999, name: "new").with(body: ["text": "odd"])
+        let envelope = try failure(code: 7999, name: "new").with(body: ["text": "odd"])
         let error = try SessionError(failure: envelope)
         #expect(error.code == .genericError)
         #expect(error.reason.contains("7999"))
@@ -32,10 +38,10 @@ import Testing
     }
 
     @Test func aFailureWithoutBodyIsStillAnError() throws {
-        let error = try SessionError(failure: Envelope(.failure, code: 7007))
+        let error = try SessionError(failure: failure(code: 7007))
         #expect(error.code == .notReachable)
         #expect(error.isRetryable)
-        #expect(throws: WireError.missingKey(.code, .failure)) { try SessionError(failure: Envelope(.failure)) }
+        #expect(throws: WireError.missingKey(.code, .failure)) { try SessionError(failure: failure()) }
     }
 
     @Test func theTextSaysCodeReasonAndPlace() {

@@ -39,11 +39,8 @@ package struct DeliveryLimits: Sendable, Equatable {
     /// The limits of a channel: a file's chunks have a window of their own, and a context does not expire.
     package static func standard(_ channel: Channel) -> DeliveryLimits {
         var limits = DeliveryLimits()
-        switch channel {
-        case .file: limits.window = 1
-        case .context: limits.lifetime = .seconds(10 * 365 * 24 * 3600)
-        case .configuration, .userInfo, .urgent: break
-        }
+        if channel.properties.hasFile { limits.window = 1 }
+        if channel.properties.isLatestWins { limits.lifetime = .seconds(10 * 365 * 24 * 3600) }
         return limits
     }
 

@@ -173,7 +173,7 @@ package final class FrameChannel {
 
     /// Tells the peer why, and ends the channel (FRM-2).
     func refuse(_ refusal: Refusal, _ reason: CloseReason) {
-        guard phase == .open, let frame = try? refusal.envelope().frame() else { return close(reason) }
+        guard phase == .open, let frame = try? refusal.frame() else { return close(reason) }
         send(frame)
         closeAfterFlush(reason)
     }

@@ -82,14 +82,9 @@ final class DaemonChannel {
     // MARK: sending
 
     /// Sends now, ahead of what waits; dropped without a connection.
-    func send(_ envelope: Envelope) {
-        guard let channel, let frame = try? envelope.frame() else { return }
-        channel.send(frame)
-    }
-
-    /// Sends a frame of a kind, as an envelope is sent.
     func send(_ frame: some TypedFrame) {
-        if let envelope = try? frame.envelope { send(envelope) }
+        guard let channel, let frame = try? frame.frame() else { return }
+        channel.send(frame)
     }
 
     /// Sends the frame, behind those that wait for the daemon to read.
@@ -140,7 +135,7 @@ final class DaemonChannel {
         switch action {
         case .wait(let wait): watchHeartbeat(after: wait)
         case .ping(let wait):
-            send(Envelope(.ping, id: .random()))
+            send(PingFrame(id: .random()))
             watchHeartbeat(after: wait)
         case .dead: onEvent(.lost)
         }

@@ -222,8 +222,8 @@ package actor SessionActor {
         switch envelope.kind {
         case .message, .messageData, .configuration: messageArrived(try MessageFrame(envelope))
         case .reply: replyArrived(try ReplyFrame(envelope))
-        case .failure: failureArrived(envelope)
-        case .pong: if let id = envelope.id { broadcasts.pongArrived(id) }
+        case .failure: failureArrived(try FailureFrame(envelope))
+        case .pong: if let id = PingFrame(envelope).id { broadcasts.pongArrived(id) }
         case .delivery: delivered(try DeliveryFrame(envelope))
         case .accepted: transfers.accepted(try AcceptedFrame(envelope))
         case .progress: progressed(try ProgressFrame(envelope))
@@ -233,7 +233,7 @@ package actor SessionActor {
         case .context:
             let frame = try ContextFrame(envelope)
             // A body is the counterpart's: one that does not read says nothing about the daemon.
-            guard let context = try? envelope.dictionaryBody() else { return }
+            guard let context = try? Body.dictionary(frame.body) else { return }
             contexts.arrived(frame, context)
             publish()
         case .answer: queries.answered(try AnswerFrame(envelope))
@@ -258,9 +258,7 @@ package actor SessionActor {
         case .reply(let body):
             daemon.send(ReplyFrame(app: settings.application, pairing: pairing, id: id, body: body[...]))
         case .failure(let error):
-            if let envelope = try? error.failure(app: settings.application, pairing: pairing, id: id) {
-                daemon.send(envelope)
-            }
+            daemon.send(FailureFrame(app: settings.application, pairing: pairing, id: id, error))
         }
     }
 
@@ -269,12 +267,12 @@ package actor SessionActor {
         leaveWithDaemon()
     }
 
-    /// Not a `FailureFrame`: the body may be another app's, and one that does not read must not end the connection.
-    private func failureArrived(_ envelope: Envelope) {
+    /// The body may be another app's, and one that does not read must not end the connection.
+    private func failureArrived(_ frame: FailureFrame) {
         defer { leaveWithDaemon() }
-        guard let pairing = envelope.pairing, let id = envelope.id else { return }
-        let error = (try? SessionError(failure: envelope)) ?? .malformedMessage
-        if envelope.channel != nil { return transfers.submissionFailed(id, error) }
+        let (pairing, id) = (frame.pairing, frame.id)
+        let error = (try? frame.error()) ?? .malformedMessage
+        if frame.channel != nil { return transfers.submissionFailed(id, error) }
         if let broadcast = broadcasts.broadcast(of: id) { return broadcasts.failed(broadcast, pairing, error) }
         requests.answered(id, from: pairing, .failure(error))
     }
@@ -361,9 +359,9 @@ package actor SessionActor {
         if let refusal { throw SessionError(refusal, messageID: id) }
         guard content.topic == nil || connection.takesTopics else { throw .noTopics(id) }
         guard let target = state?.pairing(pairing)?.pairing,
-            let frame = try? Envelope(
+            let frame = try? MessageFrame(
                 content.kind, app: settings.application, pairing: target, id: id, reply: wantsReply, deadline: timeout,
-                topic: content.topic, body: content.body
+                topic: content.topic, body: content.body[...]
             ).frame()
         else { throw SessionError(.notPaired, messageID: id) }
         return (frame, target)

@@ -100,7 +100,7 @@ final class SessionConnection {
 
     /// The app ends the session.
     func end() {
-        channel.send(Envelope(.bye))
+        channel.send(ByeFrame())
         perform(machine.end(now: scheduler.now))
     }
 
@@ -109,7 +109,7 @@ final class SessionConnection {
 
     /// The daemon broke the protocol: it gets the reason, and is dialled again later.
     func refuse(_ refusal: Refusal) {
-        if let envelope = try? refusal.envelope() { channel.send(envelope) }
+        channel.send(refusal)
         lost()
     }
 
@@ -132,8 +132,8 @@ final class SessionConnection {
         case .connect:
             isDaemonLeaving = false
             channel.connect { [weak self] in self?.happened($0) }
-        case .sendHello: send(.hello, Hello.offer(software: settings.software).body)
-        case .sendRegister: send(.register, app: settings.application, settings.registration.body)
+        case .sendHello: channel.send(HelloFrame(.offer(software: settings.software)))
+        case .sendRegister: channel.send(ApplicationFrame(.register, settings.application, settings.registration.body))
         case .disconnect:
             channel.disconnect()
             onEvent(.disconnected)
@@ -149,10 +149,6 @@ final class SessionConnection {
             switches += 1
             onEvent(.switching(switches))
         }
-    }
-
-    private func send(_ kind: FrameKind, app: ApplicationIdentifier? = nil, _ body: PropertyListDictionary) {
-        if let envelope = try? Envelope(kind, app: app).with(body: body) { channel.send(envelope) }
     }
 
     private func stepTimerFired() {
@@ -172,19 +168,19 @@ final class SessionConnection {
     }
 
     private func received(_ envelope: Envelope) throws(WireError) {
-        if let app = envelope.app, app != settings.application {
+        guard envelope[.app] ?? settings.application == settings.application else {
             return refuse(Refusal(.notYours, "this session is another application's"))
         }
         switch envelope.kind {
-        case .hello: try greeted(Hello(body: envelope.dictionaryBody()))
+        case .hello: try greeted(HelloFrame(envelope).hello)
         case .refusal: refused(try Refusal(envelope))
         case .registered:
-            let answer = try RegistrationAnswer(body: envelope.dictionaryBody(), now: scheduler.now)
+            let answer = try RegistrationAnswer(body: ApplicationFrame(envelope).body, now: scheduler.now)
             if machine.phase == .registering { channel.registered() }
             perform(machine.registered(answer))
         case .state:
-            perform(machine.stateArrived(try SessionState(body: envelope.dictionaryBody(), now: scheduler.now)))
-        case .ping: channel.send(Envelope(.pong, id: envelope.id))
+            perform(machine.stateArrived(try SessionState(body: ApplicationFrame(envelope).body, now: scheduler.now)))
+        case .ping: channel.send(PingFrame(envelope).answer)
         case .bye:
             isDaemonLeaving = true
             onEvent(.daemonLeaves)

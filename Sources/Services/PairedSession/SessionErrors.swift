@@ -59,6 +59,12 @@ extension SessionError {
             limit: Limits.queuedItems, messageID: id, isRetryable: true)
     }
 
+    /// No transfer follows items of this channel.
+    static func notATransfer(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .invalidParameter, .channel, reason: "items of this channel are not transferred", messageID: id)
+    }
+
     /// The daemon refused this application (SES-6).
     init(refused name: RefusalName, _ text: String) {
         let explanation = text.isEmpty ? "the daemon refused the session: \(name.rawValue)" : text

@@ -30,13 +30,8 @@ package struct SubmitFrame: TypedFrame {
         _ item: ItemKey, topic: String? = nil, key: String? = nil, after: UniqueIdentifier? = nil,
         remaining: Duration? = nil, name: String? = nil, body: ArraySlice<UInt8>
     ) {
-        self.item = item
-        self.topic = topic
-        self.key = key
-        self.after = after
-        self.remaining = remaining
-        self.name = name
-        self.body = body
+        (self.item, self.topic, self.key, self.after) = (item, topic, key, after)
+        (self.remaining, self.name, self.body) = (remaining, name, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -51,10 +46,7 @@ package struct SubmitFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.submit, item)
-        envelope[.topic] = topic
-        envelope[.key] = key
-        envelope[.after] = after
-        envelope[.remaining] = remaining
+        (envelope[.topic], envelope[.key], envelope[.after], envelope[.remaining]) = (topic, key, after, remaining)
         envelope[.name] = name
         envelope.body = body
         return envelope
@@ -76,9 +68,7 @@ package struct AcceptedFrame: TypedFrame {
     package let revision: UInt64?
 
     package init(_ item: ItemKey, note: Note? = nil, revision: UInt64? = nil) {
-        self.item = item
-        self.note = note
-        self.revision = revision
+        (self.item, self.note, self.revision) = (item, note, revision)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -90,8 +80,7 @@ package struct AcceptedFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.accepted, item)
-        envelope[.name] = note
-        envelope[.revision] = revision
+        (envelope[.name], envelope[.revision]) = (note, revision)
         return envelope
     }
 }
@@ -115,8 +104,7 @@ package struct ProgressFrame: TypedFrame {
         package let size: Int64
 
         package init(name: String, size: Int64) {
-            self.name = name
-            self.size = size
+            (self.name, self.size) = (name, size)
         }
     }
 
@@ -126,8 +114,7 @@ package struct ProgressFrame: TypedFrame {
     package let step: Step
 
     package init(_ item: ItemKey, _ step: Step) {
-        self.item = item
-        self.step = step
+        (self.item, self.step) = (item, step)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -189,13 +176,8 @@ package struct DeliveryFrame: TypedFrame {
         _ item: ItemKey, attempt: Int, topic: String? = nil, age: Duration? = nil, remaining: Duration? = nil,
         revision: UInt64? = nil, body: ArraySlice<UInt8>
     ) {
-        self.item = item
-        self.attempt = attempt
-        self.topic = topic
-        self.age = age
-        self.remaining = remaining
-        self.revision = revision
-        self.body = body
+        (self.item, self.attempt, self.topic, self.age) = (item, attempt, topic, age)
+        (self.remaining, self.revision, self.body) = (remaining, revision, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -210,10 +192,7 @@ package struct DeliveryFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.delivery, item)
-        envelope[.attempt] = attempt
-        envelope[.topic] = topic
-        envelope[.age] = age
-        envelope[.remaining] = remaining
+        (envelope[.attempt], envelope[.topic], envelope[.age], envelope[.remaining]) = (attempt, topic, age, remaining)
         envelope[.revision] = revision
         envelope.body = body
         return envelope
@@ -236,8 +215,7 @@ package struct VerdictFrame: TypedFrame {
     package let verdict: Verdict
 
     package init(_ item: ItemKey, _ verdict: Verdict) {
-        self.item = item
-        self.verdict = verdict
+        (self.item, self.verdict) = (item, verdict)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -310,8 +288,7 @@ package struct FinishedFrame: TypedFrame {
     package var envelope: Envelope {
         get throws(WireError) {
             var envelope = Envelope(.finished, item)
-            envelope[.name] = name
-            envelope[.code] = code
+            (envelope[.name], envelope[.code]) = (name, code)
             guard let refusal else { return envelope }
             return try envelope.with(body: [BodyKey.refusal: .string(refusal)])
         }
@@ -344,10 +321,7 @@ package struct ContextFrame: TypedFrame {
         app: ApplicationIdentifier, pairing: UniqueIdentifier, _ direction: Direction, revision: UInt64,
         body: ArraySlice<UInt8>
     ) {
-        self.app = app
-        self.pairing = pairing
-        self.direction = direction
-        self.revision = revision
+        (self.app, self.pairing, self.direction, self.revision) = (app, pairing, direction, revision)
         self.body = body
     }
 
@@ -360,9 +334,8 @@ package struct ContextFrame: TypedFrame {
     }
 
     package var envelope: Envelope {
-        var envelope = Envelope(.context, app: app, pairing: pairing)
-        envelope[.name] = direction
-        envelope[.revision] = revision
+        var envelope = Envelope(.context)
+        (envelope[.app], envelope[.pairing], envelope[.name], envelope[.revision]) = (app, pairing, direction, revision)
         envelope.body = body
         return envelope
     }

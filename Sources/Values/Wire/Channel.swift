@@ -2,7 +2,8 @@
 
 package import TandemBase
 
-/// A durable channel; its raw value is the word on the wire.
+/// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a case
+/// with its row here, the capability, and for apps a ``Transfer.Kind`` or a method of their own.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context
@@ -10,42 +11,50 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     case urgent
     case file
 
+    /// What a channel does with its items.
+    package struct Properties: Sendable {
+        /// The largest body that an app may submit (LIM-2); nil: daemons use the channel, and apps do not.
+        package var bodyLimit: Int?
+        /// A newer item supersedes all before it, and the last one stays (DEL-19).
+        package var isLatestWins = false
+        /// A daily budget limits it; items beyond it go to this channel (DEL-23).
+        package var overflow: Channel?
+        /// An item announces a file, whose bytes follow in chunks (FIL-1).
+        package var hasFile = false
+    }
+
+    package var properties: Properties {
+        switch self {
+        case .configuration: Properties()
+        case .context: Properties(bodyLimit: Limits.contextBody, isLatestWins: true)
+        case .userInfo: Properties(bodyLimit: Limits.userInfoBody)
+        case .urgent: Properties(bodyLimit: Limits.userInfoBody, overflow: .userInfo)
+        case .file: Properties(bodyLimit: Limits.userInfoBody, hasFile: true)
+        }
+    }
+
+    package var isForApps: Bool { properties.bodyLimit != nil }
+
+    /// The channels that apps use.
+    package static let forApps = Set(allCases.filter(\.isForApps))
+
     /// Its place among all channels.
     @inline(__always)
     var place: UInt8 {
-        switch self {
-        case .configuration: 0
-        case .context: 1
-        case .userInfo: 2
-        case .urgent: 3
-        case .file: 4
-        }
+        // As EnvelopeKey's.
+        unsafe unsafeBitCast(self, to: UInt8.self)
     }
 
     @inline(__always)
     init(place: Int) {
-        self =
-            switch place {
-            case 0: .configuration
-            case 1: .context
-            case 2: .userInfo
-            case 3: .urgent
-            default: .file
-            }
+        precondition(place < Self.plainWords.count, "a channel has this place")
+        self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: Channel.self)
     }
 }
 
 extension Capability {
-    /// The durable channel that the capability opens to apps; nil for another one.
-    package var channel: Channel? {
-        switch self {
-        case .context: .context
-        case .userInfo: .userInfo
-        case .urgent: .urgent
-        case .file: .file
-        case .message, .messageData, .configuration, .topic: nil
-        }
-    }
+    /// The durable channel that the capability opens; nil for another one.
+    package var channel: Channel? { Channel(rawValue: rawValue) }
 }
 
 /// One direction of one durable channel of an application in a pairing: the items in it are in order, and in nothing

@@ -1,8 +1,8 @@
 // The flat part of a frame (FRM-8): its kind and the values of its keys, by the tables of ``EnvelopeKey`` and
-// ``FrameKind``. The body is the bytes as they came, a slice of one copy of the payload; nothing here opens it. What is
-// not only forwarded is taken on as a ``TypedFrame``.
+// ``FrameKind``. The body is the bytes as they came, a slice of one copy of the payload; nothing here opens it. An end
+// reads and writes a frame as a ``TypedFrame``; the subscript serves code that treats all frames alike.
 
-package import TandemBase
+import TandemBase
 package import TandemPropertyList
 
 /// The envelope of a frame.
@@ -15,8 +15,8 @@ package struct Envelope: Sendable, Equatable {
     private var keys = EnvelopeKeys()
     // In place and not in an array: an envelope is made and read for each durable item, several times.
     /// The values of a fixed size, at the places of their keys.
-    private var words = InlineArray<22, UInt128>(repeating: 0)
-    private var texts = InlineArray<4, String>(repeating: "")
+    private var words = EnvelopeKey.Words(repeating: 0)
+    private var texts = EnvelopeKey.Texts(repeating: "")
     private var application: ApplicationIdentifier?
     /// Keys that start with `x-`: kept, and decide nothing.
     package var extensions = PropertyListDictionary()
@@ -26,14 +26,23 @@ package struct Envelope: Sendable, Equatable {
     /// The value of a key as the Swift type that is asked for; nil if there is none or it is no such value.
     package subscript<Value: EnvelopeField>(key: EnvelopeKey) -> Value? {
         @inline(__always) get { value(of: key).flatMap { Value($0) } }
-        @inline(__always) set { set(newValue?.envelopeValue, of: key) }
+        @inline(__always) set {
+            if let newValue { set(newValue.envelopeValue, of: key) } else if keys.contains(key) { remove(key) }
+        }
     }
+
+    /// The keys that have a value, and their values, in the order of the words; without `kind` and `body`.
+    package var values: [(key: EnvelopeKey, value: EnvelopeValue)] {
+        EnvelopeKey.allCases.compactMap { key in value(of: key).map { (key, $0) } }
+    }
+
+    package func has(_ key: EnvelopeKey) -> Bool { keys.contains(key) }
 
     /// The value of a key that the kind must have.
     /// - Throws: ``WireError/missingKey(_:_:)``, or ``WireError/invalidValue(key:expected:)`` for a word that is not of
     ///   a closed list.
     @inline(__always)
-    func required<Value: EnvelopeField>(_ key: EnvelopeKey) throws(WireError) -> Value {
+    package func required<Value: EnvelopeField>(_ key: EnvelopeKey) throws(WireError) -> Value {
         guard let value = value(of: key) else { throw .missingKey(key, kind) }
         return try converted(value, of: key)
     }
@@ -78,8 +87,7 @@ package struct Envelope: Sendable, Equatable {
     }
 
     @inline(__always)
-    mutating func set(_ value: EnvelopeValue?, of key: EnvelopeKey) {
-        guard let value else { return remove(key) }
+    mutating func set(_ value: EnvelopeValue, of key: EnvelopeKey) {
         keys.insert(key)
         switch (value, key.type) {
         case (.boolean(let value), _): words[Int(key.place)] = value ? 1 : 0
@@ -210,138 +218,7 @@ extension FlatDictionaryWriter {
     }
 }
 
-// MARK: Values by name
-
-extension Envelope {
-    package init(
-        _ kind: FrameKind, app: ApplicationIdentifier? = nil, pairing: UniqueIdentifier? = nil,
-        id: UniqueIdentifier? = nil, channel: Channel? = nil, sequence: UInt64? = nil, reply: Bool? = nil,
-        deadline: Duration? = nil, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil,
-        nonce: [UInt8]? = nil, code: Int? = nil,
-        name: String? = nil, command: String? = nil, topic: String? = nil, key: String? = nil,
-        after: UniqueIdentifier? = nil, revision: UInt64? = nil, offset: UInt64? = nil, body: [UInt8]? = nil
-    ) {
-        self.init(kind)
-        add(after, .after)
-        add(age, .age)
-        add(app, .app)
-        add(attempt, .attempt)
-        self.body = body.map { $0[...] }
-        add(channel, .channel)
-        add(code, .code)
-        add(command, .command)
-        add(deadline, .deadline)
-        add(id, .id)
-        add(key, .key)
-        add(name, .name)
-        if let nonce { self.nonce = nonce }
-        add(offset, .offset)
-        add(pairing, .pairing)
-        add(remaining, .remaining)
-        add(reply, .reply)
-        add(revision, .revision)
-        add(sequence, .sequence)
-        add(topic, .topic)
-    }
-
-    @inline(__always)
-    private mutating func add(_ value: (some EnvelopeField)?, _ key: EnvelopeKey) {
-        if let value { set(value.envelopeValue, of: key) }
-    }
-
-    package var app: ApplicationIdentifier? {
-        get { self[.app] }
-        set { self[.app] = newValue }
-    }
-    package var pairing: UniqueIdentifier? {
-        get { self[.pairing] }
-        set { self[.pairing] = newValue }
-    }
-    package var id: UniqueIdentifier? {
-        get { self[.id] }
-        set { self[.id] = newValue }
-    }
-    package var channel: Channel? {
-        get { self[.channel] }
-        set { self[.channel] = newValue }
-    }
-    /// Position of a durable item; from 1.
-    package var sequence: UInt64? {
-        get { self[.sequence] }
-        set { self[.sequence] = newValue }
-    }
-    /// Whether a reply is wanted; absent means no.
-    package var reply: Bool? {
-        get { self[.reply] }
-        set { self[.reply] = newValue }
-    }
-    /// How long the sender still waits, within ``Limits/deadline``; whole milliseconds on the wire.
-    package var deadline: Duration? {
-        get { self[.deadline] }
-        set { self[.deadline] = newValue }
-    }
-    /// Time since acceptance in the sender's daemon; whole milliseconds on the wire.
-    package var age: Duration? {
-        get { self[.age] }
-        set { self[.age] = newValue }
-    }
-    /// Time until a durable item expires; whole milliseconds on the wire.
-    package var remaining: Duration? {
-        get { self[.remaining] }
-        set { self[.remaining] = newValue }
-    }
-    /// Delivery attempt; from 1.
-    package var attempt: Int? {
-        get { self[.attempt] }
-        set { self[.attempt] = newValue }
-    }
-    package var code: Int? {
-        get { self[.code] }
-        set { self[.code] = newValue }
-    }
-    package var name: String? {
-        get { self[.name] }
-        set { self[.name] = newValue }
-    }
-    package var command: String? {
-        get { self[.command] }
-        set { self[.command] = newValue }
-    }
-    /// Which handler is meant; 1 to 128 bytes without NUL.
-    package var topic: String? {
-        get { self[.topic] }
-        set { self[.topic] = newValue }
-    }
-    /// Items with the same key supersede each other; 1 to 128 bytes without NUL.
-    package var key: String? {
-        get { self[.key] }
-        set { self[.key] = newValue }
-    }
-    /// The item that must have ended before this one is sent.
-    package var after: UniqueIdentifier? {
-        get { self[.after] }
-        set { self[.after] = newValue }
-    }
-    /// A context's; from 1.
-    package var revision: UInt64? {
-        get { self[.revision] }
-        set { self[.revision] = newValue }
-    }
-    /// The first byte of a file's part.
-    package var offset: UInt64? {
-        get { self[.offset] }
-        set { self[.offset] = newValue }
-    }
-
-    /// 16 bytes; not used in version 1 (FRM-8): a report repeats the item's `id`.
-    package var nonce: [UInt8]? {
-        get { (self[.nonce] as UniqueIdentifier?)?.bytes }
-        set { self[.nonce] = newValue.flatMap { UniqueIdentifier(bytes: $0) } }
-    }
-
-    /// Whether the sender waits for an answer.
-    package var wantsReply: Bool { reply ?? false }
-}
+// MARK: Reading
 
 // From a frame to its envelope. A plain payload is read where it lies, in one pass: the frames of durable items come
 // this way. What is refused or unusual there is read in every shape that FRM-6 allows, after one validation of the whole
@@ -373,7 +250,7 @@ extension Envelope {
                 switch (key, try Self.value(position, in: pairs)) {
                 case (.kind, _): break
                 case (.body, .data(let data)): body = data
-                case (_, let value): set(try EnvelopeValue(value, of: key), of: key)
+                case (_, let value): if let value = try EnvelopeValue(value, of: key) { set(value, of: key) }
                 }
             } else {
                 guard word.utf8.starts(with: "x-".utf8) else { throw .unknownKey(word) }

@@ -1,7 +1,9 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
-// Reading, writing and checking go by this table, so a new key is a case with its row here, and a field of the typed
-// frames that carry it; ``Envelope`` has a place for the value of each. Which keys a frame must and may have is a
-// column of ``FrameKind``'s table.
+// Reading, writing, checking and dumping go by this table. To add a key:
+// 1. Here: a case in the order of the words, its row in `type`, and the new count in `Words` (or `Texts` for a text).
+// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it. ``EnvelopeHead`` takes it, too, if a kind
+//    is forwarded.
+// 3. In the typed frame of each of these kinds: a field.
 
 import TandemPropertyList
 
@@ -10,6 +12,12 @@ import TandemPropertyList
 package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     case after, age, app, attempt, body, channel, code, command, deadline, id, key, kind, name, nonce, offset, pairing
     case remaining, reply, revision, sealing, sequence, topic
+
+    /// A word for the value of each key. The compiler takes only a literal as the count; EnvelopeTests compares it with
+    /// the cases.
+    package typealias Words = InlineArray<22, UInt128>
+    /// A place for the value of each key of a text.
+    typealias Texts = InlineArray<4, String>
 
     /// The type and the range of the key's value.
     @inline(__always)
@@ -50,12 +58,10 @@ package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {
     /// The key at a place of that order.
     @inline(__always)
     init(place: Int) {
-        precondition(place < Self.count, "a key has this place")
+        precondition(place < Words.count, "a key has this place")
         // As above.
         self = unsafe unsafeBitCast(UInt8(truncatingIfNeeded: place), to: EnvelopeKey.self)
     }
-
-    static var count: Int { Int(EnvelopeKey.topic.place) + 1 }
 }
 
 /// A set of envelope keys.

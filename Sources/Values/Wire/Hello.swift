@@ -26,17 +26,35 @@ package struct Hello: Sendable, Equatable {
         _ versions: Versions, capabilities: [Capability] = Capability.allCases, software: String,
         role: DeviceRole? = nil, device: UniqueIdentifier? = nil, link: LinkHello? = nil
     ) {
-        self.versions = versions
-        self.capabilities = capabilities
-        self.software = software
-        self.role = role
-        self.device = device
-        self.link = link
+        (self.versions, self.capabilities, self.software, self.role) = (versions, capabilities, software, role)
+        (self.device, self.link) = (device, link)
     }
 
     /// The client's hello for every version that this code speaks.
     package static func offer(software: String) -> Hello {
         Hello(.offered(ProtocolVersion.supported), software: software)
+    }
+}
+
+/// A `hello`.
+package struct HelloFrame: TypedFrame {
+    /// On a device link.
+    package let pairing: UniqueIdentifier?
+    package let hello: Hello
+
+    package init(_ hello: Hello, pairing: UniqueIdentifier? = nil) { (self.hello, self.pairing) = (hello, pairing) }
+
+    package init(_ envelope: Envelope) throws(WireError) {
+        pairing = try envelope.optional(.pairing)
+        hello = try Hello(body: envelope.dictionaryBody())
+    }
+
+    package var envelope: Envelope {
+        get throws(WireError) {
+            var envelope = Envelope(.hello)
+            envelope[.pairing] = pairing
+            return try envelope.with(body: hello.body)
+        }
     }
 }
 
@@ -70,12 +88,8 @@ package struct LinkHello: Sendable, Equatable {
         name: String, epoch: UInt64, instance: UniqueIdentifier, received: [SequenceMark], sent: [SequenceMark],
         clock: WallTime? = nil
     ) {
-        self.name = name
-        self.epoch = epoch
-        self.instance = instance
-        self.received = received
-        self.sent = sent
-        self.clock = clock
+        (self.name, self.epoch, self.instance, self.received) = (name, epoch, instance, received)
+        (self.sent, self.clock) = (sent, clock)
     }
 }
 
@@ -86,9 +100,7 @@ package struct SequenceMark: Sendable, Equatable {
     package var sequence: UInt64
 
     package init(app: ApplicationIdentifier, channel: Channel, sequence: UInt64) {
-        self.app = app
-        self.channel = channel
-        self.sequence = sequence
+        (self.app, self.channel, self.sequence) = (app, channel, sequence)
     }
 }
 
@@ -172,12 +184,9 @@ extension LinkHello {
     private static func marks(_ fields: BodyFields, _ key: String) throws(WireError) -> [SequenceMark] {
         var marks: [SequenceMark] = []
         for entry in try fields.dictionaries(key) {
-            let channel = try entry.required("channel", "a channel") {
-                $0.stringValue.flatMap { Channel(rawValue: $0) }
-            }
-            marks.append(
-                SequenceMark(
-                    app: try entry.application("app"), channel: channel, sequence: try entry.unsigned("sequence")))
+            let channel: Channel = try entry.choice("channel", "a channel")
+            let (app, sequence) = (try entry.application("app"), try entry.unsigned("sequence"))
+            marks.append(SequenceMark(app: app, channel: channel, sequence: sequence))
         }
         return marks
     }

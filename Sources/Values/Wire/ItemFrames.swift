@@ -18,14 +18,8 @@ package struct ItemFrame: TypedFrame {
         _ item: ItemKey, sequence: UInt64, age: Duration? = nil, remaining: Duration? = nil, attempt: Int? = nil,
         topic: String? = nil, revision: UInt64? = nil, body: ArraySlice<UInt8>
     ) {
-        self.item = item
-        self.sequence = sequence
-        self.age = age
-        self.remaining = remaining
-        self.attempt = attempt
-        self.topic = topic
-        self.revision = revision
-        self.body = body
+        (self.item, self.sequence, self.age, self.remaining) = (item, sequence, age, remaining)
+        (self.attempt, self.topic, self.revision, self.body) = (attempt, topic, revision, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -42,12 +36,10 @@ package struct ItemFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.item, item)
-        envelope[.sequence] = sequence
-        envelope[.age] = age
-        envelope[.remaining] = remaining
-        envelope[.attempt] = attempt
-        envelope[.topic] = topic
-        envelope[.revision] = revision
+        (envelope[.sequence], envelope[.age], envelope[.remaining], envelope[.attempt]) = (
+            sequence, age, remaining, attempt
+        )
+        (envelope[.topic], envelope[.revision]) = (topic, revision)
         envelope.body = body
         return envelope
     }
@@ -60,9 +52,7 @@ package struct GapFrame: TypedFrame {
     package let reason: GapReason
 
     package init(_ queue: QueueKey, sequence: UInt64, _ reason: GapReason) {
-        self.queue = queue
-        self.sequence = sequence
-        self.reason = reason
+        (self.queue, self.sequence, self.reason) = (queue, sequence, reason)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -73,29 +63,37 @@ package struct GapFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.gap, queue)
-        envelope[.sequence] = sequence
-        envelope[.name] = reason
+        (envelope[.sequence], envelope[.name]) = (sequence, reason)
         return envelope
     }
 }
 
-/// A `stored`: the receiver's watermark (DEL-4).
-package struct StoredFrame: TypedFrame {
+/// A `stored`, the receiver's watermark (DEL-4), or an `outcomeAck`, the sender's acknowledgement of an outcome (DEL-7).
+package struct PositionFrame: TypedFrame {
+    private let kind: FrameKind
     package let queue: QueueKey
     package let sequence: UInt64
 
-    package init(_ queue: QueueKey, sequence: UInt64) {
-        self.queue = queue
-        self.sequence = sequence
+    private init(_ kind: FrameKind, _ queue: QueueKey, _ sequence: UInt64) {
+        (self.kind, self.queue, self.sequence) = (kind, queue, sequence)
+    }
+
+    package static func stored(_ queue: QueueKey, through sequence: UInt64) -> PositionFrame {
+        PositionFrame(.stored, queue, sequence)
+    }
+
+    package static func outcomeAck(_ queue: QueueKey, of sequence: UInt64) -> PositionFrame {
+        PositionFrame(.outcomeAck, queue, sequence)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
+        kind = envelope.kind
         queue = try envelope.queue()
         sequence = try envelope.required(.sequence)
     }
 
     package var envelope: Envelope {
-        var envelope = Envelope(.stored, queue)
+        var envelope = Envelope(kind, queue)
         envelope[.sequence] = sequence
         return envelope
     }
@@ -108,9 +106,7 @@ package struct OutcomeFrame: TypedFrame {
     package let outcome: Outcome
 
     package init(_ queue: QueueKey, sequence: UInt64, _ outcome: Outcome) {
-        self.queue = queue
-        self.sequence = sequence
-        self.outcome = outcome
+        (self.queue, self.sequence, self.outcome) = (queue, sequence, outcome)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -124,31 +120,7 @@ package struct OutcomeFrame: TypedFrame {
 
     package var envelope: Envelope {
         var envelope = Envelope(.outcome, queue)
-        envelope[.sequence] = sequence
-        envelope[.name] = outcome.name
-        envelope[.code] = outcome.code
-        return envelope
-    }
-}
-
-/// The sender's acknowledgement of an `outcome` (DEL-7).
-package struct OutcomeAckFrame: TypedFrame {
-    package let queue: QueueKey
-    package let sequence: UInt64
-
-    package init(_ queue: QueueKey, sequence: UInt64) {
-        self.queue = queue
-        self.sequence = sequence
-    }
-
-    package init(_ envelope: Envelope) throws(WireError) {
-        queue = try envelope.queue()
-        sequence = try envelope.required(.sequence)
-    }
-
-    package var envelope: Envelope {
-        var envelope = Envelope(.outcomeAck, queue)
-        envelope[.sequence] = sequence
+        (envelope[.sequence], envelope[.name], envelope[.code]) = (sequence, outcome.name, outcome.code)
         return envelope
     }
 }
@@ -161,9 +133,7 @@ package struct ChunkFrame: TypedFrame {
     package let body: ArraySlice<UInt8>
 
     package init(of item: ItemKey, at offset: Int64, _ body: ArraySlice<UInt8>) {
-        self.item = item
-        self.offset = offset
-        self.body = body
+        (self.item, self.offset, self.body) = (item, offset, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -192,9 +162,7 @@ package struct FetchFrame: TypedFrame {
     package let isRestart: Bool
 
     package init(of item: ItemKey, from offset: Int64, isRestart: Bool = false) {
-        self.item = item
-        self.offset = offset
-        self.isRestart = isRestart
+        (self.item, self.offset, self.isRestart) = (item, offset, isRestart)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {

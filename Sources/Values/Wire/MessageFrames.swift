@@ -6,58 +6,40 @@ package import TandemPropertyList
 
 /// A `message`, a `messageData` or a `configuration`, for the app that it is for.
 package struct MessageFrame: TypedFrame {
-    package enum Content: Sendable, Hashable { case dictionary, data, configuration }
-
-    package let content: Content
+    package let kind: FrameKind
     package let app: ApplicationIdentifier
     package let pairing: UniqueIdentifier
     package let id: UniqueIdentifier
-    package let wantsReply: Bool
+    private let reply: Bool?
     package let deadline: Duration?
     package let topic: String?
     package let body: ArraySlice<UInt8>
 
     package init(
-        _ content: Content, app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier,
-        wantsReply: Bool = false, deadline: Duration? = nil, topic: String? = nil, body: ArraySlice<UInt8>
+        _ kind: FrameKind, app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier,
+        reply: Bool? = nil, deadline: Duration? = nil, topic: String? = nil, body: ArraySlice<UInt8>
     ) {
-        self.content = content
-        self.app = app
-        self.pairing = pairing
-        self.id = id
-        self.wantsReply = wantsReply
-        self.deadline = deadline
-        self.topic = topic
-        self.body = body
+        (self.kind, self.app, self.pairing, self.id) = (kind, app, pairing, id)
+        (self.reply, self.deadline, self.topic, self.body) = (reply, deadline, topic, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
-        switch envelope.kind {
-        case .configuration: content = .configuration
-        case .messageData: content = .data
-        default: content = .dictionary
-        }
+        kind = envelope.kind
         app = try envelope.required(.app)
         pairing = try envelope.required(.pairing)
         id = try envelope.required(.id)
-        wantsReply = envelope.wantsReply
+        reply = try envelope.optional(.reply)
         deadline = try envelope.optional(.deadline)
         topic = try envelope.optional(.topic)
         body = try envelope.requiredBody()
     }
 
+    /// Whether the sender waits for an answer.
+    package var wantsReply: Bool { reply ?? false }
+
     package var envelope: Envelope {
-        let kind: FrameKind =
-            switch content {
-            case .dictionary: .message
-            case .data: .messageData
-            case .configuration: .configuration
-            }
         var envelope = Envelope(kind, app: app, pairing: pairing, id: id)
-        // `configuration` always says it.
-        envelope[.reply] = wantsReply || content == .configuration ? wantsReply : nil
-        envelope[.deadline] = deadline
-        envelope[.topic] = topic
+        (envelope[.reply], envelope[.deadline], envelope[.topic]) = (reply, deadline, topic)
         envelope.body = body
         return envelope
     }
@@ -73,10 +55,7 @@ package struct ReplyFrame: TypedFrame {
     package init(
         app: ApplicationIdentifier, pairing: UniqueIdentifier, id: UniqueIdentifier, body: ArraySlice<UInt8>
     ) {
-        self.app = app
-        self.pairing = pairing
-        self.id = id
-        self.body = body
+        (self.app, self.pairing, self.id, self.body) = (app, pairing, id, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -100,9 +79,7 @@ package struct ApplicationFrame: TypedFrame {
     package let body: PropertyListDictionary
 
     package init(_ kind: FrameKind, _ app: ApplicationIdentifier, _ body: PropertyListDictionary) {
-        self.kind = kind
-        self.app = app
-        self.body = body
+        (self.kind, self.app, self.body) = (kind, app, body)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
@@ -111,7 +88,13 @@ package struct ApplicationFrame: TypedFrame {
         body = try envelope.dictionaryBody()
     }
 
-    package var envelope: Envelope { get throws(WireError) { try Envelope(kind, app: app).with(body: body) } }
+    package var envelope: Envelope {
+        get throws(WireError) {
+            var envelope = Envelope(kind)
+            envelope[.app] = app
+            return try envelope.with(body: body)
+        }
+    }
 }
 
 // MARK: control
@@ -120,7 +103,7 @@ package struct ApplicationFrame: TypedFrame {
 package enum ControlName: String, EnvelopeWord {
     case status, pair, join
     case trustDevice = "trust-device"
-    case unpair
+    case unpair, address
     case `switch`
     case trustAdd = "trust-add"
     case trustList = "trust-list"
@@ -156,7 +139,8 @@ package struct ControlFrame: TypedFrame {
     package let id: UniqueIdentifier
     /// The word as it came; nil as a ``ControlName`` if a newer command sends it.
     package let command: String
-    package let body: PropertyListDictionary
+    /// nil: it does not read.
+    package let body: PropertyListDictionary?
 
     package init(_ command: ControlName, id: UniqueIdentifier, body: PropertyListDictionary = [:]) {
         self.id = id
@@ -167,11 +151,15 @@ package struct ControlFrame: TypedFrame {
     package init(_ envelope: Envelope) throws(WireError) {
         id = try envelope.required(.id)
         command = try envelope.required(.command)
-        body = try envelope.dictionaryBody()
+        body = try? envelope.dictionaryBody()
     }
 
     package var envelope: Envelope {
-        get throws(WireError) { try Envelope(.control, id: id, command: command).with(body: body) }
+        get throws(WireError) {
+            var envelope = Envelope(.control)
+            (envelope[.id], envelope[.command]) = (id, command)
+            return try envelope.with(body: body ?? [:])
+        }
     }
 }
 
@@ -180,32 +168,31 @@ package struct ResultFrame: TypedFrame {
     package let id: UniqueIdentifier
     package let command: String
     /// 0: done.
-    package let code: Int
+    package let code: Int?
     /// What failed, for programs.
     package let name: String?
-    package let body: PropertyListDictionary
+    package let body: PropertyListDictionary?
 
     package init(
-        to id: UniqueIdentifier, _ command: String, code: Int, name: String? = nil, body: PropertyListDictionary = [:]
+        to id: UniqueIdentifier, _ command: String, code: Int, name: String?, body: PropertyListDictionary? = nil
     ) {
-        self.id = id
-        self.command = command
-        self.code = code
-        self.name = name
+        (self.id, self.command, self.code, self.name) = (id, command, code, name)
         self.body = body
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
         id = try envelope.required(.id)
         command = try envelope.required(.command)
-        code = try envelope.optional(.code) ?? 0
+        code = try envelope.optional(.code)
         name = try envelope.optional(.name)
         body = try envelope.dictionaryBody()
     }
 
     package var envelope: Envelope {
         get throws(WireError) {
-            try Envelope(.result, id: id, code: code, name: name, command: command).with(body: body)
+            var envelope = Envelope(.result)
+            (envelope[.id], envelope[.command], envelope[.code], envelope[.name]) = (id, command, code, name)
+            return try body.map { body throws(WireError) in try envelope.with(body: body) } ?? envelope
         }
     }
 }

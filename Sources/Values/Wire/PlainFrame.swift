@@ -138,6 +138,9 @@ struct PlainWords: Sendable {
     private let heads: [UInt64]
     private let tails: [UInt64]
 
+    @inline(__always)
+    var count: Int { heads.count }
+
     init(_ words: [String]) {
         func number(_ bytes: some Collection<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         precondition(words.allSatisfy { 1...14 ~= $0.utf8.count }, "a marker has the count of a short word")

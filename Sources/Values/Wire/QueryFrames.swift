@@ -32,10 +32,7 @@ package struct QueryFrame: TypedFrame {
         _ question: Question, id: UniqueIdentifier, app: ApplicationIdentifier, pairing: UniqueIdentifier,
         channel: Channel?
     ) {
-        self.app = app
-        self.id = id
-        self.pairing = pairing
-        self.channel = channel
+        (self.app, self.id, self.pairing, self.channel) = (app, id, pairing, channel)
         command = question.command.rawValue
         body = question.body
     }
@@ -52,8 +49,10 @@ package struct QueryFrame: TypedFrame {
 
     package var envelope: Envelope {
         get throws(WireError) {
-            try Envelope(.query, app: app, pairing: pairing, id: id, channel: channel, command: command)
-                .with(body: body)
+            var envelope = Envelope(.query)
+            (envelope[.app], envelope[.id], envelope[.pairing], envelope[.channel]) = (app, id, pairing, channel)
+            envelope[.command] = command
+            return try envelope.with(body: body)
         }
     }
 
@@ -149,7 +148,9 @@ package struct AnswerFrame: TypedFrame {
 
     package var envelope: Envelope {
         get throws(WireError) {
-            let envelope = Envelope(.answer, app: app, id: id, code: code, name: name, command: command)
+            var envelope = Envelope(.answer)
+            (envelope[.app], envelope[.id], envelope[.command], envelope[.code]) = (app, id, command, code)
+            envelope[.name] = name
             return body.isEmpty ? envelope : try envelope.with(body: body)
         }
     }
@@ -180,8 +181,7 @@ package struct OutstandingPage: Sendable, Equatable {
     package var more: UInt64?
 
     package init(items: [Item], more: UInt64?) {
-        self.items = items
-        self.more = more
+        (self.items, self.more) = (items, more)
     }
 
     /// What reads of a page; a newer daemon's may have more.
@@ -274,9 +274,7 @@ package struct BudgetAnswer: Sendable, Equatable {
     package let resets: Duration
 
     package init(remaining: Int, limit: Int, resets: Duration) {
-        self.remaining = remaining
-        self.limit = limit
-        self.resets = resets
+        (self.remaining, self.limit, self.resets) = (remaining, limit, resets)
     }
 
     package init(_ body: PropertyListDictionary) {

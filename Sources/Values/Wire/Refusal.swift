@@ -4,7 +4,7 @@
 package import TandemPropertyList
 
 /// A refusal, to be sent or received.
-package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+package struct Refusal: Error, TypedFrame, Equatable, CustomStringConvertible {
     /// The word on the wire; a newer peer may use one that ``RefusalName`` does not know.
     package let word: String
     /// For people.
@@ -23,17 +23,17 @@ package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var description: String { text.isEmpty ? word : "\(word): \(text)" }
 
-    /// The frame's envelope.
-    package func envelope() throws(WireError) -> Envelope {
-        let body: PropertyListDictionary = text.isEmpty ? [:] : ["text": .string(text)]
-        return try Envelope(.refusal, name: word).with(body: body)
+    package var envelope: Envelope {
+        get throws(WireError) {
+            var envelope = Envelope(.refusal)
+            envelope[.name] = word
+            return try envelope.with(body: text.isEmpty ? [:] : [BodyKey.text: .string(text)])
+        }
     }
 
-    /// The refusal that an envelope carries; its text is the peer's.
     package init(_ envelope: Envelope) throws(WireError) {
-        guard let word = envelope.name else { throw .missingKey(.name, envelope.kind) }
-        self.word = word
-        text = try BodyFields(envelope.dictionaryBody()).optionalString("text") ?? ""
+        word = try envelope.required(.name)
+        text = try BodyFields(envelope.dictionaryBody()).optionalString(BodyKey.text) ?? ""
     }
 }
 
@@ -41,7 +41,7 @@ package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
 // with it is for people.
 
 /// Why a connection was refused; its raw value is the word on the wire.
-package enum RefusalName: String, Sendable, Hashable, CaseIterable {
+package enum RefusalName: String, EnvelopeWord {
     case malformed
     case envelope
     case unknownKey = "unknown-key"

@@ -166,7 +166,7 @@ final class MemoryDevice {
             scheduler.schedule(after: .zero) { [weak self] in
                 guard let self, isLinked, let other, other.isLinked else { return }
                 switch envelope.kind {
-                case .ping, .pong: other.delivery.take(marker: envelope, over: pairing)
+                case .ping, .pong: other.delivery.take(marker: PingFrame(envelope), over: pairing)
                 default: #expect(other.delivery.receive(envelope), "\(envelope.kind) reads")
                 }
             }

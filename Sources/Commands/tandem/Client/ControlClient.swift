@@ -17,7 +17,7 @@ final class ControlClient {
     private var channel: FrameChannel?
     private var isGreeted = false
     private var answer: Result<PropertyListDictionary, CommandFailure>?
-    private var request = Envelope(.control)
+    private var request: ControlFrame?
 
     /// A client of the daemon whose local socket is at `path`.
     init(path: String) throws {
@@ -28,9 +28,9 @@ final class ControlClient {
     /// Sends one command and waits for its result.
     /// - Parameter time: how long the command itself may take in the daemon.
     func ask(
-        _ command: String, _ body: PropertyListDictionary = [:], time: Duration = .zero
+        _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero
     ) throws -> PropertyListDictionary {
-        request = try Envelope(.control, id: .random(), command: command).with(body: body)
+        request = ControlFrame(command, id: .random(), body: body)
         connect(to: try SocketAddress.unix(checking: path))
         _ = loop.schedule(after: Self.patience + time) { [self] in
             finish(.unanswered("\(path): the daemon does not answer"))
@@ -62,32 +62,38 @@ final class ControlClient {
         switch envelope.kind {
         case .hello where !isGreeted:
             isGreeted = true
-            channel?.send(try request.frame())
-        case .result where envelope.id == request.id: answer = try result(envelope)
-        case .ping: channel?.send(try Envelope(.pong, id: envelope.id).frame())
-        case .refusal: finish(.refused("\(path): the daemon refused the connection: \(explanation(of: envelope))"))
+            if let request { channel?.send(try request.frame()) }
+        case .result:
+            let frame = try ResultFrame(envelope)
+            if frame.id == request?.id { answer = result(frame) }
+        case .ping: channel?.send(try PingFrame(envelope).answer.frame())
+        case .refusal:
+            let refusal = try Refusal(envelope)
+            let text = explanation(refusal.word, refusal.text)
+            finish(.refused("\(path): the daemon refused the connection: \(text)"))
         case .bye: finish(.refused("\(path): the daemon is stopping"))
         default: break
         }
     }
 
-    private func result(_ envelope: Envelope) throws -> Result<PropertyListDictionary, CommandFailure> {
-        guard envelope.code == 0 else { return .failure(.refused(explanation(of: envelope))) }
-        return .success(try envelope.dictionaryBody())
+    private func result(_ frame: ResultFrame) -> Result<PropertyListDictionary, CommandFailure> {
+        let body = frame.body ?? [:]
+        guard frame.code == 0 else {
+            return .failure(.refused(explanation(frame.name ?? "failed", body[BodyKey.text]?.stringValue ?? "")))
+        }
+        return .success(body)
     }
 
     /// `text [name]` of a refusal or a failed result.
-    private func explanation(of envelope: Envelope) -> String {
-        let name = envelope.name ?? "failed"
-        guard let text = try? envelope.dictionaryBody()["text"]?.stringValue else { return name }
-        return "\(Printable.text(text)) [\(name)]"
+    private func explanation(_ name: String, _ text: String) -> String {
+        text.isEmpty ? name : "\(Printable.text(text)) [\(name)]"
     }
 }
 
 extension ControlClient: FrameChannelDelegate {
     func channelDidOpen(_ channel: FrameChannel) {
         let hello = Hello.offer(software: "tandem \(Version.text)")
-        do { channel.send(try Envelope(.hello).with(body: hello.body).frame()) } catch {
+        do { channel.send(try HelloFrame(hello).frame()) } catch {
             finish(.refused("\(error)"))
         }
     }
@@ -108,7 +114,7 @@ extension ControlClient: FrameChannelDelegate {
 extension Arguments {
     /// Asks the daemon that `--device` names, or the one that is right for the command.
     func ask(
-        _ command: String, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
+        _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
     ) throws -> PropertyListDictionary {
         let path = try DaemonChoice(device: value("device"), role: role).path()
         return try ControlClient(path: path).ask(command, body, time: time)

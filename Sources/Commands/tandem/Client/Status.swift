@@ -2,6 +2,7 @@
 // configuration, from one request.
 
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let status = Subcommand(
@@ -12,7 +13,7 @@ extension Subcommand {
         notes: "Times under 'since' say how long the state has lasted. Only the daemon's user and root see everything.",
         examples: ["status", "status --device secondary --json", "status --prometheus"]
     ) { arguments, console in
-        let answer = try arguments.ask("status")
+        let answer = try arguments.ask(.status)
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         if arguments.has("prometheus") {
             for line in Metrics(Fact(answer)).lines { console.print(line) }

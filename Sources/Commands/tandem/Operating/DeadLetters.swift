@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let deadLettersList = Subcommand(
@@ -10,7 +11,7 @@ extension Subcommand {
         notes: "What they carry is not shown. 'in' came from the other device and failed here; 'out' failed there.",
         examples: ["dead-letters list", "dead-letters list --app org.example.lamp --json"]
     ) { arguments, console in
-        let letters = Fact.list(try arguments.ask("dead-letters", try DeadLetterChoice.app(arguments))["letters"])
+        let letters = Fact.list(try arguments.ask(.deadLetters, try DeadLetterChoice.app(arguments))["letters"])
         if arguments.has("json") {
             for letter in letters { console.print(json: Fact.plain(.dictionary(letter.body))) }
             return
@@ -27,13 +28,13 @@ extension Subcommand {
     }
 
     static let deadLettersRetry = settling(
-        "retry", command: "dead-letter-retry", summary: "give items that failed too often to their handlers again",
+        "retry", command: .deadLetterRetry, summary: "give items that failed too often to their handlers again",
         done: "to be tried again")
 
     static let deadLettersDrop = settling(
-        "drop", command: "dead-letter-drop", summary: "forget items that failed too often", done: "dropped")
+        "drop", command: .deadLetterDrop, summary: "forget items that failed too often", done: "dropped")
 
-    private static func settling(_ word: String, command: String, summary: String, done: String) -> Subcommand {
+    private static func settling(_ word: String, command: ControlName, summary: String, done: String) -> Subcommand {
         Subcommand(
             path: ["dead-letters", word], summary: summary, operands: [.optional("UUID")],
             options: [.device, .application, .flag("all", "all of them, or all of --app")],

@@ -63,30 +63,31 @@ struct FrameDump {
         .refused("byte \(offset), frame \(number): \(error.refusalName.rawValue): \(Printable.text("\(error)"))")
     }
 
+    /// The keys that a reader looks for first; all others follow in their order.
+    private static let first: [EnvelopeKey] = [
+        .app, .pairing, .id, .channel, .sequence, .reply, .deadline, .age, .remaining, .attempt, .code, .name, .command,
+        .topic, .key, .after, .revision, .offset,
+    ]
+    private static let durations: Set<EnvelopeKey> = [.deadline, .age, .remaining]
+
     private static func line(_ envelope: Envelope, bytes: Int) -> String {
         var words = [envelope.kind.rawValue, "bytes=\(bytes)"]
-        let add = { (name: String, value: Any?) in
-            if let value { words.append("\(name)=\(Printable.text("\(value)", limit: 128))") }
+        let add = { (key: EnvelopeKey, value: EnvelopeValue) in
+            let text =
+                switch value {
+                case .boolean: "yes"
+                case .integer(let number): durations.contains(key) ? "\(number)ms" : "\(number)"
+                case .identifier(let identifier): "\(identifier)"
+                case .application(let app): "\(app)"
+                case .channel(let channel): channel.rawValue
+                case .text(let text): text
+                }
+            words.append("\(key.rawValue)=\(Printable.text(text, limit: 128))")
         }
-        add("app", envelope.app)
-        add("pairing", envelope.pairing)
-        add("id", envelope.id)
-        add("channel", envelope.channel?.rawValue)
-        add("sequence", envelope.sequence)
-        add("reply", envelope.wantsReply ? "yes" : nil)
-        add("deadline", envelope.deadline.map { "\($0.saturatingMilliseconds)ms" })
-        add("age", envelope.age.map { "\($0.saturatingMilliseconds)ms" })
-        add("remaining", envelope.remaining.map { "\($0.saturatingMilliseconds)ms" })
-        add("attempt", envelope.attempt)
-        add("code", envelope.code)
-        add("name", envelope.name)
-        add("command", envelope.command)
-        add("topic", envelope.topic)
-        add("key", envelope.key)
-        add("after", envelope.after)
-        add("revision", envelope.revision)
-        add("offset", envelope.offset)
-        add("body", envelope.body.map { redacted(Array($0)) })
+        let values = envelope.values.filter { $0.value != .boolean(false) }
+        for key in first { if let value = values.first(where: { $0.key == key })?.value { add(key, value) } }
+        for (key, value) in values where !first.contains(key) { add(key, value) }
+        if let body = envelope.body { words.append("body=\(redacted(Array(body)))") }
         return words.joined(separator: " ")
     }
 

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemPropertyList
 import TandemReactor
+import TandemWire
 
 extension Subcommand {
     static let health = Subcommand(
@@ -16,7 +17,7 @@ extension Subcommand {
             """,
         examples: ["health", "health --device secondary --json"]
     ) { arguments, console in
-        let report = Fact(try arguments.ask("health"))
+        let report = Fact(try arguments.ask(.health))
         if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
         let problems = report.list("problems")
         let isHealthy = report.body["state"] == .string("healthy")
@@ -67,7 +68,7 @@ extension Subcommand {
         let body: PropertyListDictionary = [
             "wait": .integer(time.saturatingMilliseconds), "end": .boolean(arguments.has("end")),
         ]
-        let report = Fact(try arguments.ask("drain", body, time: time))
+        let report = Fact(try arguments.ask(.drain, body, time: time))
         if arguments.has("json") { console.print(json: Fact.plain(.dictionary(report.body))) }
         if arguments.has("end") { return }
         guard report.body["drained"] != .boolean(true) else {
@@ -87,7 +88,7 @@ private enum Readiness {
     case waiting(String)
 
     init(_ arguments: Arguments) throws {
-        let report = Fact(try arguments.ask("health"))
+        let report = Fact(try arguments.ask(.health))
         let reason = report.text("reason")
         let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
         self = isReady ? .ready : .waiting(reason)

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let trace = Subcommand(
@@ -62,7 +63,7 @@ struct TraceAnswer {
     let last: PropertyListValue?
 
     init(path: String, _ body: PropertyListDictionary, time: Duration = .zero) throws {
-        let answer = try ControlClient(path: path).ask("trace", body, time: time)
+        let answer = try ControlClient(path: path).ask(.trace, body, time: time)
         last = answer["last"]
         events = Fact.list(answer["events"]).map { event in
             var body = event.body

@@ -8,6 +8,7 @@ import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemTransport
+import TandemWire
 
 extension Subcommand {
     static let join = Subcommand(
@@ -33,7 +34,7 @@ extension Subcommand {
         let answer = Fact(
             OfflineJoin.isWanted(arguments)
                 ? try OfflineJoin.join(body, arguments)
-                : try arguments.ask("join", body, of: .secondary, time: .seconds(45)))
+                : try arguments.ask(.join, body, of: .secondary, time: .seconds(45)))
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
         console.print("paired with \(answer.text("name"))  \(answer.text("peer"))")
         console.print("pairing     \(answer.text("pairing"))")

@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let pair = Subcommand(
@@ -21,7 +22,7 @@ extension Subcommand {
         let life = try arguments.duration("life")
         let seconds = life.map { $0.saturatingMilliseconds / 1000 }
         if let seconds, seconds < 1 { throw CommandFailure.usage("--life must be at least 1s") }
-        let answer = Fact(try arguments.ask("pair", seconds.map { ["seconds": .integer($0)] } ?? [:], of: .primary))
+        let answer = Fact(try arguments.ask(.pair, seconds.map { ["seconds": .integer($0)] } ?? [:], of: .primary))
         guard let link = answer.body["link"]?.stringValue else {
             throw CommandFailure.refused("the daemon answered without a link")
         }
@@ -41,7 +42,7 @@ extension Subcommand {
             + "with that device.",
         examples: ["switch kiosk", "switch --device primary 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        let answer = try arguments.ask("switch", arguments.pairingOrName)
+        let answer = try arguments.ask(.switch, arguments.pairingOrName)
         let fact = Fact(answer)
         let verb = answer["changed"]?.booleanValue == false ? "was active already" : "is active now"
         console.print("\(fact.text("name")) \(verb)  \(fact.text("pairing"))")
@@ -72,7 +73,7 @@ extension Subcommand {
             "fingerprint": .string(arguments.operands[0]), "role": .string(peer.rawValue),
         ]
         for key in ["address", "name"] { body[key] = arguments.value(key).map { .string($0) } }
-        _ = try arguments.ask("trust-device", body, of: peer.counterpart)
+        _ = try arguments.ask(.trustDevice, body, of: peer.counterpart)
         console.print("trusted as \(peer.rawValue)")
     }
 
@@ -85,7 +86,7 @@ extension Subcommand {
             """,
         examples: ["unpair kiosk", "unpair 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
-        let answer = Fact(try arguments.ask("unpair", arguments.pairingOrName))
+        let answer = Fact(try arguments.ask(.unpair, arguments.pairingOrName))
         let dropped = ["items", "files", "configurations"].map { "\(answer.text($0)) \($0)" }
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
     }
@@ -101,7 +102,7 @@ extension Subcommand {
     ) { arguments, console in
         var body = arguments.pairingOrName
         body["address"] = .string(arguments.operands[1])
-        let answer = Fact(try arguments.ask("address", body, of: .secondary))
+        let answer = Fact(try arguments.ask(.address, body, of: .secondary))
         console.print("\(answer.text("name")) is at \(arguments.operands[1])  \(answer.text("pairing"))")
     }
 
@@ -116,7 +117,7 @@ extension Subcommand {
             throw CommandFailure.usage("'\(arguments.operands[1])' is not a protocol version")
         }
         let body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "version": .integer(Int64(version))]
-        _ = try arguments.ask("allow-version", body)
+        _ = try arguments.ask(.allowVersion, body)
         console.print("version \(version) is allowed again")
     }
 }

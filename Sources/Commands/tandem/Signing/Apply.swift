@@ -4,6 +4,7 @@
 import TandemBase
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemWire
 
 extension Subcommand {
     static let apply = Subcommand(
@@ -29,7 +30,7 @@ extension Subcommand {
             "envelope": .data(envelope), "app": .string(try arguments.application().description),
             "wait": .integer(wait.saturatingMilliseconds),
         ]
-        let results = try arguments.ask("apply", body, time: wait)["results"] ?? .array([])
+        let results = try arguments.ask(.apply, body, time: wait)["results"] ?? .array([])
         if arguments.has("json") {
             console.print(json: Fact.plain(results))
         } else {

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
+import TandemWire
 
 extension Subcommand {
     static let trustAdd = Subcommand(
@@ -21,7 +22,7 @@ extension Subcommand {
             "app": .string(try arguments.application().description), "role": .string(try arguments.role().rawValue),
             "key": .string(key.pem),
         ]
-        _ = try arguments.ask("trust-add", body)
+        _ = try arguments.ask(.trustAdd, body)
         console.print("trusted \(key.identifier.hexadecimal)")
     }
 
@@ -29,7 +30,7 @@ extension Subcommand {
         path: ["trust", "list"], summary: "list the configuration keys that a daemon trusts",
         options: [.device, .json], examples: ["trust list", "trust list --json"]
     ) { arguments, console in
-        let anchors = try arguments.ask("trust-list")["anchors"] ?? .array([])
+        let anchors = try arguments.ask(.trustList)["anchors"] ?? .array([])
         if arguments.has("json") { return console.print(json: Fact.plain(anchors)) }
         var table = Table("anchors", ["app", "role", "source", "key id"])
         for anchor in Fact.list(anchors) {
@@ -48,7 +49,7 @@ extension Subcommand {
         let body: PropertyListDictionary = [
             "app": .string(try arguments.application().description), "pairing": .data(pairing.bytes),
         ]
-        let answer = Fact(try arguments.ask("identifier-accept", body, of: .secondary))
+        let answer = Fact(try arguments.ask(.identifierAccept, body, of: .secondary))
         console.print("accepted \(answer.text("identifier"))")
     }
 }

@@ -35,13 +35,10 @@ package final class AppDelivery {
 
     package func setDraining(_ isDraining: Bool) { self.isDraining = isDraining }
 
-    /// The channels that an app's connection can have.
-    static let channels: [Channel] = [.context, .userInfo, .urgent, .file]
-
     /// Takes `submit`, `chunk`, `verdict`, `finishedAck` or `query` from a registered connection.
     /// - Returns: the refusal that the connection has earned; nil if all is well.
     func receive(_ envelope: Envelope, from connection: HostAppConnection) -> Refusal? {
-        guard let app = envelope.app, app == connection.port?.app else {
+        guard envelope[.app] == connection.port?.app else {
             return Refusal(.notYours, "a frame of another application")
         }
         do throws(WireError) {
@@ -50,7 +47,7 @@ package final class AppDelivery {
             case .query: queries.answer(try QueryFrame(envelope), connection)
             case .verdict:
                 // One that does not read is a breach only for an item that the connection has.
-                guard offered.isOffered(envelope.id, to: connection.number) else { return nil }
+                guard offered.isOffered(envelope[.id], to: connection.number) else { return nil }
                 judged(try VerdictFrame(envelope), connection)
             case .chunk: return chunk(try ChunkFrame(envelope), connection)
             case .finishedAck: outcomes.confirmed(try FinishedAckFrame(envelope).item)
@@ -137,7 +134,7 @@ package final class AppDelivery {
         case .success(let receipt):
             // Nothing was submitted, so nothing will end.
             if receipt.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
-            connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision).envelope)
+            connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
             if isKnown, item.queue.channel != .context {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }
@@ -148,7 +145,7 @@ package final class AppDelivery {
     }
 
     private func refuse(_ item: ItemKey, _ error: SessionError, _ connection: HostAppConnection) {
-        connection.send(try FailureFrame(of: item, error).envelope)
+        connection.send(FailureFrame(of: item, error))
     }
 
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
@@ -160,7 +157,8 @@ package final class AppDelivery {
             counterpart: seen.map { seen in
                 SendCheck.Counterpart(role: endpoint.options.role, level: seen.level, reason: seen.reason)
             },
-            badArgument: Self.badArgument(frame), bodySize: frame.body.count, bodyLimit: queue.channel.bodyLimit ?? 0,
+            badArgument: Self.badArgument(frame), bodySize: frame.body.count,
+            bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
         // What was accepted goes on (CTL-14), also if its app has missed that.
@@ -170,7 +168,7 @@ package final class AppDelivery {
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
         let channel = frame.item.queue.channel
-        guard let limit = channel.bodyLimit else { return .channel }
+        guard let limit = channel.properties.bodyLimit else { return .channel }
         if channel == .urgent, !frame.urgentKind.isShortText { return .kind }
         // What is too large is refused for that, and not read.
         return frame.body.count > limit || PropertyListReader.isDictionary(frame.body) ? nil : .body
@@ -215,7 +213,7 @@ package final class AppDelivery {
         outcomes.removeSubmitter(number, of: item.id, in: item.queue)
         guard let connection = endpoint.connection(number) else { return }
         let failure = FailureFrame(of: item, code: refusal.code, name: refusal.name, body: refusal.body)
-        connection.send(try failure.envelope)
+        connection.send(failure)
     }
 
     /// A part of a file.
@@ -256,7 +254,7 @@ package final class AppDelivery {
             DeliveryFrame(
                 ItemKey(item.queue, item.id), attempt: item.attempt, topic: item.topic, age: item.age,
                 remaining: item.remaining, revision: item.revision, body: body[...]
-            ).envelope)
+            ))
         note(.delivered, item.id, item.queue, isOutbound: false)
     }
 
@@ -264,7 +262,7 @@ package final class AppDelivery {
     /// configuration are judged where they go.
     package static func fault(of item: Envelope) -> Envelope? {
         let channel: Channel? = item[.channel]
-        guard let channel, [.userInfo, .urgent, .context].contains(channel), let body = item.body,
+        guard let channel, channel.isForApps, !channel.properties.hasFile, let body = item.body,
             !PropertyListReader.isDictionary(body), let frame = try? ItemFrame(item)
         else { return nil }
         let error = SessionError(
@@ -331,22 +329,11 @@ private struct OfferedItems {
 extension OutboundItem {
     /// The item of a `submit`.
     fileprivate init(_ frame: SubmitFrame, _ body: [UInt8]) {
-        let isUrgent = frame.item.queue.channel == .urgent
         self.init(
             id: frame.item.id, payload: body, supersedeKey: frame.key.map { Array($0.utf8) },
-            lifetime: frame.remaining, topic: frame.topic, kind: isUrgent ? frame.urgentKind : nil,
-            after: frame.after, policy: frame.isAlwaysNew ? .always : .ifChanged)
-    }
-}
-
-extension Channel {
-    /// The largest body that an app may submit (LIM-2); nil for a channel that is not an app's.
-    fileprivate var bodyLimit: Int? {
-        switch self {
-        case .context: Limits.contextBody
-        case .userInfo, .urgent, .file: Limits.userInfoBody
-        case .configuration: nil
-        }
+            lifetime: frame.remaining, topic: frame.topic,
+            kind: frame.item.queue.channel.properties.overflow == nil ? nil : frame.urgentKind, after: frame.after,
+            policy: frame.isAlwaysNew ? .always : .ifChanged)
     }
 }
 

@@ -113,7 +113,7 @@ final class AppOutcomes {
     }
 
     private func sendStored(_ id: UniqueIdentifier, _ queue: QueueKey, to connection: HostAppConnection) {
-        connection.send(try ProgressFrame(ItemKey(queue, id), .stored).envelope)
+        connection.send(ProgressFrame(ItemKey(queue, id), .stored))
     }
 
     /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
@@ -151,7 +151,7 @@ final class AppOutcomes {
         to connection: HostAppConnection
     ) {
         let frame = FinishedFrame(ItemKey(queue, id), outcome, code: refusal?.code, refusal: refusal?.name)
-        connection.send(try frame.envelope)
+        connection.send(frame)
     }
 
     private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
@@ -194,7 +194,7 @@ final class AppOutcomes {
 
     /// The app has confirmed an outcome.
     func confirmed(_ item: ItemKey) {
-        guard AppDelivery.channels.contains(item.queue.channel) else { return }
+        guard item.queue.channel.isForApps else { return }
         let (id, queue, app) = (item.id, item.queue, item.queue.app)
         let name = Submitted(id, in: queue)
         missedOutcomes[app]?.live.remove(name)

@@ -35,7 +35,7 @@ final class AppQueries {
             endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
         // An app may neither read nor cancel what an operator sends, not even to its counterpart.
-        if let channel = query.channel, !AppDelivery.channels.contains(channel) {
+        if let channel = query.channel, !channel.isForApps {
             return refuse(query, .invalidParameter, .channel, connection)
         }
         do throws(AnswerName) {
@@ -58,13 +58,13 @@ final class AppQueries {
         _ query: QueryFrame, _ connection: HostAppConnection, _ name: AnswerName? = nil,
         _ body: PropertyListDictionary = [:]
     ) {
-        connection.send(try AnswerFrame(to: (query.id, query.app, query.command), name: name, body: body).envelope)
+        connection.send(AnswerFrame(to: (query.id, query.app, query.command), name: name, body: body))
     }
 
     private func refuse(
         _ query: QueryFrame, _ code: SessionError.Code, _ name: AnswerName, _ connection: HostAppConnection
     ) {
-        connection.send(try AnswerFrame(to: (query.id, query.app, query.command), code: code, name: name).envelope)
+        connection.send(AnswerFrame(to: (query.id, query.app, query.command), code: code, name: name))
     }
 
     // MARK: outstanding items

@@ -68,9 +68,9 @@ final class HostAppConnection {
 
     // MARK: sending and ending
 
-    /// Sends the frame of an envelope of this daemon's own.
-    func send(_ envelope: @autoclosure () throws(WireError) -> Envelope) {
-        do throws(WireError) { send(try envelope().frame()) } catch {
+    /// Sends a frame of this daemon's own.
+    func send(_ frame: some TypedFrame) {
+        do throws(WireError) { send(try frame.frame()) } catch {
             endpoint.log(LogEvent(.error, "frame not written", .text("error", "\(error)")))
             channel.close()
         }
@@ -83,7 +83,7 @@ final class HostAppConnection {
                 .warning, "local connection refused", .text("name", refusal.word), .outside("text", refusal.text),
                 .integer("uid", credentials.user), .integer("pid", credentials.process)), of: credentials.user)
         if case .closing = phase { return }
-        send(try refusal.envelope())
+        send(refusal)
         finish()
     }
 
@@ -116,18 +116,18 @@ final class HostAppConnection {
         switch phase {
         case .opening: try greet(envelope)
         case .greeted(let capabilities): try begin(envelope, capabilities)
-        case .registered, .receiving: if let port { take(frame, envelope, port) }
-        case .controlling(let open): control(envelope, open)
+        case .registered, .receiving: if let port { try take(frame, envelope, port) }
+        case .controlling(let open): try control(envelope, open)
         case .registering, .closing: break
         }
     }
 
     /// The client's hello: the highest common version and the common capabilities (SES-2, SES-3).
     private func greet(_ envelope: Envelope) throws(WireError) {
-        guard envelope.kind == .hello, envelope.pairing == nil else {
+        guard envelope.kind == .hello, !envelope.has(.pairing) else {
             return refuse(.helloExpected, "the first frame must be hello, without a pairing")
         }
-        let hello = try Hello(body: envelope.dictionaryBody())
+        let hello = try HelloFrame(envelope).hello
         guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
             return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
         }
@@ -137,7 +137,7 @@ final class HostAppConnection {
             .chosen(version), capabilities: capabilities, software: endpoint.options.software,
             role: endpoint.options.role, device: endpoint.options.device)
         phase = .greeted(capabilities)
-        send(try Envelope(.hello).with(body: answer.body))
+        send(HelloFrame(answer))
     }
 
     private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
@@ -148,17 +148,17 @@ final class HostAppConnection {
         case .control:
             let open = OpenControls()
             phase = .controlling(open)
-            control(envelope, open)
+            try control(envelope, open)
         default: takeUpkeep(envelope)
         }
     }
 
-    private func take(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
+    private func take(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) throws(WireError) {
         guard envelope.kind.mayBeSent(by: .app) else { return unexpected(envelope, "after register") }
         switch envelope.kind {
         case .message, .messageData: pass(frame, envelope, port)
         case .reply, .failure:
-            if !endpoint.pendingOffers.answered(envelope, by: number) { pass(frame, envelope, port) }
+            if try !endpoint.pendingOffers.answered(envelope, by: number) { pass(frame, envelope, port) }
         case .ping, .pong, .bye: takeUpkeep(envelope)
         default:
             guard let items = endpoint.items else { return unexpected(envelope, "after register") }
@@ -169,7 +169,7 @@ final class HostAppConnection {
     /// Takes `ping`, `pong` or `bye`.
     private func takeUpkeep(_ envelope: Envelope) {
         switch envelope.kind {
-        case .ping: send(Envelope(.pong, id: envelope.id))
+        case .ping: send(PingFrame(envelope).answer)
         case .bye: finish()
         default: break
         }
@@ -197,8 +197,8 @@ final class HostAppConnection {
     /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port
     /// of the relay.
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
-        guard let app = envelope.app else { throw .missingKey(.app, .register) }
-        let registration = try TandemSession.Registration(body: envelope.dictionaryBody())
+        let frame = try ApplicationFrame(envelope)
+        let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
         // The owner comes first: no other user learns whether the app is connected.
         if let owner = endpoint.owner(of: app), owner != credentials.user { return refuse(.otherOwner(of: app)) }
         let application = ConnectedApplication(
@@ -240,8 +240,8 @@ final class HostAppConnection {
         self.port = port
         answer(application)
         endpoint.entered(application)
-        let channels = capabilities.compactMap(\.channel)
-        endpoint.items?.entered(self, app, receives: registration.receives, Set(channels))
+        let channels = Channel.forApps.intersection(capabilities.compactMap(\.channel))
+        endpoint.items?.entered(self, app, receives: registration.receives, channels)
     }
 
     private func answer(_ application: ConnectedApplication) {
@@ -253,7 +253,7 @@ final class HostAppConnection {
                     directory: endpoint.directory(of: application.app), uid: UInt64(application.user),
                     state: state)
                 let body = answer.body(now: endpoint.scheduler.now)
-                return try Envelope(.registered, app: application.app).with(body: body).frame()
+                return try ApplicationFrame(.registered, application.app, body).frame()
             }
             send(frame)
         } catch {
@@ -264,11 +264,11 @@ final class HostAppConnection {
     // MARK: control requests
 
     /// Takes a control request (CTL-1): each is answered once under its own identifier.
-    private func control(_ envelope: Envelope, _ open: OpenControls) {
+    private func control(_ envelope: Envelope, _ open: OpenControls) throws(WireError) {
         guard envelope.kind != .ping, envelope.kind != .bye else { return takeUpkeep(envelope) }
-        guard envelope.kind == .control, let id = envelope.id, let command = envelope.command else {
-            return unexpected(envelope, "on a control connection")
-        }
+        guard envelope.kind == .control else { return unexpected(envelope, "on a control connection") }
+        let frame = try ControlFrame(envelope)
+        let (id, command) = (frame.id, frame.command)
         guard !open.identifiers.contains(id) else {
             return refuse(.unexpected, "a control request with this identifier is open")
         }
@@ -277,7 +277,7 @@ final class HostAppConnection {
             let text = "\(Self.openControlLimit) requests are open on this connection"
             return answer(id, command, .failed(ControlFailure(.full, text)))
         }
-        guard let body = try? envelope.dictionaryBody() else {
+        guard let body = frame.body else {
             return answer(id, command, .failed(ControlFailure(.badRequest, "'body' is not a property list")))
         }
         let request = ControlRequest(command: command, body: body, caller: credentials, isPrivileged: isPrivileged)
@@ -297,12 +297,9 @@ final class HostAppConnection {
 
     private func answer(_ id: UniqueIdentifier, _ command: String, _ answer: ControlAnswer) {
         if case .closing = phase { return }
-        let envelope = Envelope(.result, id: id, code: answer.code, name: answer.name, command: command)
-        do throws(WireError) {
-            send(try envelope.with(body: answer.body).frame())
-        } catch {
-            send(Envelope(.result, id: id, code: 1, name: ControlFailureName.full.rawValue, command: command))
-        }
+        let result = ResultFrame(to: id, command, code: answer.code, name: answer.name, body: answer.body)
+        if let frame = try? result.frame() { return send(frame) }
+        send(ResultFrame(to: id, command, code: 1, name: ControlFailureName.full.rawValue))
     }
 }
 

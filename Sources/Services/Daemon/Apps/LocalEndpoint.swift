@@ -286,9 +286,9 @@ package final class LocalEndpoint {
             throw SessionError(.deliveryFailed, .unhandled, reason: "the app does not take configuration")
         }
         do {
-            return try Envelope(
+            return try MessageFrame(
                 .configuration, app: application.app, pairing: pairing, id: id, reply: true, deadline: deadline,
-                body: body
+                body: body[...]
             ).frame()
         } catch {
             throw SessionError(.payloadTooLarge, reason: error.description, actual: body.count, limit: Limits.frame)
@@ -303,7 +303,7 @@ package final class LocalEndpoint {
         isStopping = true
         listener?.close()
         listener = nil
-        for connection in connections.all { connection.send(Envelope(.bye, name: RefusalName.stopping.rawValue)) }
+        for connection in connections.all { connection.send(ByeFrame(.stopping)) }
     }
 
     /// Ends all connections when what is queued for them has been written; `completion` once, when they are gone.

@@ -49,15 +49,20 @@ final class PendingOffers {
     }
 
     /// Takes a `reply` or `failure`; false if it answers no offer to this connection.
-    func answered(_ envelope: Envelope, by connection: ConnectionNumber) -> Bool {
-        guard let id = envelope.id, entries[id]?.connection == connection else { return false }
-        complete(id, envelope.kind == .reply ? .reply(Array(envelope.body ?? [])) : .failed(Self.error(of: envelope)))
+    func answered(_ envelope: Envelope, by connection: ConnectionNumber) throws(WireError) -> Bool {
+        let id: UniqueIdentifier = try envelope.required(.id)
+        guard isOpen(id, to: connection) else { return false }
+        if envelope.kind == .reply {
+            complete(id, .reply(Array(try ReplyFrame(envelope).body)))
+        } else {
+            complete(id, .failed(Self.error(of: try FailureFrame(envelope))))
+        }
         return true
     }
 
     /// A failure must end its request even when its body is of no use.
-    private static func error(of failure: Envelope) -> SessionError {
-        do { return try SessionError(failure: failure) } catch {
+    private static func error(of failure: FailureFrame) -> SessionError {
+        do { return try failure.error() } catch {
             return SessionError(.messageReplyFailed, name: failure.name, reason: error.description)
         }
     }

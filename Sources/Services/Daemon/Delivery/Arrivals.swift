@@ -44,7 +44,7 @@ package final class Arrivals {
         let before = consumers[app] ?? []
         consumers[app] = channels
         let reading = reading
-        for (key, ledger) in ledgers where key.app == app && key.channel != .configuration {
+        for (key, ledger) in ledgers where key.app == app && key.channel.isForApps {
             if channels.contains(key.channel) {
                 ledger.perform { $0.consumerArrived(at: reading) }
             } else if before.contains(key.channel) {
@@ -58,13 +58,13 @@ package final class Arrivals {
 
     /// Whether items of this queue have a handler. The daemon itself always takes configurations.
     private func hasConsumer(_ key: QueueKey) -> Bool {
-        key.channel == .configuration || consumers[key.app]?.contains(key.channel) ?? false
+        !key.channel.isForApps || consumers[key.app]?.contains(key.channel) ?? false
     }
 
     /// The apps for which received items wait, here or with their handlers.
     var applicationsWithItems: Set<ApplicationIdentifier> {
         var apps: Set<ApplicationIdentifier> = []
-        for (key, ledger) in ledgers where key.channel != .configuration && ledger.machine.count > 0 {
+        for (key, ledger) in ledgers where key.channel.isForApps && ledger.machine.count > 0 {
             apps.insert(key.app)
         }
         return apps
@@ -141,7 +141,7 @@ package final class Arrivals {
 
     /// The items of the channel `file` whose bytes must stay when the daemon starts.
     var itemsWithFiles: [FileKey] {
-        ledgers.filter { $0.key.channel == .file }.flatMap { key, ledger in
+        ledgers.filter { $0.key.channel.properties.hasFile }.flatMap { key, ledger in
             ledger.machine.itemsWithFiles.map { FileKey(key, $0) }
         }
     }
@@ -155,7 +155,7 @@ package final class Arrivals {
             committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
             full.remove(key)
             if sequence > 0 {
-                let stored = StoredFrame(key, sequence: sequence)
+                let stored = PositionFrame.stored(key, through: sequence)
                 return environment.send(stored.envelope, over: key.pairing, then: done)
             }
         case .report(let sequence, let outcome):

@@ -61,12 +61,7 @@ final class DeliveryEnvironment {
     }
 
     /// Answers a marker of the peer's (DEL-27).
-    func answer(_ ping: Envelope, over pairing: UniqueIdentifier) {
-        var pong = Envelope(.pong)
-        let id: UniqueIdentifier? = ping[.id]
-        pong[.id] = id
-        sendFrame(pong, pairing)
-    }
+    func answer(_ ping: PingFrame, over pairing: UniqueIdentifier) { sendFrame(ping.answer.envelope, pairing) }
 
     func report(_ event: DeliveryEvent) { onEvent(event) }
 

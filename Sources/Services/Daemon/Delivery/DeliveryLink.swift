@@ -45,9 +45,7 @@ final class DeliveryLink {
         guard !isClosed else { return }
         path.send(envelope)
         guard let marker = window.sent(size) else { return }
-        var ping = Envelope(.ping)
-        ping[.id] = UniqueIdentifier(high: 0, low: marker)
-        path.send(ping)
+        path.send(PingFrame(id: UniqueIdentifier(high: 0, low: marker)).envelope)
     }
 
     /// The frame does not leave after all.

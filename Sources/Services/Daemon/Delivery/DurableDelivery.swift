@@ -161,9 +161,9 @@ package final class DurableDelivery {
     package func linkDrained(_ pairing: UniqueIdentifier) { environment.link(pairing)?.drained() }
 
     /// Takes a `ping` or `pong` that came over the pairing's link (DEL-27).
-    package func take(marker envelope: Envelope, over pairing: UniqueIdentifier) {
-        if envelope.kind == .ping { return environment.answer(envelope, over: pairing) }
-        if let id: UniqueIdentifier = envelope[.id] { environment.link(pairing)?.answered(id) }
+    package func take(marker: PingFrame, over pairing: UniqueIdentifier) {
+        if marker.kind == .ping { return environment.answer(marker, over: pairing) }
+        if let id = marker.id { environment.link(pairing)?.answered(id) }
     }
 
     /// The highest sequences stored in order from the peer, and sent to it (SES-2).
@@ -176,7 +176,7 @@ package final class DurableDelivery {
     /// Takes a frame of an item or a file from a link.
     /// - Returns: false for a frame that does not read, or that this device does not take.
     package func receive(_ envelope: Envelope) -> Bool {
-        if let files, envelope.channel == .file, FileDelivery.kinds.contains(envelope.kind) {
+        if let files, envelope[.channel] == Channel.file, FileDelivery.kinds.contains(envelope.kind) {
             return files.receive(envelope)
         }
         return store(envelope)
@@ -210,12 +210,12 @@ package final class DurableDelivery {
                 arrivals.gapArrived(frame.sequence, frame.reason, in: frame.queue)
                 return true
             case .outcomeAck:
-                let frame = try OutcomeAckFrame(envelope)
+                let frame = try PositionFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 arrivals.outcomeAcknowledged(frame.sequence, in: frame.queue)
                 return true
             case .stored:
-                let frame = try StoredFrame(envelope)
+                let frame = try PositionFrame(envelope)
                 guard takes(frame.queue) else { return false }
                 outbound.stored(through: frame.sequence, in: frame.queue)
                 return true

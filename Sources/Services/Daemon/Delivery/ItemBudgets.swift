@@ -85,7 +85,7 @@ final class ItemBudgets {
     /// - Parameter user: whose app it is; only what it sends counts as the user's.
     func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
         if direction == .inbound { inboundQueues[Queues(pairing: key.pairing, channel: key.channel), default: 0] += 1 }
-        let isConfiguration = key.channel == .configuration
+        let isConfiguration = !key.channel.isForApps
         let all = Key(pairing: key.pairing, direction: direction, isConfiguration: isConfiguration)
         guard let user, direction == .outbound, !isConfiguration else {
             return ItemUsage([budget(all, limits.pairing)])

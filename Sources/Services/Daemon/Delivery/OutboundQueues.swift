@@ -87,7 +87,7 @@ final class OutboundQueues {
     /// Reports ends that nobody has confirmed, repeats contexts, and reconsiders barriers; once, when all is set up.
     func resume() {
         for (key, queue) in queues {
-            if key.channel == .configuration { reportUnacknowledged(in: key) }
+            if !key.channel.isForApps { reportUnacknowledged(in: key) }
             if queue.machine.needsContextAgain { contextIsLost(key) }
             reconsiderBarriers(of: key.app, in: key.pairing)
         }
@@ -176,7 +176,7 @@ final class OutboundQueues {
             let gap = GapFrame(key, sequence: sequence, reason)
             return environment.send(gap.envelope, over: key.pairing, then: done)
         case .sendOutcomeAck(let sequence):
-            let ack = OutcomeAckFrame(key, sequence: sequence)
+            let ack = PositionFrame.outcomeAck(key, of: sequence)
             return environment.send(ack.envelope, over: key.pairing, then: done)
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
@@ -191,7 +191,7 @@ final class OutboundQueues {
     /// An item has ended. A submitter in this process knows it with that; an application confirms it itself.
     private func finished(_ id: UniqueIdentifier, _ outcome: Outcome, _ refusal: ItemRefusal?, in key: QueueKey) {
         environment.report(.ended(id, key, outcome, refusal))
-        if key.channel == .configuration {
+        if !key.channel.isForApps {
             let reading = reading
             queues[key]?.perform { $0.forget(id, at: reading) }
         }
@@ -309,7 +309,7 @@ final class OutboundQueues {
 
     /// The queues of an application with ended items that it has not confirmed.
     func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
-        queues.filter { $0.key.app == app && $0.key.channel != .configuration && $0.value.machine.hasUnacknowledged }
+        queues.filter { $0.key.app == app && $0.key.channel.isForApps && $0.value.machine.hasUnacknowledged }
             .keys
             .sorted { ($0.pairing, $0.channel.rawValue) < ($1.pairing, $1.channel.rawValue) }
     }
@@ -323,7 +323,7 @@ final class OutboundQueues {
 
     /// The items of the channel `file` whose bytes must stay when the daemon starts.
     var itemsWithFiles: [FileKey] {
-        queues.filter { $0.key.channel == .file }.flatMap { key, queue in
+        queues.filter { $0.key.channel.properties.hasFile }.flatMap { key, queue in
             (queue.machine.outstanding() + queue.machine.deadLetters).map { FileKey(key, $0.id) }
         }
     }

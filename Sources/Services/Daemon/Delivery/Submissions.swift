@@ -33,10 +33,12 @@ package final class Submissions {
         guard environment.epoch(of: key.pairing) != nil else { return later { completion(.failure(.unpaired)) } }
         var item = item
         item.after = item.after.flatMap { queues.isUnfinished($0, of: key.app, in: key.pairing) ? $0 : nil }
-        switch key.channel {
-        case .context: contexts.set(item, in: key, then: completion)
-        case .urgent: submitUrgent(item, to: key, then: completion)
-        case .configuration, .userInfo, .file: enqueue(item, to: key, SubmitReceipt(), then: completion)
+        if key.channel.properties.isLatestWins {
+            contexts.set(item, in: key, then: completion)
+        } else if key.channel.properties.overflow != nil {
+            submitUrgent(item, to: key, then: completion)
+        } else {
+            enqueue(item, to: key, SubmitReceipt(), then: completion)
         }
     }
 
@@ -199,5 +201,7 @@ package final class Submissions {
 
 extension QueueKey {
     /// The queue that takes urgent items over budget.
-    fileprivate var demoted: QueueKey { QueueKey(pairing: pairing, app: app, channel: .userInfo) }
+    fileprivate var demoted: QueueKey {
+        QueueKey(pairing: pairing, app: app, channel: channel.properties.overflow ?? channel)
+    }
 }

@@ -178,7 +178,7 @@ final class MessageForwarder {
         _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, _ failure: RelayFailure,
         to origin: RelayPort
     ) {
-        guard let app = application?.app ?? (try? Envelope(reading: frame))?.app else { return }
+        guard let app = application?.app ?? (try? Envelope(reading: frame).required(.app)) else { return }
         if trace != nil { traced(header, failure, app, to: origin) }
         origin.fail(Message(app: app, pairing: header.pairing, id: header.id), failure)
     }

@@ -165,9 +165,13 @@ package final class RelayPort: NumberedConnection {
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
         if envelope.kind == .application { return forwarder.publisher.announced(envelope, from: self) }
-        guard let app = envelope.app, let header = RoutingHeader(envelope) else { return .envelope }
-        guard let application else { return takeFromLink(frame, header, of: side.applications[app]) }
-        return application.app == app ? take(frame, header, of: application) : .notYours
+        do throws(WireError) {
+            let (app, header) = (try envelope.required(.app) as ApplicationIdentifier, try RoutingHeader(envelope))
+            guard let application else { return takeFromLink(frame, header, of: side.applications[app]) }
+            return application.app == app ? take(frame, header, of: application) : .notYours
+        } catch {
+            return .envelope
+        }
     }
 
     /// Takes a frame that names the connection's own app (FRM-13).
@@ -223,7 +227,8 @@ package final class RelayPort: NumberedConnection {
             return endpoint.overflowed()
         }
         do throws(WireError) {
-            deliver(try failure.error.failure(app: message.app, pairing: message.pairing, id: message.id).frame())
+            let frame = FailureFrame(app: message.app, pairing: message.pairing, id: message.id, failure.error)
+            deliver(try frame.frame())
         } catch {
             forwarder.log(.frameNotWritten(.failure, error))
         }

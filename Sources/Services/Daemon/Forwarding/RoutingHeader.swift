@@ -30,18 +30,18 @@ struct RoutingHeader {
         hasTopic = head.hasTopic
     }
 
-    /// nil for what is never forwarded: a failure that answers an item, too (FRM-10).
-    init?(_ envelope: Envelope) {
-        guard let pairing = envelope.pairing, let id = envelope.id, envelope.channel == nil else { return nil }
+    /// - Throws: for a frame that is never forwarded; a failure that answers an item is one (FRM-10).
+    init(_ envelope: Envelope) throws(WireError) {
+        if envelope.has(.channel) { throw .unlistedKey(.channel, envelope.kind) }
         kind = envelope.kind
-        self.pairing = pairing
-        self.id = id
-        wantsReply = envelope.wantsReply
+        pairing = try envelope.required(.pairing)
+        id = try envelope.required(.id)
+        wantsReply = envelope[.reply] ?? false
         deadline =
-            envelope.deadline.map { UInt32(clamping: $0.saturatingMilliseconds) }
+            (envelope[.deadline] as Duration?).map { UInt32(clamping: $0.saturatingMilliseconds) }
             ?? Limits.standardDeadlineMilliseconds
         bodyCount = envelope.body?.count ?? 0
-        hasTopic = envelope.topic != nil
+        hasTopic = envelope.has(.topic)
     }
 }
 

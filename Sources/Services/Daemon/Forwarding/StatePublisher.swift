@@ -193,7 +193,7 @@ final class StatePublisher {
             announcement.seen = application.routes[end.known.pairing]?.reachability.level
         }
         do throws(WireError) {
-            port.deliver(try Envelope(.application, app: application.app).with(body: announcement.body).frame())
+            port.deliver(try ApplicationFrame(.application, application.app, announcement.body).frame())
         } catch {
             log(.frameNotWritten(.application, error))
         }
@@ -202,9 +202,9 @@ final class StatePublisher {
     /// Takes an announcement of the other device.
     func announced(_ envelope: Envelope, from port: RelayPort) -> RefusalName? {
         guard case .link(let end) = port.source else { return .unexpected }
-        guard let app = envelope.app else { return .envelope }
-        guard let body = try? envelope.dictionaryBody() else { return .malformed }
-        guard let announcement = try? ApplicationAnnouncement(body: body) else { return .envelope }
+        guard let frame = try? ApplicationFrame(envelope) else { return .malformed }
+        guard let announcement = try? ApplicationAnnouncement(body: frame.body) else { return .envelope }
+        let app = frame.app
         let before = end.announcement(of: app)
         guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
         let application = port.side.applications[app]
@@ -236,7 +236,7 @@ final class StatePublisher {
         do {
             let state = state(of: application.app, on: application.side)
             let frame = try state.fitted { state throws(WireError) in
-                try Envelope(.state, app: application.app).with(body: state.body(now: scheduler.now)).frame()
+                try ApplicationFrame(.state, application.app, state.body(now: scheduler.now)).frame()
             }
             for port in application.ports { port.deliver(frame) }
             rest(application)

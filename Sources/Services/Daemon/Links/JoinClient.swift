@@ -170,10 +170,7 @@ package final class JoinClient {
         do throws(JoinAnswerError) { request = try attempt.request(peer: peer, now: context.wallNow) } catch {
             throw .answer(error)
         }
-        guard let envelope = try? Envelope(.join).with(body: request.body) else {
-            throw .malformed("this device's join cannot be written")
-        }
-        channel.send(envelope)
+        channel.send(JoinFrame(.join, request.body))
         return attempt
     }
 
@@ -190,7 +187,7 @@ package final class JoinClient {
             let envelope: Envelope
             do throws(WireError) {
                 envelope = try Envelope(reading: frame)
-                if envelope.kind == .joined { return try JoinAnswer(body: envelope.dictionaryBody()) }
+                if envelope.kind == .joined { return try JoinAnswer(body: JoinFrame(envelope).body) }
             } catch {
                 channel.refuse(error.refusalName, "\(error)")
                 throw .malformed("\(error)")

@@ -77,10 +77,10 @@ package final class Link {
     /// The link has ended in order: everything that was queued may still leave.
     package var isFlushing: Bool { channel.isFlushing }
 
-    /// Queues an envelope of this device's own making; it leaves at the end of the turn. Ignored after the end.
-    package func send(_ envelope: Envelope) {
+    /// Queues a frame of this device's own making; it leaves at the end of the turn. Ignored after the end.
+    package func send(_ frame: some TypedFrame) {
         guard !isOver else { return }
-        channel.send(envelope)
+        channel.send(frame)
     }
 
     // MARK: ending
@@ -128,7 +128,7 @@ package final class Link {
         switch heartbeat.timerFired(now: context.scheduler.now) {
         case .wait(let time): schedule(time)
         case .ping(let time):
-            send(Envelope(.ping))
+            send(PingFrame())
             schedule(time)
         case .dead:
             channel.cut(.noHeartbeat)
@@ -165,8 +165,8 @@ package final class Link {
 
     private func received(_ envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
-        case .ping: send(Envelope(.pong, id: envelope.id))
-        case .pong: if envelope.id != nil { context.host?.link(self, didReceive: envelope, in: frame) }
+        case .ping: send(PingFrame(envelope).answer)
+        case .pong: if envelope.has(.id) { context.host?.link(self, didReceive: envelope, in: frame) }
         case .bye, .refusal:
             farewell(SecuredChannel.farewell(envelope))
         case .application: context.host?.link(self, didReceive: envelope, in: frame)
@@ -174,7 +174,7 @@ package final class Link {
             guard envelope.kind.mayBeSent(by: .link) else {
                 return refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
             }
-            guard envelope.pairing == pairing else {
+            guard envelope[.pairing] == pairing else {
                 return refuse(.notYours, "a frame names another pairing than the link's")
             }
             context.host?.link(self, didReceive: envelope, in: frame)

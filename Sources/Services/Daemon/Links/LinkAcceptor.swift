@@ -171,9 +171,8 @@ final class AcceptedConnection {
     // MARK: hello
 
     private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
-        guard let pairing = envelope.pairing else { throw .missingKey(.pairing, .hello) }
-        let hello = try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow)
-        judge(hello, pairing: pairing, pin: pin)
+        let pairing: UniqueIdentifier = try envelope.required(.pairing)
+        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.wallNow), pairing: pairing, pin: pin)
     }
 
     private func judge(_ hello: PeerGreeting, pairing: UniqueIdentifier, pin: KeyIdentifier) {
@@ -205,10 +204,7 @@ final class AcceptedConnection {
             let own = context.device.hello(
                 .chosen(agreement.version), role: record.role, positions, capabilities: agreement.capabilities,
                 clock: context.wallNow)
-            guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: own.body) else {
-                return refuse(.unexpected, "this device's hello cannot be written")
-            }
-            channel.send(envelope)
+            channel.send(HelloFrame(own, pairing: record.pairing))
             leave()
             let peer = hello.counting(in: positions.epoch)
             let link = Link(record: record, peer: peer, agreement: agreement, channel: channel, context: context)
@@ -220,7 +216,7 @@ final class AcceptedConnection {
     // MARK: join
 
     private func asked(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
-        judge(try JoinRequest(body: envelope.dictionaryBody()), pin: pin)
+        judge(try JoinRequest(body: JoinFrame(envelope).body), pin: pin)
     }
 
     private func judge(_ request: JoinRequest, pin: KeyIdentifier) {
@@ -238,8 +234,7 @@ final class AcceptedConnection {
     private func answer(_ answer: JoinAnswer?) {
         guard let answer else { return refuse(.joinRefused, "the join was refused") }
         phase = .over
-        guard let envelope = try? Envelope(.joined).with(body: answer.body) else { return }
-        channel.send(envelope)
+        channel.send(JoinFrame(.joined, answer.body))
         channel.end(.joined)
     }
 }

@@ -6,7 +6,7 @@ package import TandemCrypto
 package import TandemReactor
 package import TandemSession
 package import TandemTransport
-import TandemWire
+package import TandemWire
 
 /// This device as its peers see it.
 package struct LinkDevice: Sendable {

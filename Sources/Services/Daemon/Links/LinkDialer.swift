@@ -171,7 +171,7 @@ final class DialledConnection {
     }
 
     private func answered(_ envelope: Envelope) throws(WireError) {
-        judge(try PeerGreeting(Hello(body: envelope.dictionaryBody()), at: context.wallNow))
+        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.wallNow))
     }
 
     private func judge(_ hello: PeerGreeting) {
@@ -222,10 +222,7 @@ extension DialledConnection: FrameChannelDelegate {
         let hello = context.device.hello(
             .offered(offer.versions), role: record.role, positions, capabilities: offer.capabilities,
             clock: context.wallNow)
-        guard let envelope = try? Envelope(.hello, pairing: record.pairing).with(body: hello.body) else {
-            return channel.cut(.ended(.stopping))
-        }
-        channel.send(envelope)
+        channel.send(HelloFrame(hello, pairing: record.pairing))
     }
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
@@ -233,7 +230,7 @@ extension DialledConnection: FrameChannelDelegate {
         do throws(WireError) {
             let envelope = try Envelope(reading: frame)
             switch envelope.kind {
-            case .hello where envelope.pairing ?? record.pairing == record.pairing: try answered(envelope)
+            case .hello where envelope[.pairing] ?? record.pairing == record.pairing: try answered(envelope)
             case .hello: channel.refuse(.notYours, "the answer names another pairing")
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")

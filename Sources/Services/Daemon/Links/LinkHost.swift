@@ -110,10 +110,3 @@ extension LinkCloseReason: CustomStringConvertible {
         }
     }
 }
-
-/// The names of `bye` (SES-18, SES-19, PAR-13).
-package enum ByeName: String, Sendable, Hashable, CaseIterable {
-    case stopping
-    case replaced
-    case unpaired
-}

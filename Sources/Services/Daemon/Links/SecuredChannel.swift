@@ -32,12 +32,12 @@ final class SecuredChannel {
     /// The peer is a paired one: frames may have their full size.
     func allowLargeFrames() { frames.limit = Limits.frame }
 
-    /// Sends an envelope of our own making.
-    func send(_ envelope: Envelope) {
+    /// Sends a frame of our own making.
+    func send(_ frame: some TypedFrame) {
         do throws(WireError) {
-            let frame = try envelope.frame()
-            sentBytes += UInt64(frame.count)
-            frames.send(frame)
+            let bytes = try frame.frame()
+            sentBytes += UInt64(bytes.count)
+            frames.send(bytes)
         } catch {
             end(.refused(.unexpected, "a frame of ours cannot be written: \(error)"))
         }
@@ -45,14 +45,13 @@ final class SecuredChannel {
 
     /// Tells the peer why, and closes.
     func refuse(_ name: RefusalName, _ text: String) {
-        let facts: PropertyListDictionary = [BodyKey.text: .string(text)]
-        if let frame = try? Envelope(.refusal, name: name.rawValue).with(body: facts).frame() { frames.send(frame) }
+        if let frame = try? Refusal(name, text).frame() { frames.send(frame) }
         end(.refused(name, text))
     }
 
     /// Says goodbye, and closes.
     func bye(_ name: ByeName) {
-        if let frame = try? Envelope(.bye, name: name.rawValue).frame() { frames.send(frame) }
+        if let frame = try? ByeFrame(name).frame() { frames.send(frame) }
         end(.ended(name))
     }
 
@@ -78,8 +77,7 @@ final class SecuredChannel {
 
     /// The reason in the peer's `refusal` or `bye`.
     static func farewell(_ envelope: Envelope) -> LinkCloseReason {
-        guard envelope.kind == .refusal else { return .endedByPeer(envelope.name.flatMap(ByeName.init)) }
-        return .refusedByPeer(envelope.name.flatMap(RefusalName.init))
+        envelope.kind == .refusal ? .refusedByPeer(envelope[.name]) : .endedByPeer(ByeFrame(envelope).name)
     }
 }
 

@@ -106,9 +106,9 @@ final class DeviceRouter {
             defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
             return delivery.receive(envelope) ? nil : (.envelope, "\(envelope.kind.rawValue) does not read")
         case .ping, .pong:
-            delivery.take(marker: envelope, over: pairing)
+            delivery.take(marker: PingFrame(envelope), over: pairing)
             return nil
-        case .failure where envelope.channel != nil:
+        case .failure where envelope.has(.channel):
             guard let failure = try? FailureFrame(envelope) else { return (.malformed, "a failure does not read") }
             delivery.take(failure)
             return nil

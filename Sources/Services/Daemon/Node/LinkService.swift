@@ -198,7 +198,7 @@ extension LinkService: LinkHost {
         link.forwarder = port
         router.open(
             link.pairing, over: link, port: port, received: link.peer.received,
-            channels: Set(link.agreement.capabilities.channels),
+            channels: Set(link.agreement.capabilities.compactMap(\.channel)),
             isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance)
     }
 

@@ -42,19 +42,21 @@ final class TraceService {
 
     /// Notes a frame of a durable channel that this device sent to the peer or received from it.
     func note(_ envelope: Envelope, isSent: Bool) {
-        guard let step = TraceEvent.Step(envelope.kind, isSent: isSent), let pairing = envelope.pairing else { return }
+        guard let step = TraceEvent.Step(envelope.kind, isSent: isSent), let queue = try? envelope.queue() else {
+            return
+        }
         // The frames of the item's sender travel in the direction of the item; those of its receiver the other way.
         let isOfSender = envelope.kind == .item || envelope.kind == .gap || envelope.kind == .outcomeAck
         note(
             TraceEvent(
-                step, id: envelope.id, pairing: pairing, app: envelope.app, channel: envelope.channel,
-                sequence: envelope.sequence, isOutbound: isSent == isOfSender, detail: detail(of: envelope)))
+                step, id: envelope[.id], pairing: queue.pairing, app: queue.app, channel: queue.channel,
+                sequence: envelope[.sequence], isOutbound: isSent == isOfSender, detail: detail(of: envelope)))
     }
 
     /// The outcome of an item; cut, because it is a peer's word.
     private func detail(of envelope: Envelope) -> String? {
         switch envelope.kind {
-        case .outcome, .gap: envelope.name.map { LogTextCut.cut($0) }
+        case .outcome, .gap: (envelope[.name] as String?).map { LogTextCut.cut($0) }
         default: nil
         }
     }

@@ -96,10 +96,6 @@ extension ControlFailure {
 }
 
 extension BodyFields {
-    func role(_ key: String) throws(WireError) -> DeviceRole {
-        try required(key, "primary or secondary") { $0.stringValue.flatMap { DeviceRole(rawValue: $0) } }
-    }
-
     func optionalApplication(_ key: String) throws(WireError) -> ApplicationIdentifier? {
         try optional(key, "an application identifier") { value in
             value.stringValue.flatMap { try? ApplicationIdentifier($0) }

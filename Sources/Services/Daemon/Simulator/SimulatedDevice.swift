@@ -36,9 +36,9 @@ final class SimulatedDevice {
         let scheduler = endpoint.scheduler
         let applications = directory.flatMap { Self.applications(of: name, in: $0, log) }
         let store = LoopStore(MemoryStore(), on: scheduler)
-        var channels: Set<Channel> = [.context, .userInfo, .urgent]
-        if directory != nil { channels.insert(.file) }
-        if applications != nil { channels.insert(.configuration) }
+        let channels = Channel.allCases.filter { channel in
+            (directory != nil || !channel.properties.hasFile) && (applications != nil || channel.isForApps)
+        }
         let files = directory.map { directory in
             FileDelivery(
                 in: directory, suffix: "." + name, scheduler: scheduler,
@@ -49,7 +49,8 @@ final class SimulatedDevice {
                     }
                 }, log: log)
         }
-        let delivery = DurableDelivery(store: store, files: files, scheduler: scheduler, channels: channels, log: log)
+        let delivery = DurableDelivery(
+            store: store, files: files, scheduler: scheduler, channels: Set(channels), log: log)
         let peers = SimulatedPeers(of: endpoint, signs: applications != nil)
         signed = applications.flatMap { peers.configuration(name, delivery, store, $0, scheduler, log) }
         (self.delivery, self.files, self.peers) = (delivery, files, peers)

@@ -54,10 +54,11 @@ package struct Submission: Sendable {
         if channel == .context, content.kind != .message { self.content.badArgument = .kind }
     }
 
-    var bodyLimit: Int { channel == .context ? Limits.contextBody : Limits.userInfoBody }
+    var bodyLimit: Int { channel.properties.bodyLimit ?? 0 }
 
     /// The fault of the options; nil for none.
     var badArgument: BadArgument? {
+        guard channel.isForApps else { return .channel }
         if let bad = content.badArgument { return bad }
         if let topic = options.topic, !topic.isShortText { return .topic }
         if let key = options.supersedeKey, !key.isShortText { return .supersedeKey }

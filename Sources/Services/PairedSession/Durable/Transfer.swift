@@ -33,6 +33,9 @@ public final class Transfer: Sendable {
             case .file: .file
             }
         }
+
+        /// The kind of a channel; nil for one whose items are no transfers.
+        init?(_ channel: Channel) { self.init(rawValue: channel.rawValue) }
     }
 
     private struct Waiter {

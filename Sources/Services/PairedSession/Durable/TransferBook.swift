@@ -77,14 +77,17 @@ final class TransferBook {
         _ submission: Submission, of file: FileTransfer? = nil, to entry: PairingState, session: WeakSession,
         accepted: @escaping Completion<Transfer>
     ) {
+        guard let kind = Transfer.Kind(submission.channel) else {
+            return accepted(.failure(.notATransfer(submission.id)))
+        }
         submit(submission, to: entry) { [weak self] result in
             accepted(
                 result.map { acceptance in
                     let isDemoted = acceptance.note == .demoted
-                    let kind = isDemoted ? .userInfo : Transfer.Kind(rawValue: submission.channel.rawValue)
+                    let overflow = isDemoted ? submission.channel.properties.overflow : nil
                     let transfer = Transfer(
-                        id: submission.id, pairing: entry.pairing, kind: kind ?? .userInfo, isDemoted: isDemoted,
-                        session: session)
+                        id: submission.id, pairing: entry.pairing, kind: overflow.flatMap { Transfer.Kind($0) } ?? kind,
+                        isDemoted: isDemoted, session: session)
                     self?.followed[submission.id] = Followed(transfer: transfer, file: file)
                     return transfer
                 })

@@ -106,7 +106,7 @@ public struct TransferUpdate: Sendable {
     public let state: Transfer.State
 
     init?(_ event: TransferEvent) {
-        guard let kind = Transfer.Kind(rawValue: event.channel.rawValue) else { return nil }
+        guard let kind = Transfer.Kind(event.channel) else { return nil }
         (id, pairing, self.kind) = (event.id, event.item.queue.pairing, kind)
         switch event.step {
         case .stored: state = .stored

@@ -66,12 +66,12 @@ final class BroadcastTable {
         var frames: [Frame] = []
         for (message, pairing) in addresses {
             frames.append(
-                try Envelope(
+                try MessageFrame(
                     content.kind, app: app, pairing: pairing, id: message, deadline: Limits.standardDeadline,
-                    topic: content.topic, body: content.body
+                    topic: content.topic, body: content.body[...]
                 ).frame())
         }
-        return frames + [try Envelope(.ping, id: id).frame()]
+        return frames + [try PingFrame(id: id).frame()]
     }
 
     /// The caller gives up; the message may have left.

@@ -104,8 +104,8 @@ public struct ReceivedMessage: Sendable {
 extension ReceivedMessage {
     /// Reads a message of the wire; nil if it is answered with a failure instead.
     init?(_ frame: MessageFrame, peer: UniqueIdentifier?, _ token: ReplyToken) {
-        isConfiguration = frame.content == .configuration
-        if frame.content == .data {
+        isConfiguration = frame.kind == .configuration
+        if frame.kind == .messageData {
             content = .data(Array(frame.body))
         } else {
             guard let dictionary = try? PropertyListReader.readDictionary(frame.body) else {

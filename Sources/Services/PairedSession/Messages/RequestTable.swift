@@ -109,7 +109,7 @@ final class RequestTable {
     private func renewed(_ frame: Frame, _ id: UniqueIdentifier) -> Frame? {
         guard let deadline = requests.deadline(of: id) else { return nil }
         guard deadline > scheduler.now, var envelope = try? Envelope(reading: frame) else { return frame }
-        envelope.deadline = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
+        envelope[.deadline] = max(deadline.since(scheduler.now), Limits.deadline.lowerBound)
         return (try? envelope.frame()) ?? frame
     }
 }

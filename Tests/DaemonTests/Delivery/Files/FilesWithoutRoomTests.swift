@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemFiles
+import TandemTestSupport
 import TandemWire
 import Testing
 

@@ -245,7 +245,7 @@ final class FileArrivals {
         end(arrival)
         var item = arrival.item
         // The bytes took their time; what is left of the item's is less.
-        item.remaining = item.remaining.map { max(.zero, $0 - now.since(arrival.began)) }
+        item[.remaining] = item[.remaining].map { max(Duration.zero, $0 - now.since(arrival.began)) }
         guard environment.items?.store(item) == true else { return remove(arrival.key) }
         environment.onArrival(arrival.key.queue.app)
     }

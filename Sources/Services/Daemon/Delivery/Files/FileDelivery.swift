@@ -130,7 +130,7 @@ package final class FileDelivery {
     /// Takes a frame of ``kinds`` from a link.
     /// - Returns: false for a frame that does not read.
     package func receive(_ envelope: Envelope) -> Bool {
-        guard envelope.channel == .file else { return false }
+        guard envelope[.channel] == Channel.file else { return false }
         do throws(WireError) {
             switch envelope.kind {
             case .item: return arrivals.take(try ItemFrame(envelope), envelope)

@@ -1,0 +1,67 @@
+// Frames as values (FRM-10): what one end writes the other reads, and what a newer peer says is no fault.
+
+import TandemBase
+import TandemPropertyList
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite struct TypedFrameTests {
+    private let queue: QueueKey
+    private let id = UniqueIdentifier.random()
+
+    init() throws {
+        queue = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.lamp"), channel: .userInfo)
+    }
+
+    private func copy<Frame: TypedFrame>(_ frame: Frame) throws -> Frame {
+        try Frame(Envelope(reading: frame.frame()))
+    }
+
+    @Test func `FRM-8: each key has a place for its value`() throws {
+        #expect(EnvelopeKey.Words.count == EnvelopeKey.allCases.count)
+        var envelope = Envelope(.ping)
+        let texts: [EnvelopeKey] = [.command, .key, .name, .topic]
+        for key in texts { envelope[key] = key.rawValue }
+        #expect(texts.allSatisfy { envelope[$0] == $0.rawValue })
+        for channel in Channel.allCases {
+            envelope[.channel] = channel
+            #expect(envelope[.channel] == channel)
+        }
+        #expect(envelope.values.map(\.key) == [.channel] + texts)
+    }
+
+    @Test func `a pong has the identifier of its ping`() throws {
+        let ping = try copy(PingFrame(id: id))
+        #expect(ping.id == id)
+        #expect(try copy(ping.answer).envelope.kind == .pong)
+        #expect(try copy(ping.answer).id == id)
+        #expect(try copy(PingFrame()).id == nil)
+    }
+
+    @Test func `SES-18: a bye has a known name, or none`() throws {
+        #expect(try copy(ByeFrame(.replaced)).name == .replaced)
+        #expect(try ByeFrame(Envelope(reading: Envelope(.bye, name: "of-tomorrow").frame())).name == nil)
+    }
+
+    @Test func `a position keeps its kind`() throws {
+        for (frame, kind) in [
+            (PositionFrame.stored(queue, through: 7), FrameKind.stored), (.outcomeAck(queue, of: 7), .outcomeAck),
+        ] {
+            let found = try copy(frame)
+            #expect(found.envelope.kind == kind && found.queue == queue && found.sequence == 7)
+        }
+    }
+
+    @Test func `SES-20: a failure whose facts do not read keeps its code, and is no error with facts`() throws {
+        let failure = try FailureFrame(
+            Envelope(.failure, app: queue.app, pairing: queue.pairing, id: id, code: 7014, body: [1, 2]))
+        #expect(failure.code == 7014 && failure.body.isEmpty && failure.item == nil)
+        #expect(throws: WireError.self) { try failure.error() }
+    }
+
+    @Test func `a control request whose body does not read says so`() throws {
+        #expect(try copy(ControlFrame(.drain, id: id)).body == [:])
+        #expect(try ControlFrame(Envelope(.control, id: id, command: "drain", body: [1])).body == nil)
+    }
+}
