@@ -154,7 +154,7 @@ struct UnpairCommand: ControlCommand {
 
 /// `address`: changes where this secondary dials its primary (PAR-19).
 struct AddressCommand: ControlCommand {
-    static let name = "address"
+    static let name = ControlName.address
 
     private let pairing: PairingName
     private let address: SocketAddress
