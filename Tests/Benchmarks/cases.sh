@@ -154,8 +154,8 @@ measure_start() {
 
 # A start with more than 100,000 items in its queues, from twelve apps, that a daemon has accepted for a peer which is away.
 measure_queued() {
-    local round device app waiting socket=$place/hub.sock
-    seconds=60
+    # For this table alone: a long run fills a queue.
+    local round device app waiting socket=$place/hub.sock seconds=60
     hub_up
     # Each app stops before its queue is full, and one user's apps may fill half of what a pairing keeps.
     join_hub kiosk-2
