@@ -64,6 +64,16 @@ package final class OwnedDirectory: Sendable {
         }
     }
 
+    /// Makes the directory and its parents if they are missing; one that exists stays as it is.
+    package static func makeMissing(_ path: String, mode: UInt32) throws(FileError) {
+        let trimmed = trimmed(path)
+        try makeParents(of: trimmed)
+        let place = FilePlace(path: trimmed)
+        guard try place.makeDirectory(mode: 0o700) else { return }
+        // Not with the mode that the process's mask leaves.
+        try place.setMode(of: try place.openDirectory(), mode)
+    }
+
     // MARK: inside
 
     /// The directory of this name in this one, made if it is missing: mode 0750 and the app's user for an app's own.

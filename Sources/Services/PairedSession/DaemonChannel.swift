@@ -63,6 +63,9 @@ final class DaemonChannel {
 
     func registered() { isRegistered = true }
 
+    /// Why the last attempt found no daemon.
+    var dialFailure: String? { dialer.failure }
+
     /// Ends the connection once all sent frames have left. Queued frames stay queued.
     func disconnect() {
         dialer.cancel()

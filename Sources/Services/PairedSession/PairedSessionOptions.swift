@@ -29,6 +29,13 @@ public struct PairedSessionOptions: Sendable {
     public var showsComplication = false
     /// Name and version of the program, for people.
     public var software = "PairedSession"
+    /// Called once for each `activate()` that waits longer than a second because no daemon answers, with the addresses and
+    /// their errors. By default it writes a line to standard error; nil: nothing.
+    public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
+        let line = Array("PairedSession: no daemon yet, trying again: \(failure)\n".utf8)
+        // A program without standard error has nobody to tell.
+        _ = try? line.withUnsafeBytes { bytes throws(SystemError) in try Linux.write(2, bytes) }
+    }
 
     /// Options with the two that an app may need; all others are properties.
     public init(application: String? = nil, socketPath: String? = nil) {
@@ -43,6 +50,7 @@ package struct SessionSettings: Sendable {
     let registration: TandemSession.Registration
     package let addresses: [SocketAddress]
     let software: String
+    let onMissingDaemon: (@Sendable (String) -> Void)?
 
     package init(
         _ options: PairedSessionOptions, environment: (String) -> String? = Linux.environment
@@ -53,6 +61,7 @@ package struct SessionSettings: Sendable {
             allowsInvalidSignatures: options.allowsInvalidSignatures, features: try Self.features(options))
         addresses = try Self.addresses(options, environment)
         software = options.software
+        onMissingDaemon = options.onMissingDaemon
     }
 
     private static func application(_ text: String?) throws(SessionError) -> ApplicationIdentifier {

@@ -107,6 +107,13 @@ package actor SessionActor {
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         activating[number] = completion
         connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
+        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.reportMissingDaemon() } }
+    }
+
+    /// An app that waits for a daemon at a wrong path would wait in silence.
+    private func reportMissingDaemon() {
+        guard !activating.isEmpty, let failure = daemon.dialFailure else { return }
+        settings.onMissingDaemon?(failure)
     }
 
     /// A caller of `activate` waits no longer; the session continues its attempts.
@@ -117,7 +124,7 @@ package actor SessionActor {
     /// The same after a time.
     func stopWaiting(_ number: UInt64, after timeout: Duration) {
         scheduler.schedule(after: timeout) { [weak self] in
-            self?.assumeIsolated { $0.stopWaiting(number, .noDaemon) }
+            self?.assumeIsolated { $0.stopWaiting(number, .noDaemon($0.daemon.dialFailure)) }
         }
     }
 

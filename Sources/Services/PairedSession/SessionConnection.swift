@@ -16,6 +16,13 @@ package protocol Dialer: AnyObject {
 
     /// Ends an attempt; its completion is not called any more.
     func cancel()
+
+    /// Why the last attempt found no daemon: each address with its error; nil if it found one, or nobody can say.
+    var failure: String? { get }
+}
+
+extension Dialer {
+    package var failure: String? { nil }
 }
 
 /// Dials the daemon's socket at the first address that answers.
@@ -23,13 +30,19 @@ final class SocketDialer: Dialer {
     private let addresses: [SocketAddress]
     private let loop: EventLoop
     private var attempt: StreamConnector?
+    private var failures: [String] = []
+
+    var failure: String? { failures.isEmpty ? nil : failures.joined(separator: "; ") }
 
     init(addresses: [SocketAddress], loop: EventLoop) {
         self.addresses = addresses
         self.loop = loop
     }
 
-    func dial(_ completion: @escaping ((any ByteStream)?) -> Void) { dial(addresses[...], completion) }
+    func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
+        failures = []
+        dial(addresses[...], completion)
+    }
 
     func cancel() {
         attempt?.cancel()
@@ -40,8 +53,12 @@ final class SocketDialer: Dialer {
         guard let address = addresses.first else { return completion(nil) }
         attempt = StreamConnector(to: address, loop: loop) { [weak self] outcome in
             switch outcome {
-            case .success(let stream): completion(stream)
-            case .failure: self?.dial(addresses.dropFirst(), completion)
+            case .success(let stream):
+                self?.failures = []
+                completion(stream)
+            case .failure(let error):
+                self?.failures.append("\(error)")
+                self?.dial(addresses.dropFirst(), completion)
             }
         }
     }

@@ -76,8 +76,11 @@ extension SessionError {
         }
     }
 
-    static var noDaemon: SessionError {
-        SessionError(.sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?")
+    /// - Parameter failure: why the last attempt found none.
+    static func noDaemon(_ failure: String?) -> SessionError {
+        let cause = failure.map { " (\($0))" } ?? ""
+        return SessionError(
+            .sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?\(cause)")
     }
 
     /// An activation state that stands against sending.

@@ -114,3 +114,8 @@ extension PropertyListDictionary: ExpressibleByDictionaryLiteral {
         self.init(uniqueKeysWithValues: elements)
     }
 }
+
+extension PropertyListDictionary: CustomStringConvertible {
+    /// The dictionary as a line of JSON, for people.
+    public var description: String { PropertyListJSON.text(.dictionary(self)) }
+}

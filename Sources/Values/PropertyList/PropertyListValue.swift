@@ -167,3 +167,8 @@ extension PropertyListDate {
         self.init(millisecondsSinceReferenceDate: difference)
     }
 }
+
+extension PropertyListValue: CustomStringConvertible {
+    /// The value as JSON, for people.
+    public var description: String { PropertyListJSON.text(self) }
+}

@@ -34,6 +34,20 @@ import Testing
         node.abandon()
     }
 
+    @Test func `the directory of the local socket is made if it is missing`() throws {
+        nodes.stop()
+        for (group, mode) in [(nil, 0o700), ("root", 0o755)] as [(String?, mode_t)] {
+            var options = nodes.options(.secondary)
+            let directory = nodes.directory.path("run-\(mode)/tandem")
+            (options.local, options.localGroup) = (directory + "/secondary.sock", group)
+            let node = try nodes.make(options)
+            try node.start()
+            var found = stat()
+            #expect(stat(directory, &found) == 0 && found.st_mode & 0o777 == mode)
+            node.abandon()
+        }
+    }
+
     @Test func `a state directory serves one daemon at a time`() throws {
         defer { nodes.stop() }
         #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }

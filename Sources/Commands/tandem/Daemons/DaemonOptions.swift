@@ -28,23 +28,30 @@ struct DaemonOptions {
     ]
 
     func options() throws -> NodeOptions {
-        var options = NodeOptions(role: role, name: try name(), state: try state(), local: try local())
+        var options = NodeOptions(
+            role: role, name: try name(), state: try Self.absolute(try state(), "state"), local: try local())
         options.localGroup = arguments.value("local-group")
         options.advertise = try arguments.value("advertise").map(Self.address)
         options.listen = try listen(advertises: options.advertise != nil)
         options.wake = try arguments.value("wake").map { try WakeCommands(path: $0) }
         // Programs that it starts do not run in this directory.
-        if options.wake != nil, !options.local.hasPrefix("/") { options.local = try Self.absolute(options.local) }
+        if options.wake != nil {
+            options.local = try Self.absolute(options.local, "local")
+            do { _ = try SocketAddress.unix(checking: options.local) } catch {
+                throw CommandFailure.usage("--local: \(error)")
+            }
+        }
         options.allowsInvalidSignatures = arguments.has("allow-invalid-signatures")
         return options
     }
 
     /// The options of a device that only joins and serves nobody: its state and its name.
     func withoutSockets() throws -> NodeOptions {
-        NodeOptions(role: role, name: try name(), state: try state(), local: "")
+        NodeOptions(role: role, name: try name(), state: try Self.absolute(try state(), "state"), local: "")
     }
 
-    private func state() throws(CommandFailure) -> String {
+    /// The state directory that was named, or the usual one.
+    func state() throws(CommandFailure) -> String {
         if let path = arguments.value("state") ?? environment.value("STATE_DIRECTORY") { return path }
         if geteuid() == 0 { return "/var/lib/tandem/\(role.rawValue)" }
         if let home = environment.value("XDG_STATE_HOME") { return "\(home)/tandem/\(role.rawValue)" }
@@ -61,14 +68,12 @@ struct DaemonOptions {
         return path
     }
 
-    private static func absolute(_ path: String) throws -> String {
-        guard let directory = getcwd(nil, 0) else {
-            throw CommandFailure.usage("--local must be an absolute path here")
-        }
+    /// Apps get paths in the state directory, and run elsewhere.
+    private static func absolute(_ path: String, _ option: String) throws(CommandFailure) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let directory = getcwd(nil, 0) else { throw .usage("--\(option) must be an absolute path here") }
         defer { free(directory) }
-        let whole = String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
-        do { _ = try SocketAddress.unix(checking: whole) } catch { throw CommandFailure.usage("--local: \(error)") }
-        return whole
+        return String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
     }
 
     private func listen(advertises: Bool) throws -> [SocketAddress] {

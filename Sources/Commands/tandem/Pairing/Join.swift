@@ -21,9 +21,9 @@ extension Subcommand {
         ],
         notes: """
             Without --file the link is read from standard input; the whole output of 'tandem pair' will do. If no secondary
-            runs, the pairing is stored in its state directory and becomes active at its first start. A device that joins
-            again keeps its pairing, with all that waits in it, and takes the link's address; if the primary has ended the
-            pairing, the answer says what would be lost, and --replace drops it.
+            runs, the pairing is stored in the state directory that --state names, or in the usual one if it exists, and
+            becomes active at its next start. A device that joins again keeps its pairing, with all that waits in it, and takes
+            the link's address; if the primary has ended the pairing, the answer says what would be lost, and --replace drops it.
             """,
         examples: [
             "join", "join --file link.txt", "join --device ./kiosk.sock < link.txt", "join --state kiosk < link.txt",
@@ -69,12 +69,15 @@ private enum JoinInput {
 }
 
 enum OfflineJoin {
-    /// Whether the state is to be opened here: it is named, or nothing names a daemon and none runs.
+    /// Whether the state is to be opened here: it is named, or nothing names a daemon, none runs, and a device has its state in
+    /// the usual place. A new one would be a second device beside a daemon that listens elsewhere.
     static func isWanted(_ arguments: Arguments) -> Bool {
         if arguments.has("state") { return true }
         let environment = Environment()
         guard !arguments.has("device"), environment.value("TANDEM_SOCKET") == nil else { return false }
-        return !LocalSockets.candidates(for: .secondary, environment).contains(where: LocalSockets.isServed)
+        if LocalSockets.candidates(for: .secondary, environment).contains(where: LocalSockets.isServed) { return false }
+        guard let usual = try? DaemonOptions(role: .secondary, arguments: arguments).state() else { return false }
+        return access(usual, F_OK) == 0
     }
 
     /// Joins with the body of the control command `join`, and returns its answer.

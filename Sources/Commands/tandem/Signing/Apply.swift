@@ -58,11 +58,11 @@ enum EnvelopeInput {
 
 private enum ApplyReport {
     static func lines(of results: [Fact]) -> [String] {
-        var table = Table("verdicts", ["name", "verdict", "version", "digest", "pairing"])
+        var table = Table("verdicts", ["name", "verdict", "version", "digest", "pairing", "reason"])
         for result in results {
             table.add(
                 result.text("name"), verdict(of: result), result.text("version"), result.digest("digest"),
-                result.text("pairing"))
+                result.text("pairing"), result.text("text"))
         }
         return Array(table.lines.dropFirst())
     }
@@ -72,8 +72,13 @@ private enum ApplyReport {
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }
         let others = results.filter { verdict(of: $0) != "applied" }
         if others.isEmpty { return }
-        let list = others.map { "\($0.text("name")): \(verdict(of: $0))" }.joined(separator: ", ")
+        let list = others.map { "\($0.text("name")): \(verdict(of: $0))\(reason(of: $0))" }.joined(separator: ", ")
         throw .refused("not applied everywhere (\(list))")
+    }
+
+    private static func reason(of result: Fact) -> String {
+        let text = result.text("text")
+        return text.isEmpty ? "" : " (\(text))"
     }
 
     /// The verdict, or the state of what has none yet.

@@ -291,6 +291,7 @@ package final class Node {
         configuration.start()
         delivery.resume()
         starter?.itemsMayWait()
+        try makeSocketDirectory()
         try listen()
         links.start()
         pairings.start()
@@ -298,6 +299,15 @@ package final class Node {
             LogEvent(
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+    }
+
+    /// The usual places of the local socket lie in a directory that nobody makes: open to others if the socket is.
+    private func makeSocketDirectory() throws(NodeError) {
+        guard let slash = options.local.lastIndex(of: "/"), slash != options.local.startIndex else { return }
+        do throws(FileError) {
+            try OwnedDirectory.makeMissing(
+                String(options.local[..<slash]), mode: options.localGroup == nil ? 0o700 : 0o755)
+        } catch { throw .file(error) }
     }
 
     private func listen() throws(NodeError) {
