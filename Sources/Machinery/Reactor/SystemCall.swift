@@ -7,15 +7,16 @@ internal import Glibc
 /// A call into the kernel by the C library's function of the same name.
 ///
 /// The result is the function's own or minus the error number. Nothing can overwrite `errno` before it is read here:
-/// - The closure contains the bare call over numbers and raw pointers. A `String`, an array or an object in it would be released
-///   after the call, and a `deinit` may close a descriptor. Callers take these apart before (`withCString`, `let raw = file.raw`).
+/// - The closure is the bare call over numbers and raw pointers. A `String`, array or object in it would be released
+///   after the call, and a `deinit` may close a descriptor. Callers take such values apart before the closure.
 /// - The function that reads `errno` is never inlined, so that no release of a caller's value can move in between. Its
 ///   closure never escapes and allocates nothing.
 ///
 /// `EBADF` and `EFAULT` end the process: only a bug of ours makes them, and continuing could touch another's file.
 package enum SystemCall {
-    /// Makes the call once. Two calls must not be repeated after an interruption: `close`, because the number is free by
-    /// then and may belong to another thread, and `fsync`, because the kernel may have dropped what was to be written.
+    /// Makes the call once: for calls that are never interrupted, and for those that must not be repeated. After an
+    /// interrupted `close` the number may belong to another thread, after `fsync` or `fdatasync` the kernel may have
+    /// dropped the data, and an interrupted `connect` continues by itself.
     @inline(never)
     package static func once(_ call: () -> Int) -> Int {
         let result = call()

@@ -3,7 +3,8 @@
 package import TandemBase
 
 /// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a case
-/// with its row here, the capability, and for apps a ``Transfer.Kind`` or a method of their own.
+/// and its row here, its capability, the switches in `Node.contents` and `Transfer.Kind`, an API in PairedSession, and a
+/// decision in `WCSession.arrived`.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context

@@ -1,9 +1,10 @@
 // The table of envelope keys (FRM-8): one row for each, with its word, its bit and the type and range of its value.
 // Reading, writing, checking and dumping go by this table. To add a key:
-// 1. Here: a case in the order of the words, its row in `type`, and the new count in `Words` (or `Texts` for a text).
-// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it. ``EnvelopeHead`` takes it, too, if a kind
-//    is forwarded.
-// 3. In the typed frame of each of these kinds: a field.
+// 1. Here: a case in the order of the words, its row in `type`, and the new count in `Words`; for a text also in
+//    `Texts`.
+// 2. In ``FrameKind``'s table: the key in the rows of the kinds that have it; in ``EnvelopeHead`` if one is forwarded.
+// 3. In the typed frame of each of these kinds: a field. A frame with more than 14 keys is read on the slow path.
+// 4. In ``Hello``: a capability, because an older end refuses the key.
 
 import TandemPropertyList
 

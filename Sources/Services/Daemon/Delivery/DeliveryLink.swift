@@ -79,23 +79,26 @@ final class DeliveryLink {
         }
     }
 
-    /// Half of the link's quota (LIM-6) stays for messages and answers.
+    /// Whether the link's own queue has room. Half of its quota (LIM-6) stays for messages and answers.
+    private func hasQuota(for size: Int) -> Bool { path.queuedBytes() + size <= Limits.queuedBytes / 2 }
+
     private func reserve(_ size: Int) -> Bool {
-        guard path.queuedBytes() + size <= Limits.queuedBytes / 2 else {
-            retryNextTurn()
+        guard hasQuota(for: size) else {
+            retryAfterFlush()
             return false
         }
         return window.reserve(size)
     }
 
-    /// What one turn queues may all leave at its end, and then no event says so. A queue that is still as long drains later.
-    private func retryNextTurn() {
+    /// A burst of one turn may leave at its end without a drain event, so the queue is looked at once more. A queue that is
+    /// still too long is above the stream's high mark, and its drain event calls ``drained()``.
+    private func retryAfterFlush() {
         guard !isRetryDue else { return }
         isRetryDue = true
-        scheduler.schedule(after: .zero) { [weak self] in
+        scheduler.schedule(after: .milliseconds(1)) { [weak self] in
             guard let self else { return }
             isRetryDue = false
-            if path.queuedBytes() <= Limits.queuedBytes / 2 { resume() }
+            if let first = waiting.first, hasQuota(for: first.size) { resume() }
         }
     }
 }
