@@ -189,7 +189,7 @@ final class MemoryDevice {
         case .fileReleased(let id, _, let direction): released.append(Released(id: id, direction: direction))
         case .contextChanged(let context): contexts.append(context)
         case .needsEpoch: epochsWanted += 1
-        case .violation: violations += 1
+        case .violation, .stalled: violations += 1
         case .fileArrived: break
         }
     }

@@ -156,7 +156,7 @@ final class OneDevice {
     private func take(_ event: DeliveryEvent) {
         switch event {
         case .needsEpoch: Issue.record("the link of a test contradicts nothing")
-        case .violation: Issue.record("the peer of a test keeps to the rules")
+        case .violation, .stalled: Issue.record("the peer of a test keeps to the rules")
         default: channels.take(event)
         }
     }

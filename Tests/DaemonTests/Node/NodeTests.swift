@@ -292,6 +292,9 @@ import Testing
         let item = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: [1, 2, 3])
         let answer = try SessionError(failure: #require(AppDelivery.fault(of: item.envelope)))
         #expect(answer.code.rawValue == 7014 && answer.name == "malformed")
+        let large = try Body.bytes(["a": .data([UInt8](repeating: 7, count: Limits.contextBody))])[...]
+        let tooLarge = ItemFrame(ItemKey(key, .random()), sequence: 1, revision: 1, body: large)
+        #expect(try SessionError(failure: #require(AppDelivery.fault(of: tooLarge.envelope))).code == .payloadTooLarge)
     }
 
     // MARK: the end

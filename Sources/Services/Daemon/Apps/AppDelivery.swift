@@ -66,7 +66,7 @@ package final class AppDelivery {
         case .stored(let id, let queue): outcomes.stored(id, in: queue)
         case .ended(let id, let queue, let outcome, let refusal): outcomes.ended(id, in: queue, outcome, refusal)
         case .contextChanged(let context): queries.contextChanged(context)
-        case .fileReleased, .fileArrived, .needsEpoch, .violation: break
+        case .fileReleased, .fileArrived, .needsEpoch, .violation, .stalled: break
         }
     }
 
@@ -262,12 +262,21 @@ package final class AppDelivery {
     /// configuration are judged where they go.
     package static func fault(of item: Envelope) -> Envelope? {
         let channel: Channel? = item[.channel]
-        guard let channel, channel.isForApps, !channel.properties.hasFile, let body = item.body,
-            !PropertyListReader.isDictionary(body), let frame = try? ItemFrame(item)
+        guard let channel, !channel.properties.hasFile, let limit = channel.properties.bodyLimit, let body = item.body
         else { return nil }
-        let error = SessionError(
-            .deliveryFailed, .malformed, reason: "the body is not a dictionary of a binary property list")
-        return try? FailureFrame(of: frame.item, error).envelope
+        let error: SessionError
+        if body.count > limit {
+            // As a `delivery` it might not even fit a frame.
+            error = SessionError(
+                .payloadTooLarge, .tooLarge, reason: "the body is larger than this channel's", actual: body.count,
+                limit: limit)
+        } else if !PropertyListReader.isDictionary(body) {
+            error = SessionError(
+                .deliveryFailed, .malformed, reason: "the body is not a dictionary of a binary property list")
+        } else {
+            return nil
+        }
+        return try? FailureFrame(of: ItemFrame(item).item, error).envelope
     }
 
     private func judged(_ frame: VerdictFrame, _ connection: HostAppConnection) {

@@ -27,9 +27,11 @@ package final class Contexts {
         let reading = environment.reading
         let digest = SHA256.digest(item.payload)
         var update = ContextUpdate.unchanged(revision: 0)
+        var isNew = false
         queues.accept(
             key, size: item.payload.count,
             { queue, full throws(DeliveryError) in
+                isNew = queue.record(of: item.id) == nil
                 let (result, transition) = try queue.setContext(
                     item, digest: digest, policy: item.policy, at: reading, unless: full)
                 update = result
@@ -40,7 +42,8 @@ package final class Contexts {
                 case .unchanged(let revision):
                     completion(result.map { SubmitReceipt(.unchanged, revision: revision) })
                 case .set(let revision):
-                    if case .success = result {
+                    // A repeated submission may be of an older context than the one that is set.
+                    if isNew, case .success = result {
                         environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
                     }
                     completion(result.map { SubmitReceipt(revision: revision) })

@@ -26,6 +26,8 @@ package enum DeliveryEvent {
     case needsEpoch(UniqueIdentifier)
     /// The peer acknowledged what was never sent (DEL-13).
     case violation(UniqueIdentifier)
+    /// The peer reads too little: more waits for it than a queue may keep (LIM-42).
+    case stalled(UniqueIdentifier)
 }
 
 /// An item is durable here.

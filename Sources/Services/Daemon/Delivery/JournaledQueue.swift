@@ -33,6 +33,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         let renewed: Event
         /// Counts what the machine keeps, after each event.
         let usage: ItemUsage
+        /// Too many effects wait behind one: the peer does not read (LIM-42).
+        let overflowed: () -> Void
     }
 
     private enum State {
@@ -183,6 +185,9 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private static var mostDelayedBytes: Int { 1 << 20 }
     private static var mostDelayedEvents: Int { 1 << 14 }
 
+    /// Effects that may wait for room on a link (LIM-42); all are repeated on the next one.
+    private static var mostWaitingEffects: Int { 1 << 15 }
+
     // MARK: committing
 
     /// A completion of the last commit may cause more events in this turn: one sync carries all of them.
@@ -211,7 +216,10 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
             failures = 0
             // First: an item may end in the commit that accepts it, and its submitter learns of both in this order.
             for completion in group.completions { completion(.success(())) }
-            if !isEnded, !group.effects.isEmpty { effects.append(group.effects) }
+            if !isEnded, !group.effects.isEmpty {
+                effects.append(group.effects)
+                if effects.count > Self.mostWaitingEffects { surroundings.overflowed() }
+            }
             commitAtEndOfTurn()
         case .failure(let error):
             // Events that are sent only once are applied again, before those that came after them.
@@ -294,6 +302,8 @@ private final class EffectQueue<Effect> {
 
     /// - Parameter run: runs one effect, then calls back.
     init(run: @escaping (Effect, @escaping () -> Void) -> Void) { self.run = run }
+
+    var count: Int { entries.count - done }
 
     func append(_ new: [Effect]) {
         entries += new.map { .effect($0) }
@@ -408,7 +418,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
                 reload: { [weak self] done in self?.reload(key, done) },
-                renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage))
+                renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
+                overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
         queues[key] = queue
         environment.clock.watch()
         return queue

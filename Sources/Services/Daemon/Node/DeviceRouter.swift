@@ -142,6 +142,7 @@ final class DeviceRouter {
         case .needsEpoch(let pairing): outlets?.needsEpoch(pairing)
         case .violation(let pairing):
             peers[pairing]?.path.refuse(.unexpected, "an acknowledgement of what was never sent")
+        case .stalled(let pairing): peers[pairing]?.path.refuse(.slowConsumer, "too many frames wait for an answer")
         }
     }
 }
