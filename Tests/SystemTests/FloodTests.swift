@@ -2,6 +2,7 @@
 // every one is answered, the daemon holds no more strangers than it may, and it is rid of all of them in time (LIM-4).
 
 import Foundation
+import TandemWire
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(3))) struct FloodTests {
@@ -23,7 +24,8 @@ import Testing
             let busy = try await apps.askedTimes(50)
             worst = max(worst, busy[busy.count * 99 / 100])
             most = max(most, strangers.count { !$0.isClosed })
-            #expect(most <= 64 + 50, "round \(round): beyond 64 the oldest is closed, and the next 50 have just come")
+            // Beyond the limit the oldest is closed, and the next 50 have just come.
+            #expect(most <= Limits.unpinnedConnections + 50, "round \(round)")
         }
         #expect(try await holds(within: .seconds(16)) { strangers.allSatisfy(\.isClosed) })
         let grown = (devices.hub.residentBytes ?? .max) - memory
