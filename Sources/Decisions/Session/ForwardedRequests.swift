@@ -257,9 +257,13 @@ private struct Party: Sendable {
     var owed = Chain()
     /// The first of its apps; the others follow by `Asker.next`.
     var firstAsker: Int32 = -1
-    /// The owner of what it asks.
-    let owner: Int32
-    let isLink: Bool
+    /// The owner of what it asks, inverted for a link: one word, because each idle connection has one.
+    private let ownerWord: Int32
+
+    init(owner: Int32, isLink: Bool) { ownerWord = isLink ? ~owner : owner }
+
+    var isLink: Bool { ownerWord < 0 }
+    var owner: Int32 { isLink ? ~ownerWord : ownerWord }
 }
 
 /// An app on a connection.
