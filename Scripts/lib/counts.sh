@@ -70,7 +70,7 @@ count_idle() {
     crowd idlers idle --connections 2000 --relay "${started[idle]}"
     stop idlers
     stop idle
-    judge idle "$(<"$logs/idlers.log")" bytes "$(bound bytes 520)"
+    judge idle "$(<"$logs/idlers.log")" bytes "$(bound bytes 512)"
 }
 
 # 10,000 idle connections and 1,000 that say nothing or one byte a second cost a busy pair no further call or allocation.

@@ -25,7 +25,7 @@ final class SimulatorDialer: Dialer {
     func dial(_ completion: @escaping ((any ByteStream)?) -> Void) {
         let (own, other) = InProcessStream.pair(on: scheduler)
         stream = other
-        endpoint.accept(other, credentials: PeerCredentials(user: 1000, group: 1000, process: 4711))
+        endpoint.accept(other, credentials: PeerCredentials(user: 1000, process: 4711))
         scheduler.schedule(after: .zero) { completion(own) }
     }
 

@@ -32,7 +32,7 @@ import Testing
         loop.run { !streams.isEmpty }
         #expect(
             streams.map(\.peer.credentials) == [
-                PeerCredentials(user: getuid(), group: getgid(), process: getpid())
+                PeerCredentials(user: getuid(), process: getpid())
             ])
         withExtendedLifetime(peer) {}
         for stream in streams { stream.close(.closedHere) }

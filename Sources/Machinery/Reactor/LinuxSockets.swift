@@ -82,7 +82,7 @@ extension Linux {
     package static func peerCredentials(_ descriptor: CInt) throws(SystemError) -> PeerCredentials {
         var found = tandem_credentials()
         try SystemCall.check(tandem_socket_credentials(descriptor, &found), "getsockopt")
-        return PeerCredentials(user: found.user, group: found.group, process: found.process)
+        return PeerCredentials(user: found.user, process: found.process)
     }
 
     /// The address that a socket is bound to.
@@ -120,13 +120,11 @@ extension Linux {
 /// The process at the other end of a Unix socket when it connected (or listened).
 package struct PeerCredentials: Hashable, Sendable {
     package let user: UInt32
-    package let group: UInt32
     /// For logs only: the number may be another process's by now.
     package let process: Int32
 
-    package init(user: UInt32, group: UInt32, process: Int32) {
+    package init(user: UInt32, process: Int32) {
         self.user = user
-        self.group = group
         self.process = process
     }
 }

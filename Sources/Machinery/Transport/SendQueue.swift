@@ -18,7 +18,16 @@ struct SendQueue {
     private var single: ByteSlice?
     /// All there is otherwise.
     private var parts: [ByteSlice] = []
-    private(set) var byteCount = 0
+    // Both counts have half a word, because thousands of streams are idle and each is to be small. The quota of a queue
+    // (LIM-6) is far below what half a word holds.
+    private var waitingBytes: UInt32 = 0
+    /// The bytes of a queue that was dropped: they did not leave, so `SocketStream.queuedBytes` still counts them.
+    var lostBytes: UInt32 = 0
+
+    private(set) var byteCount: Int {
+        get { Int(waitingBytes) }
+        set { waitingBytes = UInt32(newValue) }
+    }
 
     var isEmpty: Bool { byteCount == 0 }
 

@@ -40,8 +40,6 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     /// Unchecked, as the count of lost bytes: one word, touched by nobody meanwhile.
     @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
-    /// Queued once, and never to be sent: who asks what has left must not be told these.
-    @exclusivity(unchecked) var lostBytes: UInt32 = 0
     private var registration: Registration?
     var isBlocked = false
     var isFlushDue = false
@@ -196,7 +194,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 // full. A peer that is gone may have said why: when writing fails, what it sent is still read, and only the queue is lost.
 
 extension SocketStream {
-    package var queuedBytes: Int { queue.byteCount + Int(lostBytes) }
+    package var queuedBytes: Int { queue.byteCount + Int(queue.lostBytes) }
 
     package func send(_ bytes: ByteSlice) {
         guard phase == .open || phase == .idle else { return }
@@ -280,7 +278,7 @@ extension SocketStream {
             block()
             return 0
         case .ended, nil:
-            lostBytes = UInt32(clamping: queuedBytes + bytes.byteCount)
+            queue.lostBytes = UInt32(clamping: queuedBytes + bytes.byteCount)
             return bytes.byteCount
         }
     }
@@ -293,7 +291,7 @@ extension SocketStream {
     }
 
     func loseQueue() {
-        lostBytes = UInt32(clamping: queuedBytes)
+        queue.lostBytes = UInt32(clamping: queuedBytes)
         queue.removeAll(loop)
     }
 

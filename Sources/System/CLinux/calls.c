@@ -14,7 +14,7 @@ int tandem_socket_credentials(int descriptor, struct tandem_credentials *credent
     struct ucred found = {0};
     socklen_t length = sizeof found;
     int outcome = tandem_result(getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &found, &length));
-    *credentials = (struct tandem_credentials){.user = found.uid, .group = found.gid, .process = found.pid};
+    *credentials = (struct tandem_credentials){.user = found.uid, .process = found.pid};
     return outcome;
 }
 

@@ -27,7 +27,7 @@ extension NodeKeeper {
     /// Asks a daemon as its operator does.
     func ask(_ node: Node, _ command: String, _ body: PropertyListDictionary = [:]) throws -> PropertyListDictionary {
         var answer: ControlAnswer?
-        let caller = PeerCredentials(user: Linux.user, group: Linux.user, process: 1)
+        let caller = PeerCredentials(user: Linux.user, process: 1)
         node.respond(to: ControlRequest(command: command, body: body, caller: caller, isPrivileged: true)) {
             answer = $0
         }

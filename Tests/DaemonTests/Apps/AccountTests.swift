@@ -110,7 +110,7 @@ import Testing
         let endpoint = LocalEndpoint(options: options, relay: relay, log: { lines.all.append($0) })
         func refused(user: UInt32) throws {
             let (ours, theirs) = InProcessStream.pair(on: scheduler)
-            endpoint.accept(theirs, credentials: PeerCredentials(user: user, group: user, process: 1))
+            endpoint.accept(theirs, credentials: PeerCredentials(user: user, process: 1))
             try Client(ours).send(Envelope(.ping))
             scheduler.run()
         }

@@ -36,7 +36,7 @@ final class Client: ByteStreamDelegate {
         to endpoint: LocalEndpoint, on scheduler: ManualScheduler, user: UInt32, marks: WaterMarks = .standard
     ) {
         let (near, far) = InProcessStream.pair(on: scheduler, marks: marks)
-        endpoint.accept(far, credentials: PeerCredentials(user: user, group: user, process: 4711))
+        endpoint.accept(far, credentials: PeerCredentials(user: user, process: 4711))
         self.init(near)
         scheduler.run()
     }

@@ -139,7 +139,7 @@ final class TwoNodes {
         _ command: String, _ body: PropertyListDictionary = [:], user: UInt32 = Linux.user, isPrivileged: Bool = true
     ) -> ControlRequest {
         ControlRequest(
-            command: command, body: body, caller: PeerCredentials(user: user, group: user, process: 1),
+            command: command, body: body, caller: PeerCredentials(user: user, process: 1),
             isPrivileged: isPrivileged)
     }
 

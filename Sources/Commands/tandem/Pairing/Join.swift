@@ -88,7 +88,7 @@ enum OfflineJoin {
         let loop = try EventLoop()
         let log = LogSink(lending: STDERR_FILENO, threshold: .error)
         let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
-        let caller = PeerCredentials(user: geteuid(), group: getegid(), process: getpid())
+        let caller = PeerCredentials(user: geteuid(), process: getpid())
         let request = ControlRequest(command: "join", body: body, caller: caller, isPrivileged: true)
         var answer: ControlAnswer?
         node.respond(to: request) { result in

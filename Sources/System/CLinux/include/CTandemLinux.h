@@ -35,7 +35,7 @@ int tandem_signalfd_read(int descriptor, int *signal);
 // ---- single GNU and Linux calls (calls.c)
 
 struct tandem_credentials {
-    uint32_t user, group;
+    uint32_t user;
     int32_t process;
 };
 

@@ -62,7 +62,7 @@ final class ManualNetwork {
     func dialDaemon(_ path: String, _ caller: ProcessScheduler) -> InProcessStream? {
         guard let (owner, endpoint) = apps["\(SocketAddress.unix(path: path))"] else { return nil }
         let (ours, theirs) = pair(caller, owner, .none)
-        endpoint.accept(theirs, credentials: PeerCredentials(user: Linux.user, group: Linux.user, process: 1))
+        endpoint.accept(theirs, credentials: PeerCredentials(user: Linux.user, process: 1))
         return ours
     }
 
