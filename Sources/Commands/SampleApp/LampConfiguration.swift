@@ -1,5 +1,5 @@
-// What can be configured in this app: one switch, one bounded number, one text with a pattern. The declaration is the
-// schema: a signed configuration that does not fit it is refused as a whole.
+// Settings of this app: one switch, one bounded number, one text with a pattern. The declaration is the schema: a
+// signed configuration that does not fit it is refused as a whole.
 
 import PairedConfiguration
 

@@ -1,7 +1,7 @@
 // Window of a link (DEL-27): the bytes of durable delivery that one link carries at once, over all of its queues. Without it
 // a device that comes back would queue everything that waits, overrun its own quota on a slow line, and keep messages waiting
-// behind it. The peer's `pong` to a marker says that it has read everything before. What the peer stores is no measure: a
-// queue that is blocked there would close the window for all others.
+// behind it. The peer's `pong` to a marker says that it has read everything before. The window does not count items
+// that the peer has stored: one blocked queue there would close it for all others.
 
 import TandemWire
 

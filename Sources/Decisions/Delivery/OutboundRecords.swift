@@ -143,7 +143,7 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether it is only kept so that the same identifier remains the same item: its submitter knows how it ended.
     var isHeard: Bool { !isUnfinished && isAcknowledged && !isDeadLetter }
 
-    /// What is left of it then.
+    /// The remainder of a record whose outcome its submitter has acknowledged.
     fileprivate init(heard id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
         self.init(
             ordinal: ordinal, id: id, precedence: .ordinary, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)

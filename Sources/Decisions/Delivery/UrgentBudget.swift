@@ -1,5 +1,5 @@
 // The number of urgent items that an application may send to one device in a day, a day being 24 hours of its queue's
-// time from the first one. What becomes of an item over budget is decided elsewhere.
+// time from the first one. The queue decides the fate of an item over budget.
 
 /// The urgent items of a day that are spent.
 package struct UrgentBudget: Sendable, Equatable {

@@ -4,7 +4,7 @@
 
 package import TandemBase
 
-/// What each owner uses of one resource, and how much more it may use.
+/// Use of one resource by each owner, and how much more each may use.
 package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
     package let total: Int
     /// Owners whose part is all that the others leave: root, and the user that the daemon runs as.
@@ -17,10 +17,8 @@ package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
         self.privileged = privileged
     }
 
-    /// What an owner uses.
     package func used(by owner: Owner) -> Int { amounts[owner] ?? 0 }
 
-    /// What all owners use.
     package var used: Int { amountOfAll }
 
     /// The most that an owner may use while the others use what they do.

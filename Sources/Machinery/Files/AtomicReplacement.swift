@@ -3,7 +3,7 @@
 
 internal import TandemReactor
 
-/// What a new file is like.
+/// Mode and owner of a new file.
 package struct FileAttributes: Sendable, Equatable {
     package var mode: UInt32
     /// The user who gets the file; only root can give files away. Nil leaves it to the caller.

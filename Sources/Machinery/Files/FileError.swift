@@ -1,5 +1,5 @@
-// What is wrong with a file or directory, as the person who has to put it right needs to hear it: which one, what it
-// is, and what to do. The machine's own failures travel inside as SystemError.
+// Errors of files and directories, worded for the operator who repairs them: which path, what is wrong, and what to do.
+// A SystemError inside carries the kernel's own failure.
 
 package import TandemReactor
 

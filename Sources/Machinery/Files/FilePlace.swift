@@ -149,7 +149,7 @@ struct FilePlace {
         do throws(SystemError) { return try Linux.status(of: descriptor.raw) } catch { throw failure(error) }
     }
 
-    /// What stands here; nil if nothing does.
+    /// The status of the entry with this name; nil if there is none.
     func status() throws(FileError) -> FileStatus? {
         do throws(SystemError) {
             return try Linux.lookAt(path: name, in: directory)

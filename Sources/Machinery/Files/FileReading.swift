@@ -3,7 +3,7 @@
 
 internal import TandemReactor
 
-/// Who may have had their hands on a file that is read.
+/// The owner and permissions that a file must have to be read.
 package enum FileTrust: Sendable {
     /// Any regular file that can be read.
     case any

@@ -1,6 +1,6 @@
 // The thread that reads, writes, hashes and synchronises files, so that no loop ever waits for a disk. Jobs run one
-// after another, in the order in which they were given; their results come back on the loop. What waits is bounded by
-// those who give jobs: the windows of the files under way.
+// after another, in the order of submission; their results come back on the loop. The submitters bound the number of
+// waiting jobs: by the windows of the files under way.
 
 import Glibc
 import Synchronization
@@ -66,7 +66,7 @@ package final class FileWorker {
         done.wait()
     }
 
-    /// Lets the jobs finish that were given, and waits for them. What is given after it is dropped: the daemon ends.
+    /// Waits until the submitted jobs have finished. Later jobs are dropped: the daemon ends.
     package func close() {
         guard !isClosed else { return }
         isClosed = true

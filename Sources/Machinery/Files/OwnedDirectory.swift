@@ -178,8 +178,8 @@ extension OwnedDirectory {
     /// Names told at once: far more than any app has of sound mind, and little memory.
     private static var toldAtOnce: Int { 10_000 }
 
-    /// What is in it besides the kept names and those that start with a dot. No more than a bounded part is told, for an app
-    /// can put any number there: the rest is for the next time, when this part is gone.
+    /// The entries besides the kept names and those that start with a dot. The number is bounded, because an app can
+    /// create any number of entries: the next call, once these are gone, returns the rest.
     package func others(than kept: Set<String>) throws(FileError) -> [EntryName] {
         let stream = try withDescriptor { (raw) throws(FileError) in try DirectoryNames(in: raw, at: path) }
         var names: [EntryName] = []

@@ -1,10 +1,10 @@
-// Removing directories with everything in them, a bounded number of entries at a time: what an app put there may be large,
-// and nobody is to wait for it, nor is there memory for all its names. Only names in directories that are held open are
-// touched, so that no link can lead elsewhere. What cannot be removed stays and stops nothing else; the first reason is told
-// at the end.
+// Removal of directories with their contents, a bounded number of entries at a time: an app's directory may be large,
+// nothing must wait for its removal, and its names may not fit in memory. Only names in directories that are open are
+// touched, so that no link can lead elsewhere. An entry that cannot be removed stays and stops nothing else; `failure`
+// is the first reason.
 //
-// What goes is settled when the removal is made: other jobs come between its steps, and a name that one of them makes in the
-// directory must stay. Only inside of what goes are names read later.
+// The list of top entries is fixed when the removal is created: other jobs run between its steps, and an entry that one
+// of them creates in the directory must stay. Names are read later only inside of those entries.
 
 internal import Glibc
 internal import TandemReactor

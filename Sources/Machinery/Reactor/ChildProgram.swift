@@ -5,7 +5,7 @@
 internal import CTandemLinux
 internal import Glibc
 
-/// What to start, and as whom.
+/// A program to start, and the user to start it as.
 package struct ProgramCall: Sendable, Equatable {
     /// The program's absolute path, then its arguments; nothing is expanded in them.
     package var arguments: [String]
@@ -71,7 +71,8 @@ package final class ChildProgram: ReadinessTarget {
         }
     }
 
-    /// What is told of a program of which the system does not tell: somebody else has reaped it.
+    /// The reported exit status of a program that other code of this process has reaped, so that the system reports
+    /// none.
     package static var unknownEnd: Int32 { 255 }
 
     package func isReady(_ readiness: Readiness) {

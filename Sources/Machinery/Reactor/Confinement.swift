@@ -1,5 +1,5 @@
-// What stays on a scheduler's thread: asynchronous code that runs there from its first instruction to its last, and
-// values that travel through other threads but open only at home.
+// Confinement to a scheduler's thread: asynchronous code that runs there from its first instruction to its last, and
+// values that pass through other threads but can be read on that thread only.
 //
 // Function types are `nonisolated(nonsending)` in this package: an asynchronous function runs where its caller runs. Code
 // that `start` has begun therefore never leaves the scheduler's thread, and may use the confined, non-Sendable classes of

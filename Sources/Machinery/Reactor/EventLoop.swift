@@ -3,8 +3,8 @@
 // (until it runs: to the thread that made it), which is checked. It is a Swift executor too, so that actors can live on
 // it and be entered by an event without a hop.
 //
-// One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. What a turn adds to the jobs
-// runs in the next turn, so that no job can keep the others from their events.
+// One turn: wait, events, due timers, jobs, ends of turn; more ends if very much is read. Jobs added during a turn run
+// in the next turn, so that no job can keep the loop from its events.
 
 internal import CTandemLinux
 internal import Glibc
@@ -131,7 +131,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         for index in 0..<events {
             guard let (target, readiness) = selector.target(ofEvent: index) else { continue }
             target.isReady(readiness)
-            // What was read leaves before more is: so one block serves a busy loop, and stays in the cache.
+            // Send before reading more: one block then serves a busy loop, and stays in the cache.
             if blocks.isFull { endTurn() }
         }
         while let action = timers.popDue(at: now) { action() }
@@ -168,7 +168,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         return CInt(clamping: wait / 1_000_000 + (wait % 1_000_000 == 0 ? 0 : 1))
     }
 
-    /// What is added while the turn ends still belongs to it; a second round that adds more waits for the next turn.
+    /// Actions added while the turn ends still belong to it; those that the second round adds wait for the next turn.
     private func endTurn() {
         for _ in 0..<2 where !endings.isEmpty {
             swap(&endings, &spareEndings)

@@ -7,7 +7,7 @@ package import TandemBase
 
 /// The Linux calls.
 package enum Linux {
-    /// What reading or writing without waiting came to.
+    /// The result of a non-blocking read or write.
     package enum Transfer: Equatable, Sendable {
         case bytes(Int)
         case wouldBlock
@@ -120,7 +120,7 @@ package enum Linux {
 
 // MARK: - paths and files
 
-/// What the file system knows of a file.
+/// A file's metadata in the file system.
 package struct FileStatus: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -156,14 +156,14 @@ package struct FileStatus: Hashable, Sendable {
 }
 
 extension Linux {
-    /// What an open file is.
+    /// The status of an open file.
     package static func status(of descriptor: CInt) throws(SystemError) -> FileStatus {
         var found = stat()
         try SystemCall.check(SystemCall.retried { fstat(descriptor, &found) }, "fstat")
         return FileStatus(found)
     }
 
-    /// What is at a path; nil if nothing is. A symbolic link is itself.
+    /// The status of the entry at a path; nil if there is none. A symbolic link is not followed.
     /// - Parameter directory: where a relative path starts; nil is the working directory.
     package static func lookAt(path: String, in directory: CInt? = nil) throws(SystemError) -> FileStatus? {
         var found = stat()

@@ -21,7 +21,7 @@ extension Linux {
         try SystemCall.check(SystemCall.once { Glibc.listen(descriptor, backlog) }, "listen")
     }
 
-    /// What asking for a connection came to.
+    /// The result of accepting a connection.
     package enum Accepted: ~Copyable {
         case connection(OwnedDescriptor, NetworkAddress)
         case none

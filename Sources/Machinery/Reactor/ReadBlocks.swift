@@ -1,7 +1,7 @@
-// The memory that a loop reads into. The reads of a turn are packed into one block; when nobody holds a part of it any
-// more it is used again from its beginning, while it is still in the cache. Who holds a part for longer is its tenant
-// and is asked to copy that part away before the block's place in the pool is needed, so that neither an unfinished
-// frame nor a peer that does not read can pin a block for its few bytes.
+// The memory that a loop reads into. The reads of a turn are packed into one block; when no slice refers to it any
+// longer it is used again from its beginning, while it is still in the cache. A connection that retains a slice for
+// longer is a tenant: the pool asks it to copy that slice away before the block's place is needed, so that neither an
+// unfinished frame nor a peer that does not read can pin a block for its few bytes.
 
 internal import Synchronization
 package import TandemBase
@@ -14,7 +14,7 @@ package protocol BlockTenant: AnyObject {
 
 /// The blocks of one loop; confined to its thread.
 package final class ReadBlocks {
-    /// What reads may fill of a block: more than a socket's usual receive buffer holds, little enough for the cache.
+    /// The bytes of a block that reads may fill: more than a socket's usual receive buffer, few enough for the cache.
     package static var readSize: Int { 256 * 1024 }
     /// The room behind it, in which a frame that began before can end: the largest message and its envelope.
     package static var overhang: Int { 72 * 1024 }
@@ -34,7 +34,7 @@ package final class ReadBlocks {
         /// Whether nobody else holds a part of the block.
         mutating func isFree() -> Bool {
             guard isKnownUniquelyReferenced(&block) else { return false }
-            // What another thread read before it let go must not be overwritten earlier.
+            // Another thread's reads before its release must happen before the block is overwritten.
             atomicMemoryFence(ordering: .acquiring)
             return true
         }

@@ -1,4 +1,4 @@
-// What the synchronous rooms need of a loop: time, timers, the end of the turn, and a way in from other threads. The
+// Interface of the synchronous rooms to a loop: time, timers, the end of the turn, and a way in from other threads. The
 // event loop and the manual scheduler of the tests are the two that exist. Everything but `submit` and `enqueue`
 // belongs to the scheduler's own thread; the actions run there too and may use what is confined to it. As a serial
 // executor it also runs asynchronous code on that thread (`start`) and actors that name it as their executor.

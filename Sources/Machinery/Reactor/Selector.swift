@@ -59,7 +59,7 @@ struct Selector: ~Copyable {
         Int(try SystemCall.check(tandem_epoll_wait(epoll.raw, events, CInt(Self.capacity), milliseconds), "epoll_wait"))
     }
 
-    /// Who is to be told of an event of the last wait; nil if it has become stale, also by an earlier event's doing.
+    /// The handler for an event of the last wait; nil if an earlier event in the same batch removed it.
     mutating func target(ofEvent index: Int) -> (target: any ReadinessTarget, readiness: Readiness)? {
         let event = events[index]
         let registration = Registration(eventData: event.data)
@@ -93,7 +93,7 @@ extension Registration {
 
 // MARK: - what epoll reports
 
-/// What a descriptor is ready for, or what its owner waits for.
+/// Operations that a descriptor is ready for, or that its owner waits for.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt32
 

@@ -74,7 +74,7 @@ struct CommitThread {
         // Without changes there is nothing to make durable: the completion only keeps its place in the order.
         if group.allSatisfy({ $0.changes.isEmpty }) { return .success(()) }
         let mayUseReserve = group.allSatisfy { $0.room == .reserve }
-        // What was freed for commits that make room must not go to those that fill it again.
+        // Space freed for commits that make room must not go to commits that fill it again.
         guard mayUseReserve || hasRoom else {
             return poison.map { .failure($0) } ?? .failure(.full(path: connection.path))
         }
@@ -162,8 +162,8 @@ struct CommitThread {
     func close() { if poison == nil { try? connection.close() } }
 }
 
-// What waits for the store's thread, in the order it was submitted. Bounded by bytes: what does not fit is refused in
-// its turn, so that completions keep the order of submissions even then.
+// Queue of the store's thread, in the order of submission. Bounded by bytes: a commit that does not fit is refused in
+// its turn, so that completions keep the order of submission even then.
 
 /// One piece of work for the store's thread.
 enum Work: Sendable {

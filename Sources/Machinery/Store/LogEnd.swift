@@ -1,8 +1,8 @@
 // Whether what SQLite leaves out of its log is a commit that a crash cut off, or damage. SQLite drops everything from
 // the first page on whose checksum is wrong, without a word: one flipped bit would take back what was acknowledged. But
 // each commit is synchronised before the next is begun, so a page that follows the end of another commit proves that
-// one to have been whole. What it cannot know is a flipped bit in the very last commit: that looks as if the power had
-// failed in it.
+// one to have been whole. A flipped bit in the very last commit remains undetected: it looks as if the power had failed
+// in that commit.
 
 import Glibc
 import TandemReactor
@@ -121,7 +121,7 @@ struct LogFrame {
     let salts: [UInt8]
     /// Whether it is the last of a commit.
     let endsCommit: Bool
-    /// What it says that the sum is up to and with it.
+    /// The running checksum, this frame included, that the log states.
     let checksum: LogChecksum
     private let bytes: [UInt8]
 
@@ -132,7 +132,7 @@ struct LogFrame {
         checksum = LogChecksum(written: bytes[16..<24])
     }
 
-    /// What the sum is with it if it was this before it.
+    /// The running checksum after this frame, computed from the one before it.
     func sum(after sum: LogChecksum, _ header: LogHeader) -> LogChecksum {
         var sum = sum
         sum.add(bytes[0..<8], areWordsBigEndian: header.areWordsBigEndian)

@@ -1,5 +1,5 @@
-// What the store holds: rows of bytes, ordered by space and key. It knows no rule beyond key, range and order; what a
-// row means is decided by the room that wrote it.
+// Rows of the store: bytes, ordered by space and key. The store knows no rule beyond key, range and order; the room
+// that wrote a row decides its meaning.
 
 /// One of at most 256 separate key spaces; services give them their meaning.
 package struct RowSpace: RawRepresentable, Sendable, Hashable {
@@ -30,7 +30,7 @@ package enum RowChange: Sendable, Equatable {
     /// Removes every row of the range; its limit and direction do not count.
     case deleteAll(RowRange)
 
-    /// What the change weighs in the bounded queue: its bytes and a constant for bookkeeping.
+    /// The change's share of the bounded queue: its bytes and a constant for bookkeeping.
     var weight: Int {
         switch self {
         case .put(_, let key, let value): 64 + key.count + value.count
@@ -112,17 +112,16 @@ enum RowChecksum {
     }
 }
 
-// What keeps rows: the store's file, or memory for the simulator and for tests on a manual clock.
-
-/// What a commit may use of a full disk.
+/// The space that a commit may use on a full disk.
 package enum CommitRoom: Sendable {
-    /// It keeps something new: it is refused once the reserve is needed.
+    /// It stores new data: it is refused once the reserve is needed.
     case ordinary
     /// It makes room, or ends what would take it.
     case reserve
 }
 
-/// Keeps ordered rows. Completions come in the order of submission, on any thread.
+/// Ordered rows, in the store's file or in memory (the simulator, tests on a manual clock). Completions come in the
+/// order of submission, on any thread.
 package protocol RowBackend: AnyObject, Sendable {
     /// Makes the changes durable together, or none of them.
     func commit(

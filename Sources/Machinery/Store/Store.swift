@@ -8,7 +8,7 @@ import TandemReactor
 
 /// An open store. Any thread may submit; all file access is on the store's own thread.
 package final class Store: Sendable {
-    /// What to do when there is no file.
+    /// Behaviour when there is no file.
     package enum Opening: Sendable {
         /// A first start: make one.
         case createIfMissing
@@ -86,7 +86,6 @@ package final class Store: Sendable {
         return try answer.wait().get()
     }
 
-    /// What the store has done since it was opened.
     package var statistics: StoreStatistics { statisticsBox.current }
 
     /// Writes what was submitted, closes the file and ends the thread. Later submissions fail with `closed`.
@@ -99,7 +98,7 @@ package final class Store: Sendable {
 
 // Counts that say what the store has done, for status and for tests that gate on numbers of transactions.
 
-/// What a store has done since it was opened.
+/// Counts of a store since it was opened.
 package struct StoreStatistics: Sendable, Equatable {
     /// Commits whose changes are durable.
     package var commits = 0

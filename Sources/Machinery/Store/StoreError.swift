@@ -1,7 +1,7 @@
 // Why a store cannot be opened, read or written. A store that is not plainly good is refused and left as it is: an
 // empty one in its place would forget pairings and versions, and let old configurations in again.
 
-/// What is wrong with a store; every case names the file.
+/// A fault of a store; every case names the file.
 package enum StoreError: Error, Sendable, Equatable {
     /// The file should exist and does not.
     case missing(path: String)

@@ -31,7 +31,7 @@ final class StoreThread: Sendable {
     }
 
     deinit {
-        // Whoever drops a store without closing it lets its thread finish by itself.
+        // The thread of a store that was dropped without a close finishes by itself.
         if !isJoined.withLock({ $0 }) { pthread_detach(identity) }
     }
 

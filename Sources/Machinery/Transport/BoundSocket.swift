@@ -74,7 +74,7 @@ struct BoundSocket: ~Copyable {
 
 // MARK: - socket files
 
-/// Who may connect to a Unix socket.
+/// Users who may connect to a Unix socket.
 package enum SocketAccess: Hashable, Sendable {
     /// The user of this process (mode 0600).
     case owner

@@ -15,7 +15,7 @@ package protocol ByteStreamDelegate: AnyObject {
     /// block. They are told as received first, then those that went to the end of the block.
     func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice?
 
-    /// What is kept in this block must be copied away. Nothing else may happen in this call.
+    /// The receiver must copy its slices of this block away. Nothing else may happen in this call.
     func stream(_ stream: any ByteStream, mustLeave block: ByteBlock)
 
     /// The queue was over the high-water mark and has fallen to the low-water mark.
@@ -32,7 +32,6 @@ package protocol ByteStream: AnyObject {
 
     var peer: PeerDescription { get }
 
-    /// What it is confined to.
     var scheduler: any Scheduler { get }
 
     /// The bytes accepted by `send` and not given to the system: not yet, or never when the stream is closed.
@@ -57,7 +56,7 @@ package protocol ByteStream: AnyObject {
     /// Bytes in this block stay needed for now; `mustLeave` may follow.
     func keep(_ block: ByteBlock)
 
-    /// Stops reading, so that the peer feels it. What has been delivered stays delivered.
+    /// Stops reading, so that backpressure reaches the peer. Delivered bytes stay delivered.
     func pauseReading()
 
     func resumeReading()
@@ -90,7 +89,7 @@ package enum PeerDescription: Hashable, Sendable {
     indirect case remote(SocketAddress)
     case inProcess
 
-    /// What the kernel knows of the other end of a connected socket.
+    /// The other end of a connected socket, as the kernel reports it.
     init(descriptor: CInt, address: NetworkAddress) throws(SystemError) {
         if let (host, port) = address.hostAndPort {
             self = .remote(.tcp(host: host, port: port))

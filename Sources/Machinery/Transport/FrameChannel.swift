@@ -33,7 +33,7 @@ package final class FrameChannel {
     let filtering: Filtering?
     /// Unchecked, because no method of it calls out.
     @exclusivity(unchecked) var decoder: FrameDecoder
-    // What is smaller than a word follows what ends in the middle of one: an idle channel is to be small.
+    // Fields smaller than a word follow a field that ends in the middle of one: an idle channel is to be small.
     let options: FrameChannelOptions
     /// Made when the first frame is waited for, or one is unfinished for the first time.
     var watch: Watch?
@@ -164,7 +164,7 @@ package final class FrameChannel {
         watchPace()
     }
 
-    /// What is left in a shared block waits for the rest of its frame, or for reading to go on.
+    /// Retains an unfinished frame's bytes in a shared block until the rest arrives or reading resumes.
     private func keepUnfinished() {
         guard phase != .closed, decoder.bufferedCount > 0 else { return }
         decoder.reserve()
@@ -209,7 +209,7 @@ extension FrameChannel: ByteStreamDelegate {
     }
 }
 
-/// What a channel allows its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
+/// A channel's limits for its peer, with the protocol's numbers as defaults (Protocol/Limits.md). One object for all
 /// channels of a listener, so that a channel that is idle does not carry them.
 package final class FrameChannelOptions: Sendable {
     /// The largest payload of a frame, in bytes (LIM-1).
@@ -243,8 +243,8 @@ package final class FrameChannelOptions: Sendable {
 // the frame completes, so that the usual case, frames that come whole, never touches it, and an idle channel has none.
 
 extension FrameChannel {
-    /// What a channel holds while there is something to wait for: an object of its own, so that an idle channel, and
-    /// one whose frames always come whole, does not carry it. Once a frame came in parts it stays.
+    /// A channel's timers for an expected or unfinished frame: an object of its own, so that an idle channel, and one
+    /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
     final class Watch {
         /// Unchecked, because no method of it calls out.
         @exclusivity(unchecked) var pace: FramePace
@@ -348,8 +348,8 @@ extension FrameChannel: TurnParticipant {
         opened()
     }
 
-    /// Nothing more will come and nobody is left to read: no waiting for the stream to say the same. Who has paused
-    /// gets first what is here already, and the stream's own end after that.
+    /// The peer has ended and reads no more: the channel does not wait for the stream to end as well. A paused channel
+    /// first delivers the bytes that are here already, then the stream's own end.
     private func peerEnded() {
         guard !isReadingPaused else { return }
         finishFilter()
@@ -406,7 +406,8 @@ extension FrameChannel: TurnParticipant {
         }
     }
 
-    /// What has to wait for a slow peer is copied: it would keep the filters' shared memory from all others.
+    /// Output that waits for a slow peer is copied: it would block the filters' shared memory for all other
+    /// connections.
     private func sendOutput() {
         var isBehind: Bool?
         filter?.takeOutput { bytes in

@@ -1,5 +1,5 @@
-// What waits to be written: slices of blocks, shared with whoever else sends the same frame. Slices that follow each
-// other in a block become one, so that a burst of forwarded frames leaves as it came; that one needs no array. The
+// Queue of bytes to write: slices of blocks, shared with other connections that send the same frame. Slices that follow
+// each other in a block become one, so that a burst of forwarded frames leaves as it came; that one needs no array. The
 // array of more is the loop's while it is empty: so it allocates nothing when it is busy and holds nothing when it is
 // idle.
 
@@ -49,7 +49,7 @@ struct SendQueue {
         parts.append(bytes)
     }
 
-    /// What one write has done.
+    /// The result of one write.
     enum Progress {
         /// The system took all that it was offered: there may be more.
         case taken

@@ -34,7 +34,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     package var account: QueueAccount?
     /// Why and until when the stream waits to be closed; nil until it does.
     private var ending: Ending?
-    // What is smaller than a word follows what ends in the middle of one: an idle stream is to be small.
+    // Fields smaller than a word follow a field that ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
     var phase = Phase.idle
     /// Unchecked, as the count of lost bytes: one word, touched by nobody meanwhile.
@@ -171,7 +171,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         delegate?.stream(self, mustLeave: block)
     }
 
-    /// What the loop is to watch the socket for, after each change of that.
+    /// Updates the operations that the loop watches the socket for.
     func updateInterest() {
         guard phase != .idle, phase != .closed, let raw = descriptor?.raw else { return }
         var interest: Readiness = isReadingPaused ? .nothing : .readable

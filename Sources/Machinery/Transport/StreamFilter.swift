@@ -1,7 +1,6 @@
-// What may stand between a stream and its frames: TLS, as bytes in and bytes out. Transport knows no cryptography; the
-// room that joins the two hands a filter in. Bytes are lent both ways, so that a filter needs no buffers of its own;
-// what it has to say to the peer is taken after each call, because filters may share the memory that they write it
-// into.
+// Filter between a stream and its frames: TLS, as bytes in and bytes out. Transport knows no cryptography; the room
+// that joins the two passes a filter in. Bytes are lent both ways, so that a filter needs no buffers of its own. The
+// channel takes the filter's output after each call, because filters may share the memory that they write it into.
 
 package import TandemBase
 
@@ -12,7 +11,7 @@ package struct StreamFilterError: Error, Hashable, Sendable, CustomStringConvert
     package init(_ description: String) { self.description = description }
 }
 
-/// What one step of reading through a filter came to.
+/// The result of one read step through a filter.
 package enum StreamFilterProgress {
     /// The handshake is over; there may be more to read.
     case established

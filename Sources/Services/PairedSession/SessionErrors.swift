@@ -130,7 +130,7 @@ extension SessionError {
                 + "ends were not heard", messageID: id)
     }
 
-    /// What is wrong with a file of this app.
+    /// The error for a fault of this app's file.
     init(_ error: FileError, messageID: UniqueIdentifier?) {
         switch error {
         case .full: self.init(.insufficientSpace, .insufficientSpace, reason: "\(error)")

@@ -1,6 +1,6 @@
 // The delegate with Apple's methods for what exists here. All are called on one serial queue that is not the main one.
-// What Apple marks optional has a default here; the defaults of receiving methods report themselves, so that the sender
-// learns that nobody handles its message (7014) instead of waiting.
+// Apple's optional methods have a default here; the default of a receiving method reports itself, so that the sender
+// gets an error at once (7014: no handler) instead of waiting.
 
 public import Foundation
 

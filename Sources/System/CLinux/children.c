@@ -17,7 +17,7 @@
 
 enum { MOST_GROUPS = 256, USUAL_DESCRIPTORS = 1024, EXEC_MILLISECONDS = 1000 };
 
-// What a child tells through the pipe: which call failed is not worth a protocol, its number is.
+// A child reports the error number through the pipe, and not which call failed: that is not worth a protocol.
 static void fail(int report) {
     int number = errno;
     (void)!write(report, &number, sizeof number);

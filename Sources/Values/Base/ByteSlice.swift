@@ -37,7 +37,7 @@
     /// The first bytes of this slice.
     @inlinable package func prefix(_ count: Int) -> ByteSlice { part(from: 0, count: count) }
 
-    /// What follows the first bytes of this slice.
+    /// This slice without its first bytes.
     @inlinable package func dropFirst(_ count: Int) -> ByteSlice { part(from: count, count: self.count - count) }
 
     /// This slice and the bytes that follow it in its block.

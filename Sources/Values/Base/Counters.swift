@@ -1,5 +1,5 @@
-// What happened how often, for status pages and tests. A counter is looked up by name once, then kept and increased by
-// one atomic addition from any thread: no lock and no lookup on the path of a frame.
+// Event counters for status pages and tests. A component looks its counter up by name once, then increases it by one
+// atomic addition from any thread: no lock and no lookup on the path of a frame.
 
 internal import Synchronization
 

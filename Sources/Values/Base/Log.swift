@@ -56,7 +56,7 @@ extension LogField.Value {
 
 /// A named fact of a log event.
 package struct LogField: Sendable, Hashable {
-    /// What a field holds.
+    /// The value of a field.
     package enum Value: Sendable, Hashable {
         case text(String)
         case outside(String)

@@ -1,6 +1,6 @@
-// What a secondary knows of its primary for one application, and what signed configuration is targeted at. The two
-// kinds never match each other, and custom text is compared as UTF-8 bytes: Swift's String equality is canonical
-// equivalence, under which two different identifiers of two parties could meet.
+// Identifier by which a secondary knows its primary for one application; signed configuration names it as its target.
+// The two kinds never match each other, and custom text is compared as UTF-8 bytes: Swift's String equality is
+// canonical equivalence, under which two different identifiers of two parties could meet.
 
 /// A paired identifier: `vendor:<UUID in upper case>` or `custom:<1-256 bytes of UTF-8 without NUL>`.
 public enum PairedIdentifier: Sendable {
@@ -95,8 +95,8 @@ public struct ApplicationIdentifier: Sendable, Hashable, Comparable, CustomStrin
     public static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }
 
-// What is wrong with a text that should have been an identifier. Outside text is cut before it is shown, so that an
-// error message cannot flood a terminal or a log.
+// Errors of texts that should have been identifiers. Outside text is truncated before it is shown, so that an error
+// message cannot flood a terminal or a log.
 
 /// A text that is not the identifier it was taken for.
 public enum IdentifierError: Error, Sendable, Equatable {

@@ -1,6 +1,6 @@
-// What one device brings to all its TLS connections: its key, the certificate made from it, and the settings that no
-// connection may change: TLS 1.3 only, a certificate from both ends, no tickets, no early data, no session cache.
-// Made once for each device; connections share it.
+// One device's part in all its TLS connections: its key, the certificate made from it, and the settings that no
+// connection may change: TLS 1.3 only, a certificate from both ends, no tickets, no early data, no session cache. Made
+// once for each device; connections share it.
 
 import CTandemOpenSSL
 

@@ -89,8 +89,8 @@ extension Pattern: Equatable {
     }
 }
 
-// What can go wrong with a regular expression. Both the pattern and the text may come from others, so both failures are
-// ordinary values: a pattern that cannot be compiled, and a search that was given up before it cost too much.
+// Errors of regular expressions. Both the pattern and the text may come from others, so both failures are ordinary
+// values: a pattern that cannot be compiled, and a search that was stopped before it cost too much.
 
 /// A regular expression that cannot be used, or a search that was given up.
 package enum PatternError: Error, Sendable, Equatable {

@@ -1,5 +1,5 @@
-// What the scan keeps of one object: its type, where its content lies, and how it is used. The entries of all objects
-// are the only table that a lazy view holds beside the bytes.
+// The scan's record of one object: its type, where its content lies, and how it is used. The entries of all objects are
+// the only table that a lazy view needs besides the bytes.
 
 /// One object of a property list.
 struct ObjectEntry {

@@ -192,7 +192,7 @@ extension ObjectScan {
             if let fault = readCount(&count, at: &content, bytes) { return refuse(fault) }
         }
         (entry.kind, entry.content, entry.count) = (kind, content, count)
-        // What is no more than the bytes that are there, times 16, is far from overflow.
+        // A count up to the number of bytes present, times 16, is far from overflow.
         let (available, width) = (table.start &- content, widths[kind])
         guard count <= available || width == 0, count &* width <= available else { return refuse(.objectTooLong) }
         return content &+ count &* width

@@ -15,7 +15,7 @@ package struct SubmitFrame: TypedFrame {
 
     package let item: ItemKey
     package let topic: String?
-    /// What it supersedes and is superseded by.
+    /// The supersede key: a newer item with the same key replaces this one.
     package let key: String?
     package let after: UniqueIdentifier?
     package let remaining: Duration?

@@ -1,7 +1,7 @@
 // Messages to every pairing (SES-30), one behind the other as each receiver gets them. They lie in one piece of memory
 // for all receivers, because only the sixteen bytes of `pairing` in each frame differ: the receivers' pairings are
-// written there one after the other, and a delivery costs two stores and its share of one write. Who is given the bytes
-// must be done with them before the next receiver's turn, so they are lent as a span, which nobody can keep.
+// written there one after the other, and a delivery costs two stores and its share of one write. A receiver must have
+// finished with the bytes before the next receiver's turn, so they are lent as a span, which cannot be retained.
 
 package import TandemBase
 import TandemPropertyList

@@ -12,7 +12,7 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     case urgent
     case file
 
-    /// What a channel does with its items.
+    /// Rules of a channel for its items.
     package struct Properties: Sendable {
         /// The largest body that an app may submit (LIM-2); nil: daemons use the channel, and apps do not.
         package var bodyLimit: Int?

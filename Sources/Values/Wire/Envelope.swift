@@ -114,7 +114,7 @@ package struct Envelope: Sendable, Equatable {
         guard left.kind == right.kind, left.keys == right.keys, left.body == right.body,
             left.application == right.application, left.extensions == right.extensions
         else { return false }
-        // What has no value is zero or empty.
+        // Absent fields are zero or empty.
         return left.words.indices.allSatisfy { left.words[$0] == right.words[$0] }
             && left.texts.indices.allSatisfy { left.texts[$0] == right.texts[$0] }
     }
@@ -221,8 +221,8 @@ extension FlatDictionaryWriter {
 // MARK: Reading
 
 // From a frame to its envelope. A plain payload is read where it lies, in one pass: the frames of durable items come
-// this way. What is refused or unusual there is read in every shape that FRM-6 allows, after one validation of the whole
-// payload, and its fault named with its key. Only the body and texts are copied.
+// this way. A payload that this pass refuses or finds unusual is read in every shape that FRM-6 allows, after one
+// validation of the whole payload, and its fault named with its key. Only the body and texts are copied.
 
 extension Envelope {
     /// Reads the envelope of a frame.

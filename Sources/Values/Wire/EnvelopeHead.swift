@@ -1,8 +1,8 @@
-// What routing needs of a frame that may be forwarded (FRM-12), as numbers and places in its payload: no String, no
-// slice, nothing to retain. It is there only for the shape that the canonical writing has; any other frame, of another
-// kind, faulty or merely unusual, is judged by `Envelope(reading:)`, so that faults have one place.
-// `@inlinable` and usable from inline: the relay asks for these fields at each frame, and across rooms a call for each
-// would cost more than the field.
+// Routing head of a frame that may be forwarded (FRM-12), as numbers and places in its payload: no String, no slice,
+// nothing to retain. It exists only for the shape that the canonical writing has; any other frame, of another kind,
+// faulty or merely unusual, is judged by `Envelope(reading:)`, so that faults have one place. `@inlinable` and usable
+// from inline: the relay asks for these fields at each frame, and across rooms a call for each would cost more than the
+// field.
 
 package import TandemBase
 
@@ -108,7 +108,7 @@ extension EnvelopeHead: PlainConsumer {
         return (key, keyEnd, plain.end)
     }
 
-    /// What is checked and needed by nobody here.
+    /// A field that is checked, and that routing does not need.
     @inline(__always)
     private static func pass<Field>(_ plain: Plain<Field>?, _ keyEnd: Int?, _ key: EnvelopeKey) -> PlainPair? {
         guard let plain, let keyEnd else { return nil }

@@ -86,7 +86,7 @@ extension EnvelopeValue {
 }
 
 extension EnvelopeValue.Kind {
-    /// What a value of the type is, for the words of a refusal.
+    /// The type's description in the text of a refusal.
     fileprivate func expected(_ value: FlatDictionary.Value) -> StaticText {
         switch self {
         case .boolean: return "a boolean"

@@ -7,7 +7,7 @@ package import TandemPropertyList
 
 /// The body of a hello.
 package struct Hello: Sendable, Equatable {
-    /// What a client offers, or what a server chose.
+    /// The versions that a client offers, or the one that a server chose.
     package enum Versions: Sendable, Equatable {
         case offered(ClosedRange<ProtocolVersion>)
         case chosen(ProtocolVersion)
@@ -19,7 +19,7 @@ package struct Hello: Sendable, Equatable {
     package var software: String
     package var role: DeviceRole?
     package var device: UniqueIdentifier?
-    /// What only a device link says; nil on a local socket.
+    /// The part for device links; nil on a local socket.
     package var link: LinkHello?
 
     package init(
@@ -58,7 +58,7 @@ package struct HelloFrame: TypedFrame {
     }
 }
 
-/// What an end may use only when both ends named it (SES-3); its raw value is the word on the wire.
+/// A feature that an end may use only when both ends named it (SES-3); its raw value is the word on the wire.
 package enum Capability: String, Sendable, Hashable, CaseIterable {
     case message
     case messageData

@@ -84,11 +84,11 @@ package enum Limits {
     package static let queuedItems = 10_000
     /// Bytes of the items waiting on one channel of one application (LIM-14).
     package static let queuedItemBytes = 64 * 1024 * 1024
-    /// What the queues of one pairing keep together, in each direction (LIM-38): ten full queues.
+    /// Records of all queues of one pairing, in each direction (LIM-38): ten full queues.
     package static let pairingRecords = 100_000
     /// Bytes of their bodies (LIM-38): eight full queues.
     package static let pairingBytes = 512 * 1024 * 1024
-    /// What the queues of one user's apps keep together, of all pairings (LIM-38): some 100 MiB of memory.
+    /// Records of all queues of one user's apps, over all pairings (LIM-38): some 100 MiB of memory.
     package static let userRecords = 250_000
     /// Bytes of their bodies (LIM-38).
     package static let userBytes = 1024 * 1024 * 1024

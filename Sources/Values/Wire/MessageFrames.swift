@@ -169,7 +169,7 @@ package struct ResultFrame: TypedFrame {
     package let command: String
     /// 0: done.
     package let code: Int?
-    /// What failed, for programs.
+    /// The name of the failure, for programs.
     package let name: String?
     package let body: PropertyListDictionary?
 

@@ -72,7 +72,7 @@ struct PlainFrame {
 
 // MARK: The walk
 
-/// What takes the pairs of a plain payload: the routing head of a frame that is forwarded, or a whole envelope.
+/// A consumer of the pairs of a plain payload: the routing head of a frame that is forwarded, or a whole envelope.
 protocol PlainConsumer {
     /// Takes the pair whose key and value begin at these offsets. Below `limit`, where the objects end, what is read of
     /// a word, a number or an identifier cannot run past the payload.

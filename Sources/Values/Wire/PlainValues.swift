@@ -195,9 +195,9 @@ extension UInt64 {
 }
 
 // The loads that reading an envelope in place needs, and comparisons of bytes that are made of them. Of a peer's bytes
-// this room loads nothing elsewhere, and each load is bounds-checked: a mistake in the reader ends the process and never
-// reads what is not the peer's. What else is unsafe in this room copies whole payloads (Frame, BroadcastFrames), reads
-// our own literals (PlainFrame), or takes an enum as its byte (EnvelopeKey).
+// this room loads nothing elsewhere, and each load is bounds-checked: a mistake in the reader ends the process and
+// never reads beyond the peer's bytes. The other unsafe code in this room copies whole payloads (Frame,
+// BroadcastFrames), reads our own literals (PlainFrame), or takes an enum as its byte (EnvelopeKey).
 
 extension RawSpan {
     @inline(__always)

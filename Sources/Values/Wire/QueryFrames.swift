@@ -1,16 +1,16 @@
-// What an app asks its daemon about its own items, and the answers (SES-54, SES-56), as values.
+// Queries of an app to its daemon about its own items, and the answers (SES-54, SES-56), as values.
 
 package import TandemBase
 package import TandemPropertyList
 
 /// A `query`.
 package struct QueryFrame: TypedFrame {
-    /// What is asked; its word is the `command`.
+    /// The kind of query; its word is the `command`.
     package enum Question: Sendable, Equatable {
         /// The items that have not ended, from the one behind this place on.
         case outstanding(after: UInt64)
         case cancel(UniqueIdentifier)
-        /// To be told from now on how these items go on.
+        /// Subscribes to the progress of these items.
         case subscribe([UniqueIdentifier])
         case budget
     }
@@ -184,7 +184,7 @@ package struct OutstandingPage: Sendable, Equatable {
         (self.items, self.more) = (items, more)
     }
 
-    /// What reads of a page; a newer daemon's may have more.
+    /// The readable part of a page; a newer daemon's may have more.
     package init(_ body: PropertyListDictionary) {
         items = (body[BodyKey.items]?.arrayValue ?? []).compactMap(\.dictionaryValue).compactMap { Item($0) }
         more = body[BodyKey.more]?.unsignedValue
@@ -266,7 +266,7 @@ package struct UnknownItems: Sendable, Equatable {
     package var body: PropertyListDictionary { [BodyKey.unknown: .array(items.map { .data($0.bytes) })] }
 }
 
-/// What is left of the day's urgent items: the body of the answer to `budget`.
+/// The remaining urgent items of the day: the body of the answer to `budget`.
 package struct BudgetAnswer: Sendable, Equatable {
     package let remaining: Int
     package let limit: Int

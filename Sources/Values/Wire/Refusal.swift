@@ -1,4 +1,4 @@
-// What a connection gets before it closes: a stable name and a text for people (SES-21). A refusal never carries
+// Last frame of a connection that is refused: a stable name and a text for people (SES-21). A refusal never carries
 // anything that the peer did not already send or that is not public.
 
 package import TandemPropertyList
@@ -67,8 +67,8 @@ package enum RefusalName: String, EnvelopeWord {
     case unexpected
 }
 
-// What is wrong with bytes from a peer, from the length of a frame to the keys of its envelope. Each case has exactly
-// one refusal name, so that what a log says and what the peer is told cannot differ.
+// Faults in a peer's bytes, from the length of a frame to the keys of its envelope. Each case has exactly one refusal
+// name, so that the log and the refusal to the peer cannot differ.
 
 /// A fault of a frame, an envelope or a body.
 package enum WireError: Error, Sendable, Equatable {

@@ -1,5 +1,5 @@
-// What a caller of the session gets when something cannot be done: WCError's nineteen codes with Apple's numbers and
-// names (SES-20), and the facts that WCError leaves out. A code is chosen by the first rule of SES-13 that fails.
+// Errors of the session's calls: WCError's nineteen codes with Apple's numbers and names (SES-20), and the facts that
+// WCError leaves out. A code is chosen by the first rule of SES-13 that fails.
 
 public import TandemBase
 import TandemPropertyList
@@ -48,11 +48,11 @@ public struct SessionError: Error, Sendable, Equatable {
         case watchOnlyApp = 7019
     }
 
-    /// What kind of failure, with Apple's number.
+    /// The kind of failure, with Apple's number.
     public var code: Code
     /// The stable refinement of the code, for programs; for example `unhandled`.
     public var name: String?
-    /// What happened and what to do, for people.
+    /// The cause and the remedy, for people.
     public var reason: String
     /// The size or count that was too large.
     public var actual: Int?
@@ -123,7 +123,7 @@ extension SessionError {
 
 /// The stable refinement of an error's code; its raw value is the `name` of a `failure`.
 package enum ErrorName: String, EnvelopeWord {
-    // What a daemon answers (SES-27).
+    // Names that a daemon answers with (SES-27).
     case notPaired = "not-paired"
     case notInstalled = "not-installed"
     case duplicateID = "duplicate-id"
@@ -147,7 +147,7 @@ package enum ErrorName: String, EnvelopeWord {
     case replyTooLarge = "reply-too-large"
     case mismatchedAnswer = "mismatched-answer"
 
-    // What the receiving app's library answers (SES-28).
+    // Names that the receiving app's library answers with (SES-28).
     case unhandled
     case inboxFull = "inbox-full"
     case reservedKey = "reserved-key"
@@ -156,7 +156,7 @@ package enum ErrorName: String, EnvelopeWord {
     case replyInvalid = "reply-invalid"
     case notActive = "not-active"
 
-    // What a library says of its own (SES-37).
+    // Names that a library reports by itself (SES-37).
     case daemonLost = "daemon-lost"
     case switched, unpaired, ended
     case noDaemon = "no-daemon"

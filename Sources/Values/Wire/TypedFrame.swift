@@ -4,8 +4,8 @@
 //
 //     case .item: receive(try ItemFrame(envelope))
 //
-// A frame that is sent is made of its values and written by `frame()`. What FRM-10 says of a frame is in its fields and
-// in the two members that read and write them, and nowhere else.
+// A frame that is sent is made of its values and written by `frame()`. The rules of FRM-10 for a frame are in its
+// fields and in the two members that read and write them, and nowhere else.
 
 package import TandemBase
 package import TandemPropertyList

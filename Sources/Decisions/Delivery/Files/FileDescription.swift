@@ -86,10 +86,10 @@ package struct FileManifest: Sendable, Equatable {
     }
 }
 
-/// One safe component of a path, made from a name that came from outside (FIL-12). Whatever the sender called the file,
-/// the result stays in its directory, is not hidden, is no option of a command, and does nothing to a terminal. What a
-/// person reads is kept: letters of every script, spaces, the extension. The sender's own name travels beside it as
-/// text, never as a path.
+/// One safe component of a path, made from a name that came from outside (FIL-12). For any name that the sender chose,
+/// the result stays in its directory, is not hidden, cannot be read as an option of a command, and sends a terminal no
+/// control sequence. The readable parts remain: letters of every script, spaces, the extension. The sender's own name
+/// travels beside it as text, never as a path.
 package struct ReceivedFileName: Sendable, Hashable {
     /// 1 to 200 bytes of UTF-8 without a slash, a control or format character, a leading dot or hyphen.
     package let text: String

@@ -1,6 +1,6 @@
 // Durable delivery for the host apps of one device (SES-48 to SES-56, FIL): submissions of apps go to durable delivery,
-// and received items go to the receiving connection of their app, one item of a queue at a time. What becomes of an
-// item is for durable delivery to decide.
+// and received items go to the receiving connection of their app, one item of a queue at a time. Durable delivery
+// decides each item's outcome.
 
 import TandemBase
 import TandemDelivery
@@ -161,7 +161,7 @@ package final class AppDelivery {
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
-        // What was accepted goes on (CTL-14), also if its app has missed that.
+        // An accepted item continues (CTL-14), also if its app has missed the acceptance.
         let isKnown = delivery.submissions.record(of: frame.item.id, in: queue) != nil
         return isDraining && !isKnown ? .draining : nil
     }
@@ -170,7 +170,7 @@ package final class AppDelivery {
         let channel = frame.item.queue.channel
         guard let limit = channel.properties.bodyLimit else { return .channel }
         if channel == .urgent, !frame.urgentKind.isShortText { return .kind }
-        // What is too large is refused for that, and not read.
+        // A body that is too large is refused for its size, without being parsed.
         return frame.body.count > limit || PropertyListReader.isDictionary(frame.body) ? nil : .body
     }
 

@@ -8,7 +8,7 @@ import TandemReactor
 import TandemTransport
 import TandemWire
 
-/// What each user takes of a local endpoint; confined to its loop.
+/// Each user's share of a local endpoint; confined to its loop.
 final class LocalAccounts {
     /// The kind of place that a connection occupies.
     enum Place: UInt8 {

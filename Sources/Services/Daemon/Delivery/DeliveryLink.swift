@@ -15,7 +15,7 @@ final class DeliveryLink {
         let queuedBytes: () -> Int
     }
 
-    /// What a frame takes beside the body that it carries.
+    /// The assumed size of a frame without its body.
     static var frameSize: Int { 512 }
 
     /// The channels that both ends know.

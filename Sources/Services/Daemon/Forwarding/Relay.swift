@@ -122,8 +122,7 @@ package final class Relay {
 
     // MARK: apps
 
-    /// Makes an app known as installed; again, changes what is known of it. What it once declared stays until it
-    /// declares something else.
+    /// Records an app as installed, or updates its record. A declared value stays until the app declares another.
     package func install(
         _ app: ApplicationIdentifier, on side: RoleContext, identifier: CustomIdentifier? = nil,
         isAnchored: Bool? = nil,

@@ -23,8 +23,8 @@ package protocol RelayEndpoint: NumberedConnection {
     /// app has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
     var acceptedBytes: UInt64 { get }
 
-    /// How many of the accepted bytes may have left, also after the connection has closed. Who cannot tell says all of
-    /// them: a caller that is told "not sent" may send again.
+    /// How many of the accepted bytes may have left, also after the connection has closed. An endpoint that cannot know
+    /// counts all of them: a caller that reads "not sent" may send again.
     var departedBytes: UInt64 { get }
 
     /// Queues the frame as the bytes it is; they leave with the others of this turn. Nothing after a close.
@@ -144,13 +144,13 @@ package final class RelayPort: NumberedConnection {
     /// Whether the other end agreed to get this kind of message (SES-3).
     func takes(_ kind: FrameKind) -> Bool { if case .messageData = kind { abilities.data } else { abilities.messages } }
 
-    /// Whether it may get such a frame: who did not agree to topics would refuse the key, and with it the connection
-    /// (SES-3).
+    /// Whether it may get such a frame: an end that did not agree to topics would refuse the key, and close the
+    /// connection (SES-3).
     func takes(_ header: RoutingHeader) -> Bool { takes(header.kind) && (takesTopics || !header.hasTopic) }
 
     /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
-    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. What cannot
-    ///   be passed on has then been answered with `failure`.
+    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. A frame that
+    ///   cannot be forwarded has then been answered with `failure`.
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
         let header = RoutingHeader(head)

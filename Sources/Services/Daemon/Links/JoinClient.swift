@@ -9,8 +9,8 @@ import TandemReactor
 package import TandemTransport
 package import TandemWire
 
-/// What a pairing keeps here: items accepted for its peer or received from it that have not ended, their dead letters
-/// included.
+/// Contents of a pairing on this device: items accepted for its peer or received from it that have not ended, dead
+/// letters included.
 package struct PairingContents: Sendable, Equatable {
     var items = 0
     var files = 0

@@ -235,7 +235,7 @@ private final class LinkEndpoint: RelayEndpoint {
     let number: ConnectionNumber
     private let link: Link
     private let frames: FrameChannel
-    /// What waits for the peers of all links.
+    /// Bytes queued for the peers of all links.
     private let queue: QueueAccount
     private var forwardedBytes: UInt64 = 0
 

@@ -240,7 +240,8 @@ package final class Node {
         }
     }
 
-    /// What ends with a pairing. A secondary's items of the channel `configuration` are reports, which nobody misses.
+    /// The contents that end with a pairing. A secondary's items of the channel `configuration` are reports, which need
+    /// not be counted.
     private func contents(
         of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
     ) -> PairingContents {

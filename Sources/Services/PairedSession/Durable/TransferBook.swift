@@ -244,7 +244,7 @@ final class TransferBook {
             _ = items.ended(id)
             var error = error
             error.messageID = id
-            // What the daemon has accepted goes on without this session, but not without its pairing.
+            // An item that the daemon has accepted continues without this session, but not without its pairing.
             if pairing == nil {
                 follower.transfer.unfollowed(error)
             } else {

@@ -1,8 +1,9 @@
-// The Linux calls that Swift's Glibc module lacks; every other call is made in Swift (SystemCall.swift). What stays:
-// epoll, eventfd, signalfd, prctl and malloc_trim (headers outside that module); accept4, renameat2, SO_PEERCRED and the names
-// of threads and errors (GNU extensions, which the module is built without); fork and exec, after which no Swift code may run.
-// Each function returns its result or minus the error number. Interrupted calls are repeated, every descriptor is born
-// close-on-exec, and EBADF or EFAULT end the process, because only a bug of ours makes them. No state.
+// The Linux calls that Swift's Glibc module lacks; every other call is made in Swift (SystemCall.swift). These are:
+// epoll, eventfd, signalfd, prctl and malloc_trim (headers outside that module); accept4, renameat2, SO_PEERCRED and
+// the names of threads and errors (GNU extensions, which the module is built without); fork and exec, after which no
+// Swift code may run. Each function returns its result or minus the error number. Interrupted calls are repeated, every
+// descriptor is born close-on-exec, and EBADF or EFAULT end the process, because only a bug of ours makes them. No
+// state.
 #pragma once
 
 #include <pthread.h>

@@ -250,7 +250,7 @@ final class FileArrivals {
         environment.onArrival(arrival.key.queue.app)
     }
 
-    /// Refuses the item for now. What is written of it stays, for when there is room.
+    /// Refuses the item for now. Its partial file stays, for when there is room.
     private func refuse(_ arrival: FileArrival, _ refusal: FileRefusal) {
         // The space that was promised to it is free for others meanwhile (LIM-43).
         if !arrival.isAnothers { countWritten(of: arrival) }

@@ -153,8 +153,8 @@ package final class FileDelivery {
         }
     }
 
-    /// The peer cannot take a file now (DEL-12). What was sent of it ahead no longer counts against the link's window,
-    /// which other files need meanwhile; the peer asks again when the item has come again.
+    /// The peer cannot take a file now (DEL-12). Its bytes sent ahead no longer count against the link's window, which
+    /// other files need meanwhile; the peer asks again when the item has come again.
     package func refused(_ file: FileKey) { sendings.refused(file) }
 
     /// The peer has stored a submitted item, and so its file.
