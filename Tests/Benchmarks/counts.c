@@ -80,7 +80,8 @@ int posix_memalign(void **to, size_t alignment, size_t size) {
     return *to ? 0 : 12;  // ENOMEM
 }
 
-// Byte by byte until the C library's own are known; volatile, so that this does not become a call of what it stands in for.
+// Byte by byte until the C library's own are known; volatile, so that this does not become a call of what it stands in
+// for.
 static void *slowly(void *to, const void *from, size_t count) {
     volatile char *target = to;
     const char *source = from;

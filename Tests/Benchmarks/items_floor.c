@@ -1,5 +1,6 @@
-// The floor of durable items: one thread, one epoll, and a file that grows. Takes Tandem's own frames, looks at nothing but the
-// length, appends whole frames as they came, one fdatasync for all that arrived in a turn, and answers each after it.
+// The floor of durable items: one thread, one epoll, and a file that grows. Takes Tandem's own frames, looks at nothing
+// but the length, appends whole frames as they came, one fdatasync for all that arrived in a turn, and answers each
+// after it.
 //
 //     items_floor SOCKET FILE        clang -O2 -o items_floor items_floor.c
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-// Counts of this thread's calls, for tests that gate on counts instead of time. These doors stand before the C library's in
-// the test executable: they count while a count is asked for, and call the library's.
+// Counts of this thread's calls, for tests that gate on counts instead of time. These doors stand before the C
+// library's in the test executable: they count while a count is asked for, and call the library's.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

@@ -1,7 +1,7 @@
-// Only in test builds with Thread Sanitizer: tells it what the waiting half of Swift's Mutex does. The half that finds the lock
-// free is compiled into our code and seen; the half that waits lives in the standard library, which is not instrumented,
-// so that each contended lock would be reported as a race. These two doors stand before the library's and add the order
-// that the lock makes; they change nothing else and hide no race.
+// Only in test builds with Thread Sanitizer: tells it what the waiting half of Swift's Mutex does. The half that finds
+// the lock free is compiled into our code and seen; the half that waits lives in the standard library, which is not
+// instrumented, so that each contended lock would be reported as a race. These two doors stand before the library's and
+// add the order that the lock makes; they change nothing else and hide no race.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

@@ -1,6 +1,6 @@
-// A run of the suite in one world: each case with each seed, some at once, each on a thread of its own choosing, because
-// a case owns its thread until it is over. What fails is told with its seed, which repeats the run in worlds with a
-// manual clock.
+// A run of the suite in one world: each case with each seed, some at once, each on a thread of its own choosing,
+// because a case owns its thread until it is over. What fails is told with its seed, which repeats the run in worlds
+// with a manual clock.
 
 import Synchronization
 import TandemBase

@@ -1,4 +1,5 @@
-// Items for which the peer has no room: they wait without using up attempts, ever more patiently, and not beyond their time.
+// Items for which the peer has no room: they wait without using up attempts, ever more patiently, and not beyond their
+// time.
 
 import TandemBase
 import TandemDelivery

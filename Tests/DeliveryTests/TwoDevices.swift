@@ -1,5 +1,5 @@
-// Two devices, a link between them that can do everything a link does, and a handler with moods. It keeps the books that
-// the properties are checked against.
+// Two devices, a link between them that can do everything a link does, and a handler with moods. It keeps the books
+// that the properties are checked against.
 
 import TandemBase
 import TandemDelivery

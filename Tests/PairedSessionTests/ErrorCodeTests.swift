@@ -1,5 +1,5 @@
-// SES-37: every code of WCError is reached through the public surface, or cannot occur here for a reason that is written
-// down. The table in Protocol/Session.md says where each comes from.
+// SES-37: every code of WCError is reached through the public surface, or cannot occur here for a reason that is
+// written down. The table in Protocol/Session.md says where each comes from.
 
 import Foundation
 import PairedSession

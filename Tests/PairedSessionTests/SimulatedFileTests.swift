@@ -1,5 +1,5 @@
-// Files by Apple's names between two apps beside the simulator: the code that carries them is the daemons', and only the
-// link is missing.
+// Files by Apple's names between two apps beside the simulator: the code that carries them is the daemons', and only
+// the link is missing.
 
 import Foundation
 import PairedSession

@@ -1,5 +1,5 @@
-// Files by Apple's names, over a scripted daemon: the call returns at once, the file is read on a thread of its own, and
-// each transfer finishes once, in the process that sent it or in the next.
+// Files by Apple's names, over a scripted daemon: the call returns at once, the file is read on a thread of its own,
+// and each transfer finishes once, in the process that sent it or in the next.
 
 import Foundation
 import PairedSession

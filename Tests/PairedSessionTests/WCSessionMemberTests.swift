@@ -1,4 +1,5 @@
-// SES-33: Apple's members beside those of messages and transfers, and that callbacks never overlap nor leave their queue.
+// SES-33: Apple's members beside those of messages and transfers, and that callbacks never overlap nor leave their
+// queue.
 
 import Foundation
 import PairedSession

@@ -1,6 +1,6 @@
-// Generated values between our codec and those of others, both ways: what we write, plistlib and libplist read as equal in
-// value and type, and the other way round. Whole batches, in the form of a vector file. A short run here; the long one is
-// Scripts/differential.
+// Generated values between our codec and those of others, both ways: what we write, plistlib and libplist read as equal
+// in value and type, and the other way round. Whole batches, in the form of a vector file. A short run here; the long
+// one is Scripts/differential.
 
 import Glibc
 import TandemBase

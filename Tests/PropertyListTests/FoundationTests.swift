@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    /// Foundation writes objects that nothing refers to into about one list of four, which the profile forbids (FRM-6 d).
+    /// Foundation writes objects that nothing refers to into about one list of four, which the profile forbids (FRM-6
+    /// d).
     @Test func weReadWhatFoundationWrites() throws {
         var values = GeneratedValues(seed: DifferentialTests.seed + 3)
         var unreferenced = 0

@@ -1,4 +1,5 @@
-// The inputs that the fuzzer kept, given to the same oracle again (Scripts/fuzz finds new ones): cheap, and in every run.
+// The inputs that the fuzzer kept, given to the same oracle again (Scripts/fuzz finds new ones): cheap, and in every
+// run.
 
 import TandemPropertyList
 import TandemTestSupport

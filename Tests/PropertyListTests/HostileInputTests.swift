@@ -1,6 +1,6 @@
 // As much as a frame can hold, of whatever costs a reader most: no input of up to 512 KiB crashes it, and the work for
-// each is bounded by its length (FRM-6 d, k to n). Work is counted in references looked at, not in time, and for what is
-// refused, too: that is where the work of a weak reader would have no end.
+// each is bounded by its length (FRM-6 d, k to n). Work is counted in references looked at, not in time, and for what
+// is refused, too: that is where the work of a weak reader would have no end.
 
 import Testing
 

@@ -49,8 +49,8 @@ private final class ReadinessRecorder: ReadinessTarget {
             try loop.register(pipes[1].reading, for: .readable, target: second),
         ]
         for pipe in pipes { try write(pipe.writing) }
-        // Both are ready in one wait. The first to run closes the other and gives its number to another pipe, in one step:
-        // a test that runs beside this one cannot open anything under that number in between.
+        // Both are ready in one wait. The first to run closes the other and gives its number to another pipe, in one
+        // step: a test that runs beside this one cannot open anything under that number in between.
         let replaceOther = { (other: Int) in
             loop.deregister(registrations[other])
             let number = pipes[other].reading

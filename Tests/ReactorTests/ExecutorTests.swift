@@ -1,5 +1,5 @@
-// A scheduler as an executor: an actor pinned to it runs on its thread, an event on that thread enters the actor without
-// a hop, and straight-line asynchronous code stays on it.
+// A scheduler as an executor: an actor pinned to it runs on its thread, an event on that thread enters the actor
+// without a hop, and straight-line asynchronous code stays on it.
 
 import Synchronization
 import TandemReactor

@@ -1,5 +1,5 @@
-// What concerns a whole process is tested in a process of its own: signals and descriptor limits. And what is written to
-// descriptors that others share: the log.
+// What concerns a whole process is tested in a process of its own: signals and descriptor limits. And what is written
+// to descriptors that others share: the log.
 
 import Glibc
 import TandemBase

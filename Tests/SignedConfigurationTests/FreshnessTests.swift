@@ -1,4 +1,5 @@
-// Versions, replays and clocks, on the state of a slot: a refusal never moves anything, and what is old never comes back.
+// Versions, replays and clocks, on the state of a slot: a refusal never moves anything, and what is old never comes
+// back.
 
 import TandemBase
 import TandemSignedConfiguration

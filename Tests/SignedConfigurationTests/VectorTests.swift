@@ -1,5 +1,5 @@
-// The language-neutral vectors of Protocol/Vectors/signing: made by another program (Python and the openssl command) from
-// the text of the protocol, so that agreeing with them is agreeing with the text.
+// The language-neutral vectors of Protocol/Vectors/signing: made by another program (Python and the openssl command)
+// from the text of the protocol, so that agreeing with them is agreeing with the text.
 
 import FoundationEssentials
 import TandemBase

@@ -1,7 +1,7 @@
 // A file system for SQLite whose syncs and writes fail when a test says so: the system's own, with two of its methods
 // replaced. Each has its own name and method table, so that tests do not disturb each other; they live as long as the
-// process, because SQLite keeps pointers to them. It can also write down what it is asked for, for tests that let the power
-// fail in between; then it does not wait for the disk.
+// process, because SQLite keeps pointers to them. It can also write down what it is asked for, for tests that let the
+// power fail in between; then it does not wait for the disk.
 
 import CTandemSQLite
 import Glibc

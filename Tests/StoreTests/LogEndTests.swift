@@ -1,5 +1,5 @@
-// A log that a crash left behind is read whole or refused: SQLite alone would drop acknowledged commits at a flipped bit in
-// silence. Only what may be a commit that was cut off is dropped, and that is told.
+// A log that a crash left behind is read whole or refused: SQLite alone would drop acknowledged commits at a flipped
+// bit in silence. Only what may be a commit that was cut off is dropped, and that is told.
 
 import Glibc
 import TandemStore
@@ -12,7 +12,8 @@ import Testing
 
     private static let commits: UInt8 = 20
 
-    /// The files of a store as a crash leaves them after commits of one row each, and the log's size before the last of them.
+    /// The files of a store as a crash leaves them after commits of one row each, and the log's size before the last of
+    /// them.
     private func crashed() async throws -> (file: [UInt8], log: [UInt8], last: Int) {
         let store = try Store(path: path)
         defer { store.close() }

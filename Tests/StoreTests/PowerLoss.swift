@@ -1,5 +1,5 @@
-// What a disk may hold after the power failed between two operations of a trace: everything up to the last sync of each file,
-// and of what came after it any part, the last write perhaps torn.
+// What a disk may hold after the power failed between two operations of a trace: everything up to the last sync of each
+// file, and of what came after it any part, the last write perhaps torn.
 
 import TandemTestSupport
 

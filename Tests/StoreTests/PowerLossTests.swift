@@ -1,5 +1,5 @@
-// The power fails between any two operations on the store's files: what was acknowledged is there when it is opened again, and
-// every commit is there whole or not at all.
+// The power fails between any two operations on the store's files: what was acknowledged is there when it is opened
+// again, and every commit is there whole or not at all.
 
 import Glibc
 import Synchronization
@@ -67,8 +67,8 @@ import Testing
         let trace = try await trace(seed: seed)
         #expect(trace.acknowledged.count >= Self.commits)
         var generator = SeededGenerator(seed: seed + 100)
-        // Points at which the store's own file is written are few and the most delicate: more of them are taken. SQLite writes
-        // its log in many pieces.
+        // Points at which the store's own file is written are few and the most delicate: more of them are taken. SQLite
+        // writes its log in many pieces.
         let ofLog = Repetition.times(64, long: 8)
         let points = trace.operations.indices.filter { index in
             if case .write(false, _, _) = trace.operations[index] {

@@ -1,5 +1,5 @@
-// What can be wrong when a daemon starts: each fault is told with its place and what to do, ends with 1, and leaves what
-// it found as it was.
+// What can be wrong when a daemon starts: each fault is told with its place and what to do, ends with 1, and leaves
+// what it found as it was.
 
 import Foundation
 import Testing

@@ -1,5 +1,5 @@
-// A daemon whose starter gave it no standard input, output or error: the first files and sockets that it opens must not get
-// these numbers, or the log would be written into them.
+// A daemon whose starter gave it no standard input, output or error: the first files and sockets that it opens must not
+// get these numbers, or the log would be written into them.
 
 import Foundation
 import Testing

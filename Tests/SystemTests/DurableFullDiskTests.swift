@@ -1,6 +1,6 @@
 // A disk that fills up under a daemon that queues items: 7015 and no acknowledgement while there is no space, items
-// again within 5 s after there is some, and all that was accepted arrives (DEL-1). It needs a small file system of its own,
-// so it runs for root only.
+// again within 5 s after there is some, and all that was accepted arrives (DEL-1). It needs a small file system of its
+// own, so it runs for root only.
 
 import Foundation
 import PairedSession

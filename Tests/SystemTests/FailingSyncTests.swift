@@ -1,5 +1,6 @@
-// A disk that fails to synchronise under a real daemon: it acknowledges nothing after that, says so once and ends; a start
-// with a good disk has whatever was acknowledged (DEL-1). The fault is a library that stands before the C library's calls.
+// A disk that fails to synchronise under a real daemon: it acknowledges nothing after that, says so once and ends; a
+// start with a good disk has whatever was acknowledged (DEL-1). The fault is a library that stands before the C
+// library's calls.
 
 import Foundation
 import PairedSession

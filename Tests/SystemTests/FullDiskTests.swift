@@ -1,5 +1,5 @@
-// A disk without space: nothing is acknowledged that was not stored, the daemon stays up, and goes on when there is space.
-// It needs a small file system of its own, so it runs for root only.
+// A disk without space: nothing is acknowledged that was not stored, the daemon stays up, and goes on when there is
+// space. It needs a small file system of its own, so it runs for root only.
 
 import Foundation
 import Testing

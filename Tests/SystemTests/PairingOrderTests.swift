@@ -1,5 +1,5 @@
-// Apps and pairings come and go in any order: an app that runs before its device is paired, and one that runs while it is
-// unpaired, get the configuration that counts, or none.
+// Apps and pairings come and go in any order: an app that runs before its device is paired, and one that runs while it
+// is unpaired, get the configuration that counts, or none.
 
 import Foundation
 import Testing

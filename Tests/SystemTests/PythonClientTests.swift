@@ -1,5 +1,5 @@
-// A client in another language, written from Protocol/ alone, talks to our simulator and to two paired daemons: the text is
-// enough (FRM, SES).
+// A client in another language, written from Protocol/ alone, talks to our simulator and to two paired daemons: the
+// text is enough (FRM, SES).
 
 import Glibc
 import Testing

@@ -1,5 +1,5 @@
-// The wake-up hook with real daemons (CTL-22): an absent app is started for what waits, once; one that crashes ever more
-// rarely; and a file that others could write starts nothing at all.
+// The wake-up hook with real daemons (CTL-22): an absent app is started for what waits, once; one that crashes ever
+// more rarely; and a file that others could write starts nothing at all.
 
 import Foundation
 import Testing

@@ -1,5 +1,5 @@
-// Property-list values of every type, size and shape, the same ones in every run. Sizes gather where the form of a count
-// or a number changes. Text holds no NUL: one of the readers that these values are for ends text there.
+// Property-list values of every type, size and shape, the same ones in every run. Sizes gather where the form of a
+// count or a number changes. Text holds no NUL: one of the readers that these values are for ends text there.
 
 package import TandemPropertyList
 

@@ -1,6 +1,6 @@
-// How often a test does what it only repeats: other seeds, other places to break, longer queues. What it asserts is the same
-// in both forms; the short one is for each change, the long one (`Scripts/test --long`,
-// `Scripts/test-threads`, `Scripts/conformance --long`) for a release.
+// How often a test does what it only repeats: other seeds, other places to break, longer queues. What it asserts is the
+// same in both forms; the short one is for each change, the long one (`Scripts/test --long`, `Scripts/test-threads`,
+// `Scripts/conformance --long`) for a release.
 
 import Glibc
 

@@ -1,5 +1,5 @@
-// Frames from one socket to another, as a relay passes them on: the same bytes in the same memory, whatever their size and
-// however they come, and a receiver that does not read costs what it is sent and no more.
+// Frames from one socket to another, as a relay passes them on: the same bytes in the same memory, whatever their size
+// and however they come, and a receiver that does not read costs what it is sent and no more.
 
 import Glibc
 import TandemBase
@@ -82,8 +82,8 @@ import Testing
         #expect(block.capacity > 200_000, "not a block of its own: nothing was moved")
     }
 
-    /// In a process of its own, because the memory of all tests is counted together. Not under the thread sanitizer: its
-    /// shadow of what is used counts, too.
+    /// In a process of its own, because the memory of all tests is counted together. Not under the thread sanitizer:
+    /// its shadow of what is used counts, too.
     @Test(.enabled(if: getenv("TSAN_OPTIONS") == nil))
     func `LIM-6: a receiver that never reads costs its quota and no more`() async {
         await #expect(processExitsWith: .exitCode(42)) {

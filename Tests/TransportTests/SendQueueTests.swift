@@ -1,5 +1,5 @@
-// The queue of a stream against a plain list of bytes: whatever is appended, written in short writes and copied out of its
-// blocks meanwhile, the socket gets the bytes in their order, once.
+// The queue of a stream against a plain list of bytes: whatever is appended, written in short writes and copied out of
+// its blocks meanwhile, the socket gets the bytes in their order, once.
 
 import Glibc
 import TandemBase

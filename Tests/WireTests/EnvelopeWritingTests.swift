@@ -1,5 +1,5 @@
-// Envelopes are written straight into their frame (FRM-7, FRM-8): byte for byte what the writer of dictionaries makes of
-// the same pairs, whatever the values have in common, and nothing that the other end would refuse.
+// Envelopes are written straight into their frame (FRM-7, FRM-8): byte for byte what the writer of dictionaries makes
+// of the same pairs, whatever the values have in common, and nothing that the other end would refuse.
 
 import TandemBase
 import TandemPropertyList

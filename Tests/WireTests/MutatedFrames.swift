@@ -1,5 +1,5 @@
-// Payloads that look like envelopes: built byte by byte with forms that some writer might use, then damaged a little. So
-// most are nearly right, which is where two readers of one format would differ.
+// Payloads that look like envelopes: built byte by byte with forms that some writer might use, then damaged a little.
+// So most are nearly right, which is where two readers of one format would differ.
 
 import TandemBase
 import TandemTestSupport

@@ -1,7 +1,7 @@
-// Window of a link (DEL-27): the bytes of durable delivery that one link carries at once, over all of its queues. Without it
-// a device that comes back would queue everything that waits, overrun its own quota on a slow line, and keep messages waiting
-// behind it. The peer's `pong` to a marker says that it has read everything before. The window does not count items
-// that the peer has stored: one blocked queue there would close it for all others.
+// Window of a link (DEL-27): the bytes of durable delivery that one link carries at once, over all of its queues.
+// Without it a device that comes back would queue everything that waits, overrun its own quota on a slow line, and keep
+// messages waiting behind it. The peer's `pong` to a marker says that it has read everything before. The window does
+// not count items that the peer has stored: one blocked queue there would close it for all others.
 
 import TandemWire
 

@@ -1,6 +1,7 @@
-// Accounts of a bounded resource that several owners share (LIM-47): connections, waiting bytes, application identifiers.
-// The rule is that of dbus-broker's quotas: an owner may use at most its part of what the others leave, and the parts
-// become smaller with the number of owners. One owner alone gets half, so that there is always room for the next one.
+// Accounts of a bounded resource that several owners share (LIM-47): connections, waiting bytes, application
+// identifiers. The rule is that of dbus-broker's quotas: an owner may use at most its part of what the others leave,
+// and the parts become smaller with the number of owners. One owner alone gets half, so that there is always room for
+// the next one.
 
 package import TandemBase
 

@@ -1,7 +1,7 @@
-// Places of device connections whose peer is not known yet (LIM-4). When all are taken, a new connection takes the place
-// of one of the source that has most of them, if that is more than a quarter, and there of one that has sent nothing. So
-// a flood of strangers displaces itself: a paired device comes from another source, or sends its part of the handshake
-// at once, and is among the last to go.
+// Places of device connections whose peer is not known yet (LIM-4). When all are taken, a new connection takes the
+// place of one of the source that has most of them, if that is more than a quarter, and there of one that has sent
+// nothing. So a flood of strangers displaces itself: a paired device comes from another source, or sends its part of
+// the handshake at once, and is among the last to go.
 
 /// The connections of unknown peers, oldest first.
 package struct UnknownPeers<Source: Hashable & Sendable>: ~Copyable, Sendable {

@@ -113,8 +113,8 @@ private final class JobQueue: Sendable {
     }
 }
 
-/// A counting semaphore that any thread may use: how a thread of ours sleeps while it has nothing to do, and how a start-up
-/// read waits for the store's. It lives on the heap, because sem_t must not move.
+/// A counting semaphore that any thread may use: how a thread of ours sleeps while it has nothing to do, and how a
+/// start-up read waits for the store's. It lives on the heap, because sem_t must not move.
 // @unchecked: sem_t is made for use by many threads at once; the pointer never changes.
 package final class Semaphore: @unchecked Sendable {
     private let handle = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)

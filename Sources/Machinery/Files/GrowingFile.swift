@@ -8,8 +8,8 @@ internal import TandemReactor
 
 /// A file that grows at its end.
 ///
-/// `@unchecked`: opened and used by jobs of one file worker, one after another on that worker's thread; the loop holds it, and
-/// reads it only while no job of it is under way.
+/// `@unchecked`: opened and used by jobs of one file worker, one after another on that worker's thread; the loop holds
+/// it, and reads it only while no job of it is under way.
 package final class GrowingFile: @unchecked Sendable {
     private static var synchroniseEvery: Int64 { 8 << 20 }
     private static var readingSize: Int { 1 << 18 }
@@ -87,8 +87,8 @@ package final class GrowingFile: @unchecked Sendable {
     }
 }
 
-/// An open file that is read in parts; any thread may use it. It reports whether the file is still the one that was opened:
-/// a file that changes meanwhile would arrive as a mixture that never existed.
+/// An open file that is read in parts; any thread may use it. It reports whether the file is still the one that was
+/// opened: a file that changes meanwhile would arrive as a mixture that never existed.
 package final class FileParts: Sendable {
     private let place: FilePlace
     private let descriptor: OwnedDescriptor

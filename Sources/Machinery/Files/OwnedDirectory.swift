@@ -249,8 +249,8 @@ package struct EntryName: Sendable {
     func withCString(_ call: (UnsafePointer<CChar>) -> CInt) -> CInt { call(bytes) }
 }
 
-/// The names in an open directory but `.` and `..`, in no order; belongs to its reader. They are read as they are asked for:
-/// an app may have put a million files there, and the memory for their names would be the daemon's.
+/// The names in an open directory but `.` and `..`, in no order; belongs to its reader. They are read as they are asked
+/// for: an app may have put a million files there, and the memory for their names would be the daemon's.
 final class DirectoryNames {
     private let stream: OpaquePointer
     private let place: FilePlace

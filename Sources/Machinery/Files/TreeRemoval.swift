@@ -109,9 +109,10 @@ extension FileWorker {
     }
 }
 
-/// An open directory of a removal and what is left of its names: at the top those that were passed in, below it all, read as
-/// their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: a directory that is not
-/// empty at the end is read again, a few times, because an app that adds without end must not occupy the thread.
+/// An open directory of a removal and what is left of its names: at the top those that were passed in, below it all,
+/// read as their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: a
+/// directory that is not empty at the end is read again, a few times, because an app that adds without end must not
+/// occupy the thread.
 final class TreeLevel {
     /// Where the names come from.
     enum Names {

@@ -1,10 +1,11 @@
 // Confinement to a scheduler's thread: asynchronous code that runs there from its first instruction to its last, and
 // values that pass through other threads but can be read on that thread only.
 //
-// Function types are `nonisolated(nonsending)` in this package: an asynchronous function runs where its caller runs. Code
-// that `start` has begun therefore never leaves the scheduler's thread, and may use the confined, non-Sendable classes of
-// that thread. It awaits a callback with `withCheckedContinuation`: the callback resumes the continuation once, on any
-// thread, and the code goes on in a later turn of its own scheduler. Child tasks run there too; `Task { }` does not.
+// Function types are `nonisolated(nonsending)` in this package: an asynchronous function runs where its caller runs.
+// Code that `start` has begun therefore never leaves the scheduler's thread, and may use the confined, non-Sendable
+// classes of that thread. It awaits a callback with `withCheckedContinuation`: the callback resumes the continuation
+// once, on any thread, and the code goes on in a later turn of its own scheduler. Child tasks run there too; `Task { }`
+// does not.
 
 extension Scheduler {
     /// Runs asynchronous code on this scheduler: now, up to the point where it first waits, and in later turns from

@@ -193,8 +193,9 @@ private final class WakeUpTarget: ReadinessTarget {
 // MARK: - starting and stopping
 
 extension EventLoop {
-    /// Runs turns on the calling thread until `stop`; then drops all timers and registrations. The last turn finishes and
-    /// the jobs that were accepted run, so that none is lost. Owners of listeners and streams drain them before `stop`.
+    /// Runs turns on the calling thread until `stop`; then drops all timers and registrations. The last turn finishes
+    /// and the jobs that were accepted run, so that none is lost. Owners of listeners and streams drain them before
+    /// `stop`.
     package func run() {
         owner.store(Linux.currentThread, ordering: .relaxed)
         while !isStopping.load(ordering: .acquiring) { turn(mayWait: true) }

@@ -224,8 +224,8 @@ extension Linux {
     }
 }
 
-/// An open file descriptor; closed when its owner goes away. The kernel reuses numbers at once, and a second close would
-/// close another's file: so a descriptor has exactly one owner, and the type no copy.
+/// An open file descriptor; closed when its owner goes away. The kernel reuses numbers at once, and a second close
+/// would close another's file: so a descriptor has exactly one owner, and the type no copy.
 package struct OwnedDescriptor: ~Copyable, Sendable {
     /// The number, lent for calls while the owner lives.
     package let raw: CInt
@@ -281,8 +281,8 @@ extension Linux {
     /// The user that this process runs as.
     package static var user: UInt32 { geteuid() }
 
-    /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first file
-    /// or socket would get the number, and what is printed or logged would go there. Before anything is opened.
+    /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first
+    /// file or socket would get the number, and what is printed or logged would go there. Before anything is opened.
     package static func fillUsualDescriptors() throws(SystemError) {
         // The lowest free number is taken, which is the one that is missing.
         for number: CInt in 0..<3 where fcntl(number, F_GETFD) < 0 {
@@ -290,8 +290,8 @@ extension Linux {
         }
     }
 
-    /// Keeps this process's secrets to itself: no core file contains its keys, no other process of the user traces it, and
-    /// what it creates without a mode of its own is for its user alone.
+    /// Keeps this process's secrets to itself: no core file contains its keys, no other process of the user traces it,
+    /// and what it creates without a mode of its own is for its user alone.
     package static func closeToOthers() throws(SystemError) {
         umask(0o077)
         try SystemCall.check(tandem_process_forbid_dump(), "prctl")

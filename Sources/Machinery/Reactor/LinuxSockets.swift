@@ -59,8 +59,8 @@ extension Linux {
         try SystemCall.check(result < 0 ? result : -number, "connect")
     }
 
-    /// The bytes that were written and that the other end has not read (Unix) or not acknowledged (TCP); 0 where the system
-    /// does not say.
+    /// The bytes that were written and that the other end has not read (Unix) or not acknowledged (TCP); 0 where the
+    /// system does not say.
     package static func unread(_ descriptor: CInt) -> Int {
         guard descriptor >= 0 else { return 0 }
         var count: CInt = 0
@@ -110,8 +110,8 @@ extension Linux {
         try SystemCall.check(SystemCall.once { setsockopt(descriptor, level, option, &isOn, size) }, "setsockopt")
     }
 
-    /// Sets the mode that the socket's file will have. Linux takes it from the descriptor when that is bound, so that the
-    /// file never has a wider one.
+    /// Sets the mode that the socket's file will have. Linux takes it from the descriptor when that is bound, so that
+    /// the file never has a wider one.
     package static func setBirthMode(_ descriptor: CInt, _ mode: UInt32) throws(SystemError) {
         try SystemCall.check(SystemCall.retried { fchmod(descriptor, mode) }, "fchmod")
     }

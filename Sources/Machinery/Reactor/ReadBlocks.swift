@@ -110,8 +110,8 @@ package final class ReadBlocks {
     }
 }
 
-/// Spare arrays of one loop's queues, which keep their room between two uses: a queue that fills and drains in every turn
-/// allocates nothing, and an idle one has none. Confined to its thread.
+/// Spare arrays of one loop's queues, which keep their room between two uses: a queue that fills and drains in every
+/// turn allocates nothing, and an idle one has none. Confined to its thread.
 package final class SliceLists {
     /// Arrays that are kept, and the room that one of them may have.
     private static var most: Int { 256 }

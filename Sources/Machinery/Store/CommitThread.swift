@@ -23,8 +23,8 @@ struct CommitThread {
         reserve = Reserve(of: connection.path)
     }
 
-    /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too. Fewer on a small
-    /// disk, so that the reserve has room for them in the file.
+    /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too. Fewer on a
+    /// small disk, so that the reserve has room for them in the file.
     private var checkpointInterval: Int { min(1024, max(16, reserve.size / 8192)) }
 
     mutating func run(_ batch: [Work]) {

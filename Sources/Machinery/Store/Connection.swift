@@ -40,8 +40,8 @@ final class Connection {
     deinit { if !isClosed { sqlite3_close_v2(handle) } }
 
     /// Moves the log into the file, finishes the statements and closes.
-    /// - Throws: the result if the file could not be closed in good order; the log then stays beside it, so nothing that
-    ///   was committed is lost.
+    /// - Throws: the result if the file could not be closed in good order; the log then stays beside it, so nothing
+    ///   that was committed is lost.
     func close() throws(ResultCode) {
         confine()
         rowStatements = nil
@@ -230,8 +230,9 @@ extension Connection {
         try Self.translating(path) { () throws(ResultCode) in try takeOver(log.size) }
     }
 
-    /// Makes the log durable that a former process left behind (DEL-29). It was killed before its sync, or the sync failed:
-    /// the commits can be read, and so this process acknowledges them, but a power failure would take them back.
+    /// Makes the log durable that a former process left behind (DEL-29). It was killed before its sync, or the sync
+    /// failed: the commits can be read, and so this process acknowledges them, but a power failure would take them
+    /// back.
     private func takeOver(_ size: Int) throws(ResultCode) {
         guard size > LogHeader.size else { return }
         guard let log = ConnectionFile(of: handle, SQLITE_FCNTL_JOURNAL_POINTER) else {

@@ -28,8 +28,8 @@ enum LogEnd: Equatable {
         return header.isWhole ? ofPages(reading, header) : (ofDamagedHeader(reading, header), 0)
     }
 
-    /// A header is synchronised before the pages that it is for. Without them it is a beginning that was cut off, and what
-    /// follows it is of an earlier turn and in the store's file.
+    /// A header is synchronised before the pages that it is for. Without them it is a beginning that was cut off, and
+    /// what follows it is of an earlier turn and in the store's file.
     private static func ofDamagedHeader(_ reading: borrowing LogReading, _ header: LogHeader) -> LogEnd {
         guard let head = reading.next(LogFrame.headSize).map(LogFrame.init) else { return .cutOff }
         return head.salts == header.salts || header.isWhole(with: head.salts) ? .damaged(at: 0) : .cutOff
@@ -55,7 +55,8 @@ enum LogEnd: Equatable {
         frame.salts == header.salts ? .cutOff : .whole
     }
 
-    /// Whether behind the first page that is not used there is the end of a commit, and right behind it what was written next.
+    /// Whether behind the first page that is not used there is the end of a commit, and right behind it what was
+    /// written next.
     /// - Parameter sum: what the first page's checksum should be.
     private static func proves(
         _ first: LogFrame, sum: LogChecksum, _ reading: borrowing LogReading, _ header: LogHeader
@@ -96,7 +97,8 @@ struct LogHeader {
         areWordsBigEndian = bytes[3] & 1 == 1
     }
 
-    /// Whether it is as it was written, and of the one version that there is; so it is that SQLite reads the log at all.
+    /// Whether it is as it was written, and of the one version that there is; so it is that SQLite reads the log at
+    /// all.
     var isWhole: Bool {
         Self.number(bytes[0..<4]) | 1 == 0x377F_0683 && Self.number(bytes[4..<8]) == 3_007_000
             && (512...65_536).contains(pageSize) && pageSize.nonzeroBitCount == 1 && checksum == sum(with: salts)
@@ -174,8 +176,8 @@ struct LogReading: ~Copyable {
     func nextFrame(pageSize: Int) -> LogFrame? { next(LogFrame.headSize + pageSize).map(LogFrame.init) }
 }
 
-// The checksum that SQLite writes into its write-ahead log ("WAL-mode File Format", 4.2): each page's covers all that came
-// before it in the log, which is how a page that belongs to an earlier turn of the log is told apart.
+// The checksum that SQLite writes into its write-ahead log ("WAL-mode File Format", 4.2): each page's covers all that
+// came before it in the log, which is how a page that belongs to an earlier turn of the log is told apart.
 
 /// Two running sums over pairs of 32-bit words.
 struct LogChecksum: Equatable {
@@ -191,7 +193,8 @@ struct LogChecksum: Equatable {
         second = UInt32(truncatingIfNeeded: whole)
     }
 
-    /// Adds the bytes; what is less than a pair of words at their end is left out, as nothing that is covered has such an end.
+    /// Adds the bytes; what is less than a pair of words at their end is left out, as nothing that is covered has such
+    /// an end.
     mutating func add(_ bytes: ArraySlice<UInt8>, areWordsBigEndian: Bool) {
         bytes.withUnsafeBytes { bytes in
             for place in stride(from: 0, to: bytes.count & ~7, by: 8) {

@@ -1,8 +1,8 @@
 // Reserve of a store: room on the disk that is kept for the commits that make room (DEL-31). A full disk refuses what
-// would keep more; ends, outcomes, cancels, dropped dead letters and removed pairings get the reserve, so an operator can
-// free space through the daemon itself. Once the reserve is used, every other commit is refused until there is room for
-// it again. It is an allocated file beside the store's. Pages that deletions leave free in the store's file count as well:
-// the file never shrinks.
+// would keep more; ends, outcomes, cancels, dropped dead letters and removed pairings get the reserve, so an operator
+// can free space through the daemon itself. Once the reserve is used, every other commit is refused until there is room
+// for it again. It is an allocated file beside the store's. Pages that deletions leave free in the store's file count
+// as well: the file never shrinks.
 
 import Glibc
 import TandemReactor

@@ -64,8 +64,8 @@ final class Statement {
     private func check(_ code: Int32) { precondition(code == SQLITE_OK, "a place that the statement does not have") }
 }
 
-// Writing rows in SQL: the statements of every commit, prepared once, so that a store with another table is refused at its
-// opening. Every row is written with its checksum.
+// Writing rows in SQL: the statements of every commit, prepared once, so that a store with another table is refused at
+// its opening. Every row is written with its checksum.
 
 /// The statements of one connection that change rows.
 struct RowStatements {

@@ -61,8 +61,8 @@ package final class Store: Sendable {
     /// Makes the changes durable together. A commit without changes completes in its turn, after those before it.
     /// - Parameters:
     ///   - room: what the commit may use of a full disk.
-    ///   - completion: called on the store's thread, in the order of submission, after the fsync; it must not block, and
-    ///     must not submit and wait.
+    ///   - completion: called on the store's thread, in the order of submission, after the fsync; it must not block,
+    ///     and must not submit and wait.
     package func commit(
         _ changes: [RowChange], room: CommitRoom, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
@@ -106,7 +106,8 @@ package struct StoreStatistics: Sendable, Equatable {
     package var transactions = 0
     /// Commits that failed.
     package var failures = 0
-    /// Whether it ended with a commit that a crash had cut off, which was dropped; nobody had been told that it was durable.
+    /// Whether it ended with a commit that a crash had cut off, which was dropped; nobody had been told that it was
+    /// durable.
     package var beganCutOff = false
 
     package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0, beganCutOff: Bool = false) {
@@ -128,8 +129,8 @@ final class StatisticsBox: Sendable {
     func count(_ change: (inout StoreStatistics) -> Void) { counts.withLock { change(&$0) } }
 }
 
-/// Creation of a store's file. It is made complete under another name and then renamed, so that an empty or half-made file
-/// under the store's name is always damage, never a beginning.
+/// Creation of a store's file. It is made complete under another name and then renamed, so that an empty or half-made
+/// file under the store's name is always damage, never a beginning.
 enum StoreFile {
     /// Makes a new store at `path` if nothing is there.
     static func createIfMissing(path: String, fileSystem: String?) throws(StoreError) {

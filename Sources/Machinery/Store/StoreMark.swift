@@ -1,7 +1,8 @@
 // Mark of a store's file: the version of its tables, and which log belongs to it. SQLite opens a file without its
-// write-ahead log as if there had never been one, and drops what only the log had. The mark is the file's `user_version`,
-// a number in its first page. Read from the file alone and through the log, it shows whether the two belong together
-// (DEL-30). The first commit of each turn of the log raises the turn, and a checkpoint moves it into the file:
+// write-ahead log as if there had never been one, and drops what only the log had. The mark is the file's
+// `user_version`, a number in its first page. Read from the file alone and through the log, it shows whether the two
+// belong together (DEL-30). The first commit of each turn of the log raises the turn, and a checkpoint moves it into
+// the file:
 //
 //     file alone      through the log   meaning
 //     turn n          turn n            the file has everything that is in the log

@@ -82,9 +82,9 @@ package enum SocketAccess: Hashable, Sendable {
     case group(String)
 }
 
-/// The file of a bound Unix socket, and the right to it. A file left behind by a process that died is taken over, but only
-/// under a lock beside it, only if it is a socket, and only if nobody answers there. The file is born with its final mode
-/// or a tighter one, and is removed at the end only if it is still the one that was made.
+/// The file of a bound Unix socket, and the right to it. A file left behind by a process that died is taken over, but
+/// only under a lock beside it, only if it is a socket, and only if nobody answers there. The file is born with its
+/// final mode or a tighter one, and is removed at the end only if it is still the one that was made.
 struct SocketFile: ~Copyable {
     private let path: String
     private let lock: OwnedDescriptor

@@ -132,8 +132,8 @@ extension PeerDescription: CustomStringConvertible {
     }
 }
 
-/// Fill levels of a send queue, in bytes: above the high one a writer should pause, at the low one it may resume. Two, so
-/// that a queue that hovers around one level does not switch its writers on and off with each frame.
+/// Fill levels of a send queue, in bytes: above the high one a writer should pause, at the low one it may resume. Two,
+/// so that a queue that hovers around one level does not switch its writers on and off with each frame.
 package struct WaterMarks: Sendable, Hashable {
     private let lowMark: UInt32
     private let highMark: UInt32
@@ -152,8 +152,8 @@ package struct WaterMarks: Sendable, Hashable {
     package static var standard: Self { Self(low: 256 * 1024, high: 1024 * 1024) }
 }
 
-/// Why a stream or channel ended; the first reason stays. A closed list with stable names, because logs, status and tests
-/// compare them.
+/// Why a stream or channel ended; the first reason stays. A closed list with stable names, because logs, status and
+/// tests compare them.
 package indirect enum CloseReason: Error, Equatable, Sendable {
     /// This side closed it.
     case closedHere

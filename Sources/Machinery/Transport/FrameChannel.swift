@@ -239,8 +239,9 @@ package final class FrameChannelOptions: Sendable {
 
 // MARK: - timers
 //
-// One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a read and not cancelled when
-// the frame completes, so that the usual case, frames that come whole, never touches it, and an idle channel has none.
+// One timer follows unfinished frames lazily: it is set when a frame stays unfinished after a read and not cancelled
+// when the frame completes, so that the usual case, frames that come whole, never touches it, and an idle channel has
+// none.
 
 extension FrameChannel {
     /// A channel's timers for an expected or unfinished frame: an object of its own, so that an idle channel, and one
@@ -308,9 +309,9 @@ extension FrameChannel {
 
 // MARK: - the filter
 //
-// Plain bytes are read to where their frame ends and cut where they are; frames that one turn queues go through the filter
-// together at the end of the turn, and leave as one write. The filter's failures close the channel, after its last output
-// (an alert) has left.
+// Plain bytes are read to where their frame ends and cut where they are; frames that one turn queues go through the
+// filter together at the end of the turn, and leave as one write. The filter's failures close the channel, after its
+// last output (an alert) has left.
 
 extension FrameChannel: TurnParticipant {
     func startFilter() {

@@ -97,9 +97,10 @@ extension Configuration {
     }
 }
 
-// MARK: - Signed configuration. An app starts without a daemon: the library verifies the files in the app's directory again
-// and applies them (CFG-37). No fault stops an app from starting: it is reported, and the defaults apply. A daemon's
-// message is verified again from the compiled anchor, so that no process in the daemon's place can change a value.
+// MARK: - Signed configuration. An app starts without a daemon: the library verifies the files in the app's directory
+// again and applies them (CFG-37). No fault stops an app from starting: it is reported, and the defaults apply. A
+// daemon's message is verified again from the compiled anchor, so that no process in the daemon's place can change a
+// value.
 extension Configuration {
     /// Says whose configuration this is and applies what its files hold. Call it once, before messages arrive: until
     /// then the hook refuses every configuration as `wrong-app`.

@@ -64,8 +64,8 @@ final class NoticeQueue: Sendable {
     }
 }
 
-/// An observer's registration; observing ends with ``cancel()`` or when this is released, so that a configuration never keeps
-/// alive what a closure belongs to.
+/// An observer's registration; observing ends with ``cancel()`` or when this is released, so that a configuration never
+/// keeps alive what a closure belongs to.
 public final class ConfigurationObservation: Sendable {
     private let end: @Sendable () -> Void
 
@@ -77,8 +77,8 @@ public final class ConfigurationObservation: Sendable {
     deinit { end() }
 }
 
-/// The batches of changes of a configuration from now on. The buffer is bounded: a slow consumer loses the oldest batches and
-/// not the newest, and a snapshot always has the whole present state.
+/// The batches of changes of a configuration from now on. The buffer is bounded: a slow consumer loses the oldest
+/// batches and not the newest, and a snapshot always has the whole present state.
 public struct ConfigurationUpdates: AsyncSequence, Sendable {
     public typealias Element = SettingChanges
     public typealias Failure = Never

@@ -58,8 +58,8 @@ public final class Property<Value: SettingRepresentable>: Sendable {
         if let home { home.store.remove(at: home.place) }
     }
 
-    /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it traps in
-    /// a debug build, and is ignored and told as an event in a release build.
+    /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it
+    /// traps in a debug build, and is ignored and told as an event in a release build.
     func assign(_ value: Value) {
         do {
             try set(value)
@@ -98,8 +98,8 @@ protocol SettingWrapper {
     var projectedValue: Declared { get }
 }
 
-/// The properties of a configuration class and their names, found once, in its initialiser: inherited ones first. A stored
-/// property that no wrapper declares is a mistake reported by name.
+/// The properties of a configuration class and their names, found once, in its initialiser: inherited ones first. A
+/// stored property that no wrapper declares is a mistake reported by name.
 struct PropertyDiscovery {
     private(set) var declarations: [SettingDeclaration] = []
     private(set) var properties: [any AnyProperty] = []

@@ -19,8 +19,8 @@ final class SignedSettings: Sendable {
         var applied: AppliedRecord?
     }
 
-    /// Serialises those that read files, verify and apply: two configurations are judged one after the other. Readers never
-    /// take it.
+    /// Serialises those that read files, verify and apply: two configurations are judged one after the other. Readers
+    /// never take it.
     private let verification = Mutex(())
     private let state = Mutex(State())
     private let store: SettingsStore

@@ -1,9 +1,9 @@
 // Paired session of a host app: what WCSession is between a phone and its watch, between any two paired devices. An app
 // opens one, activates it, and sends and receives property lists. Every member may be used from any thread or task.
 //
-// The session is a face: several of them, one for each pairing, share one SessionActor, and they are read without await.
-// The actor does all work, on the one thread of the library. The import re-exports the public symbols of the rooms below
-// (values, identifiers, errors, states), also for clients with MemberImportVisibility.
+// The session is a face: several of them, one for each pairing, share one SessionActor, and they are read without
+// await. The actor does all work, on the one thread of the library. The import re-exports the public symbols of the
+// rooms below (values, identifiers, errors, states), also for clients with MemberImportVisibility.
 
 import Synchronization
 @_exported public import TandemBase
@@ -54,8 +54,8 @@ public final class PairedSession: Sendable {
     /// by several callers. Without a daemon it keeps trying for as long as the caller waits, and goes on afterwards.
     /// - Parameter timeout: how long this caller waits; nil: as long as its task is not cancelled.
     /// - Throws: 7004 `no-daemon` after the timeout; 7002 `version` if app and daemon speak no common version; 7001
-    ///   `app-owned`, `already-receiving`, `not-allowed`, `too-many-applications` if the daemon refuses the application;
-    ///   7001 `cancelled`; 7004 `ended`.
+    ///   `app-owned`, `already-receiving`, `not-allowed`, `too-many-applications` if the daemon refuses the
+    ///   application; 7001 `cancelled`; 7004 `ended`.
     public func activate(timeout: Duration? = nil) async throws(SessionError) {
         let number = UInt64.random(in: .min ... .max)
         try await core.result(cancel: { $0.stopWaiting(number, .cancelled(nil)) }) { core, completion in

@@ -29,8 +29,8 @@ public struct PairedSessionOptions: Sendable {
     public var showsComplication = false
     /// Name and version of the program, for people.
     public var software = "PairedSession"
-    /// Called once for each `activate()` that waits longer than a second because no daemon answers, with the addresses and
-    /// their errors. By default it writes a line to standard error; nil: nothing.
+    /// Called once for each `activate()` that waits longer than a second because no daemon answers, with the addresses
+    /// and their errors. By default it writes a line to standard error; nil: nothing.
     public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
         let line = Array("PairedSession: no daemon yet, trying again: \(failure)\n".utf8)
         // A program without standard error has nobody to tell.

@@ -128,8 +128,8 @@ struct Clocks {
 }
 
 /// Numbers of reachability changes as a host app sees them (SES-35), for each pairing and, for nil, for the default
-/// session. The daemon counts its own; after another daemon start its count begins again, and a switch makes the default
-/// session follow another count: here they become one number that only grows.
+/// session. The daemon counts its own; after another daemon start its count begins again, and a switch makes the
+/// default session follow another count: here they become one number that only grows.
 struct ReachabilityHistory: Sendable {
     private struct Published {
         var status: ReachabilityStatus

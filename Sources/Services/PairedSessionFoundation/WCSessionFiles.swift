@@ -25,8 +25,8 @@ extension WCSession {
             _ = session.beginFileTransfer(
                 file.path, metadata: values, id: id, changed: { [weak transfer] in transfer?.show($0) },
                 refused: { [weak self] error in
-                    // A caller that takes a file back learns the same in every phase of it. The daemon may have accepted
-                    // it meanwhile: its report does not count a second time.
+                    // A caller that takes a file back learns the same in every phase of it. The daemon may have
+                    // accepted it meanwhile: its report does not count a second time.
                     let shown = error.isNamed(.cancelled) ? TransferOutcome.cancelled.error : error
                     self?.fileFinished(id, shown, isLast: false)
                 })
@@ -87,11 +87,11 @@ extension WCSession {
 
 /// A file that is transferred, or was received.
 ///
-/// `@unchecked`: it needs no lock and may be read on any thread, because nothing changes: both properties are constants, and
-/// the metadata's values are property-list values, which nobody changes.
+/// `@unchecked`: it needs no lock and may be read on any thread, because nothing changes: both properties are
+/// constants, and the metadata's values are property-list values, which nobody changes.
 public final class WCSessionFile: NSObject, @unchecked Sendable {
-    /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that a
-    /// former process queued only the last component says something: nothing can be below `/dev/null`.
+    /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that
+    /// a former process queued only the last component says something: nothing can be below `/dev/null`.
     public let fileURL: URL
     /// The sender's metadata.
     public let metadata: [String: Any]?
@@ -110,7 +110,8 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: `Progress` locks itself and may be used on any thread; what changes besides is under the mutex `state`.
+/// `@unchecked`: `Progress` locks itself and may be used on any thread; what changes besides is under the mutex
+/// `state`.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile

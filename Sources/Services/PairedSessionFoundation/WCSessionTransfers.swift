@@ -36,7 +36,8 @@ extension WCSession {
     // MARK: user infos
 
     /// Queues a dictionary for the counterpart: each arrives once, in order.
-    /// - Returns: the transfer; `session(_:didFinish:error:)` tells its end, at the next launch if this process is gone.
+    /// - Returns: the transfer; `session(_:didFinish:error:)` tells its end, at the next launch if this process is
+    ///   gone.
     @discardableResult
     public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
         queue(userInfo, on: .userInfo)
@@ -169,8 +170,8 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
         var isTransferring = true
     }
 
-    /// The queued user info. Empty for an item of a former process that the other device has stored: its content is gone
-    /// from this one. Such an item may finish a second time, once in each process.
+    /// The queued user info. Empty for an item of a former process that the other device has stored: its content is
+    /// gone from this one. Such an item may finish a second time, once in each process.
     public let userInfo: [String: Any]
     let id: UniqueIdentifier
     private let state: Mutex<State>

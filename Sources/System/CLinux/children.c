@@ -1,7 +1,7 @@
 // Starting another program as another user (the wake-up hook). Between fork and exec nothing may allocate or lock,
-// because another thread may have held any lock when the process was copied: everything is prepared before, and the child
-// calls the kernel directly. Its descriptors are closed by number, so that none of the daemon's leaks even if it lacks
-// close-on-exec.
+// because another thread may have held any lock when the process was copied: everything is prepared before, and the
+// child calls the kernel directly. Its descriptors are closed by number, so that none of the daemon's leaks even if it
+// lacks close-on-exec.
 #include "result.h"
 
 #include <fcntl.h>

@@ -51,8 +51,8 @@ static inline int CTandemOpenSSL_library(unsigned long code) { return ERR_GET_LI
 
 static inline int CTandemOpenSSL_reason(unsigned long code) { return ERR_GET_REASON(code); }
 
-/// Loads the texts of the errors of TLS and keys. OpenSSL calls these functions deprecated because it loads all texts by
-/// itself at its start, which CTandemOpenSSL_INIT_QUIETLY keeps it from.
+/// Loads the texts of the errors of TLS and keys. OpenSSL calls these functions deprecated because it loads all texts
+/// by itself at its start, which CTandemOpenSSL_INIT_QUIETLY keeps it from.
 static inline void CTandemOpenSSL_load_error_texts(void) {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"

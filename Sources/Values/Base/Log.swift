@@ -192,8 +192,9 @@ enum LogText {
     }
 }
 
-// How text of others is shown within an error: quoted, control characters escaped, cut at the limit for peers' text, so that it
-// can neither forge a line nor flood a terminal. A line of the log has its own rule (LogText), because there our text counts too.
+// How text of others is shown within an error: quoted, control characters escaped, cut at the limit for peers' text, so
+// that it can neither forge a line nor flood a terminal. A line of the log has its own rule (LogText), because there
+// our text counts too.
 
 /// Names and values that come from outside, made safe to show.
 package enum OutsideText {

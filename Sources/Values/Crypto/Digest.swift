@@ -85,8 +85,8 @@ package enum HMACSHA256 {
     private func check(_ isDone: Bool) { precondition(isDone, "SHA-256 is part of every OpenSSL") }
 }
 
-/// A fetched `EVP_MD`; any thread. OpenSSL's `EVP_sha256()` is only a name: each use of it searches the providers again,
-/// which costs as much as hashing some hundred bytes.
+/// A fetched `EVP_MD`; any thread. OpenSSL's `EVP_sha256()` is only a name: each use of it searches the providers
+/// again, which costs as much as hashing some hundred bytes.
 @safe final class DigestAlgorithm: @unchecked Sendable {
     // @unchecked: immutable; OpenSSL only reads a fetched algorithm.
     private let algorithm: OpaquePointer
@@ -105,8 +105,8 @@ package enum HMACSHA256 {
     deinit { unsafe EVP_MD_free(algorithm) }
 }
 
-/// Whether two byte strings are equal, in a time that depends on their lengths only: for proofs and codes that a peer may
-/// guess at. The length is public in every use here.
+/// Whether two byte strings are equal, in a time that depends on their lengths only: for proofs and codes that a peer
+/// may guess at. The length is public in every use here.
 package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     unsafe left.withUnsafeBytes { first in
         unsafe right.withUnsafeBytes { second in unsafe isEqualInConstantTime(first, second) }
@@ -119,8 +119,8 @@ func isEqualInConstantTime(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBuf
     return unsafe CRYPTO_memcmp(first, second, left.count) == 0
 }
 
-/// Base32 (RFC 4648, no padding): the text of fingerprints. People do not mix up two characters of its alphabet when they
-/// read it aloud, and case does not matter.
+/// Base32 (RFC 4648, no padding): the text of fingerprints. People do not mix up two characters of its alphabet when
+/// they read it aloud, and case does not matter.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
@@ -159,8 +159,8 @@ enum Base32 {
     }
 }
 
-/// Unpredictable random bytes from OpenSSL's generator, which the kernel seeds. Without them the process ends: a weak key
-/// would be worse.
+/// Unpredictable random bytes from OpenSSL's generator, which the kernel seeds. Without them the process ends: a weak
+/// key would be worse.
 package enum SecureRandom {
     /// This many random bytes. May be called on any thread.
     package static func bytes(_ count: Int) -> [UInt8] {

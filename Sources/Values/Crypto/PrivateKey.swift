@@ -135,8 +135,8 @@ package typealias ReportPrivateKey = PurposePrivateKey<ReportPurpose>
 package typealias ConfigurationPublicKey = PurposePublicKey<ConfigurationPurpose>
 package typealias ConfigurationPrivateKey = PurposePrivateKey<ConfigurationPurpose>
 
-/// The kind of a key, and with it the one way of signing. No message ever chooses the algorithm, so that there is nothing
-/// to downgrade.
+/// The kind of a key, and with it the one way of signing. No message ever chooses the algorithm, so that there is
+/// nothing to downgrade.
 package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// Ed25519 (RFC 8032), the default.
     case ed25519
@@ -169,8 +169,8 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Secret bytes (private keys in text form, join secrets, keys of HMACs) with one owner; never copied, and cleansed when
-/// released. Safe to share: the bytes never change. It has no description, so that no log or error can show it.
+/// Secret bytes (private keys in text form, join secrets, keys of HMACs) with one owner; never copied, and cleansed
+/// when released. Safe to share: the bytes never change. It has no description, so that no log or error can show it.
 @safe package final class SecretBytes: @unchecked Sendable {
     // @unchecked: the buffer is written only in the initialisers and deinit; nothing else can reach it then.
     private let buffer: UnsafeMutableRawBufferPointer
@@ -222,8 +222,8 @@ extension SecretBytes: Equatable {
     }
 }
 
-/// One decoded PEM block, with nothing around it but white space; its contents may be secret. OpenSSL's own reader skips
-/// anything before a block and ignores anything after it, so that one file could mean two things.
+/// One decoded PEM block, with nothing around it but white space; its contents may be secret. OpenSSL's own reader
+/// skips anything before a block and ignores anything after it, so that one file could mean two things.
 struct PEMBlock {
     let label: String
     let contents: SecretBytes

@@ -138,8 +138,8 @@ enum KeyPolicy {
     }
 }
 
-/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes. Devices are pinned by it and signatures
-/// refer to it. It is always computed from the key at hand, never believed.
+/// SHA-256 of a public key's SubjectPublicKeyInfo in DER form; compared as bytes. Devices are pinned by it and
+/// signatures refer to it. It is always computed from the key at hand, never believed.
 package struct KeyIdentifier: Sendable, Hashable {
     /// The 32 bytes.
     package let bytes: [UInt8]
@@ -227,9 +227,9 @@ private enum KeyText {
     }
 }
 
-/// Encoding of Ed25519 keys (RFC 8410): fixed bytes and then the key's own. Implemented here because OpenSSL collects all
-/// its encoders and decoders each time, which is most of the cost of a daemon's start. OpenSSL reads or refuses every
-/// other form.
+/// Encoding of Ed25519 keys (RFC 8410): fixed bytes and then the key's own. Implemented here because OpenSSL collects
+/// all its encoders and decoders each time, which is most of the cost of a daemon's start. OpenSSL reads or refuses
+/// every other form.
 enum Ed25519Encoding {
     private static let keyCount = 32
     /// SubjectPublicKeyInfo up to the key.
@@ -302,8 +302,8 @@ enum Ed25519Encoding {
     }
 }
 
-/// The reason why a key is refused when it is loaded. OpenSSL itself verifies with RSA-512 at its default settings: this
-/// room enforces strength, once, so that no later code has to.
+/// The reason why a key is refused when it is loaded. OpenSSL itself verifies with RSA-512 at its default settings:
+/// this room enforces strength, once, so that no later code has to.
 package enum KeyError: Error, Sendable, Equatable {
     /// Not a PEM block, not DER, or of a kind that is no key.
     case malformed(String)

@@ -66,8 +66,8 @@ import CTandemOpenSSL
     }
 }
 
-/// The self-signed certificate that carries a device's key, because TLS 1.3 in OpenSSL 3.0 knows no raw public keys. Peers
-/// believe only its key: its dates span all time, its name says nothing, and no clock is read to make it.
+/// The self-signed certificate that carries a device's key, because TLS 1.3 in OpenSSL 3.0 knows no raw public keys.
+/// Peers believe only its key: its dates span all time, its name says nothing, and no clock is read to make it.
 enum TLSCertificate {
     /// An owned X509 object for the key, signed by itself; nil only if OpenSSL is out of memory. Call inside `openSSL`.
     static func make(for key: OpaquePointer, algorithm: KeyAlgorithm) -> OpaquePointer? {
@@ -111,8 +111,8 @@ package enum TLSPeerRule: Sendable, Equatable {
     case any
 }
 
-/// Verification of one connection's peer: its key must pass the key policy and fit the rule. OpenSSL's own chain building
-/// never runs, because there is no authority; TLS itself proves that the peer holds the private half.
+/// Verification of one connection's peer: its key must pass the key policy and fit the rule. OpenSSL's own chain
+/// building never runs, because there is no authority; TLS itself proves that the peer holds the private half.
 final class TLSPeerVerification {
     private let rule: TLSPeerRule
     private(set) var peerKey: PublicKey?

@@ -222,7 +222,8 @@ extension TLSSession {
         }
     }
 
-    /// Takes the last plaintext of a turn and encrypts all that waits. Plaintext that comes alone is encrypted in place.
+    /// Takes the last plaintext of a turn and encrypts all that waits. Plaintext that comes alone is encrypted in
+    /// place.
     package func write(last bytes: UnsafeRawBufferPointer) throws(TLSError) {
         guard port.workspace.gathered.isEmpty else {
             try unsafe write(bytes)
@@ -260,8 +261,8 @@ extension TLSSession {
     package func takeOutput(_ body: (ByteSlice) -> Void) { port.workspace.takeOutput(of: port, body) }
 }
 
-/// One connection's BIO: OpenSSL reads bytes that the caller lends for one call, and writes into the thread's workspace.
-/// OpenSSL's memory BIOs would copy everything once more and keep the room of their largest burst.
+/// One connection's BIO: OpenSSL reads bytes that the caller lends for one call, and writes into the thread's
+/// workspace. OpenSSL's memory BIOs would copy everything once more and keep the room of their largest burst.
 @safe final class TLSPort {
     let workspace: TLSWorkspace
     /// Lent bytes that OpenSSL has not taken yet.
@@ -342,9 +343,9 @@ private func controlPort(_: OpaquePointer?, _ command: CInt, _: Int, _: UnsafeMu
     command == BIO_CTRL_FLUSH ? 1 : 0
 }
 
-/// Memory of the TLS connections of one thread: an idle session has no buffer, and a busy one allocates none. The caller
-/// takes the output of one session before it calls another. That is checked, because bytes that left through the wrong
-/// connection could not be taken back.
+/// Memory of the TLS connections of one thread: an idle session has no buffer, and a busy one allocates none. The
+/// caller takes the output of one session before it calls another. That is checked, because bytes that left through the
+/// wrong connection could not be taken back.
 package final class TLSWorkspace {
     /// Largest plaintext of one TLS record.
     static let recordCount = 16384

@@ -42,9 +42,9 @@ package struct FlatDictionary: Sendable {
     }
 }
 
-/// Writes flat dictionaries in the canonical form (FRM-7), one after another, straight from their fields: the envelopes of
-/// frames. One large data value may stay where it is until the whole is copied out, so that it is copied once. Faults are
-/// those of the tree's writer, without their path.
+/// Writes flat dictionaries in the canonical form (FRM-7), one after another, straight from their fields: the envelopes
+/// of frames. One large data value may stay where it is until the whole is copied out, so that it is copied once.
+/// Faults are those of the tree's writer, without their path.
 package struct FlatDictionaryWriter: ~Copyable {
     private var tree: TreeWriter
     private var start = 0

@@ -267,8 +267,8 @@ extension ObjectEntry {
     }
 }
 
-// MARK: - Types and markers (FRM-6 e). The tables are numbers that are shifted, not switches: types follow each other at
-// random, and a processor predicts the way through a switch badly.
+// MARK: - Types and markers (FRM-6 e). The tables are numbers that are shifted, not switches: types follow each other
+// at random, and a processor predicts the way through a switch badly.
 
 /// The type of an object.
 enum ObjectKind: UInt8 {
@@ -289,8 +289,8 @@ enum ObjectKind: UInt8 {
         self.init(rawValue: UInt8(truncatingIfNeeded: kinds &>> (UInt64(marker >> 4) &* 4) & 0xF))
     }
 
-    /// The fault of a marker without a type: null, URL, UUID, fill, UID, UTF-8, ordered set and set exist elsewhere; any
-    /// other exists nowhere.
+    /// The fault of a marker without a type: null, URL, UUID, fill, UID, UTF-8, ordered set and set exist elsewhere;
+    /// any other exists nowhere.
     static func refusal(of marker: UInt8) -> PropertyListError.Reason {
         switch marker {
         case 0x00, 0x0C...0x0F, 0x70...0x8F, 0xB0...0xCF: .unsupportedType(marker: marker)
@@ -329,8 +329,8 @@ struct UnitWidths {
     subscript(kind: ObjectKind) -> Int { Int(widths &>> UInt64(6 &* kind.rawValue) & 0x3F) }
 }
 
-// MARK: - Reads, each checked against the bounds of the span. The trailer lies behind all objects and offsets: eight bytes
-// can be loaded for a number of any size, and the excess shifted out.
+// MARK: - Reads, each checked against the bounds of the span. The trailer lies behind all objects and offsets: eight
+// bytes can be loaded for a number of any size, and the excess shifted out.
 
 extension RawSpan {
     @inline(__always)

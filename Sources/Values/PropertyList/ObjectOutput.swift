@@ -154,8 +154,8 @@ extension ObjectOutput {
     }
 }
 
-// MARK: - Scalars in their smallest form (FRM-7). Every function returns the number of the object: a new one, or that of
-// an equal scalar that was written before.
+// MARK: - Scalars in their smallest form (FRM-7). Every function returns the number of the object: a new one, or that
+// of an equal scalar that was written before.
 
 extension ObjectOutput {
     @inline(__always) mutating func add(_ value: Bool) throws(PropertyListError.Reason) -> Int {
@@ -328,8 +328,8 @@ extension ObjectOutput {
     }
 }
 
-// MARK: - Memory that grows by doubling and stays for the next writing, so that writing allocates nothing but its result.
-// Each function checks that the bytes it touches were reserved or written.
+// MARK: - Memory that grows by doubling and stays for the next writing, so that writing allocates nothing but its
+// result. Each function checks that the bytes it touches were reserved or written.
 
 /// A growing buffer of bytes that can be used again.
 @safe struct OutputBytes: ~Copyable, @unchecked Sendable {

@@ -169,8 +169,8 @@ extension PropertyListError.Reason: CustomStringConvertible {
     }
 }
 
-/// Budgets for reading and writing a property list (FRM-6 k, l, m, n). They bound work and memory by the bytes received,
-/// whatever those claim.
+/// Budgets for reading and writing a property list (FRM-6 k, l, m, n). They bound work and memory by the bytes
+/// received, whatever those claim.
 public struct PropertyListLimits: Sendable, Hashable {
     /// The longest key in UTF-8 bytes, in every property list: keys are names, not data.
     public static let maximumKeyLength = 256

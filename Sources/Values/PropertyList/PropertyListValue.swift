@@ -121,8 +121,8 @@ extension PropertyListValue {
     }
 }
 
-/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC. Binary property lists carry seconds as a double; whole
-/// milliseconds keep equality exact. Only the years 1 to 9999 can be written, because other readers stop there.
+/// A point in time, in milliseconds since 2001-01-01 00:00:00 UTC. Binary property lists carry seconds as a double;
+/// whole milliseconds keep equality exact. Only the years 1 to 9999 can be written, because other readers stop there.
 public struct PropertyListDate: Sendable, Hashable, Comparable {
     /// Milliseconds since 2001, negative before it.
     public let millisecondsSinceReferenceDate: Int64

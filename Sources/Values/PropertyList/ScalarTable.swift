@@ -78,8 +78,8 @@
     }
 }
 
-/// A hash function with a secret seed, drawn when the writer's memory is made: nobody can choose scalars that all collide and
-/// so make writing slow. Two multiplications for a short scalar.
+/// A hash function with a secret seed, drawn when the writer's memory is made: nobody can choose scalars that all
+/// collide and so make writing slow. Two multiplications for a short scalar.
 struct ScalarHash: Sendable {
     private let seed: UInt64
     private let factor: UInt64

@@ -257,8 +257,8 @@ enum WriterPool {
     }
 }
 
-/// Writes binary property lists in the canonical form (Protocol/Frames.md, FRM-7); any thread. Equal values give equal bytes,
-/// and the strict reader refuses none of them.
+/// Writes binary property lists in the canonical form (Protocol/Frames.md, FRM-7); any thread. Equal values give equal
+/// bytes, and the strict reader refuses none of them.
 public enum PropertyListWriter {
     /// The property list of a value.
     /// - Throws: ``PropertyListError`` with the key path of what cannot be written.

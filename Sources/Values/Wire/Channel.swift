@@ -2,9 +2,9 @@
 
 package import TandemBase
 
-/// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a case
-/// and its row here, its capability, the switches in `Node.contents` and `Transfer.Kind`, an API in PairedSession, and a
-/// decision in `WCSession.arrived`.
+/// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a
+/// case and its row here, its capability, the switches in `Node.contents` and `Transfer.Kind`, an API in PairedSession,
+/// and a decision in `WCSession.arrived`.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context

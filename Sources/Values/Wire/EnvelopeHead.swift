@@ -47,8 +47,8 @@ extension EnvelopeHead {
 
 // MARK: Reading in place
 
-// FRM-8 to FRM-10 are checked on the walk. Accepted here means accepted by `Envelope(reading:)` with the same fields; nil
-// means that it is asked. Nothing is allocated, and a body costs nothing.
+// FRM-8 to FRM-10 are checked on the walk. Accepted here means accepted by `Envelope(reading:)` with the same fields;
+// nil means that it is asked. Nothing is allocated, and a body costs nothing.
 
 extension EnvelopeHead {
     /// Reads the head of a frame; nil if it is not plain, not right, or not of a kind that is forwarded.

@@ -68,7 +68,8 @@ package struct GapFrame: TypedFrame {
     }
 }
 
-/// A `stored`, the receiver's watermark (DEL-4), or an `outcomeAck`, the sender's acknowledgement of an outcome (DEL-7).
+/// A `stored`, the receiver's watermark (DEL-4), or an `outcomeAck`, the sender's acknowledgement of an outcome
+/// (DEL-7).
 package struct PositionFrame: TypedFrame {
     private let kind: FrameKind
     package let queue: QueueKey

@@ -151,8 +151,8 @@ struct PlainContent {
 
 // MARK: Eight characters at once
 
-// Each byte of a word is a character. While all bytes are below 0x80, adding 0x80 - n to a byte sets its high bit exactly
-// if it is n or more, and nothing is carried into the next byte.
+// Each byte of a word is a character. While all bytes are below 0x80, adding 0x80 - n to a byte sets its high bit
+// exactly if it is n or more, and nothing is carried into the next byte.
 
 extension UInt64 {
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }

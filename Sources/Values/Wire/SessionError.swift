@@ -118,8 +118,8 @@ extension SessionError {
     }
 }
 
-// The names that refine the code of an error (SES-20, SES-27, SES-28, SES-37) and the keys of the bodies of frames, each
-// word once.
+// The names that refine the code of an error (SES-20, SES-27, SES-28, SES-37) and the keys of the bodies of frames,
+// each word once.
 
 /// The stable refinement of an error's code; its raw value is the `name` of a `failure`.
 package enum ErrorName: String, EnvelopeWord {

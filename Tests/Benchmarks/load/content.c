@@ -1,5 +1,5 @@
-// What is sent: dictionaries of a given size that differ, and an identifier that nobody can foresee but that tells which
-// slot and which body it belongs to. What arrives is compared byte for byte.
+// What is sent: dictionaries of a given size that differ, and an identifier that nobody can foresee but that tells
+// which slot and which body it belongs to. What arrives is compared byte for byte.
 #include "load.h"
 #include "plist.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // A crowd that holds connections until it is ended (SIGTERM): idle ones that have registered and say nothing, or slow
-// ones, half of which never say a word and half one byte a second; who is thrown out comes again. Prints what the relay's
-// memory grew by for one connection once all are there.
+// ones, half of which never say a word and half one byte a second; who is thrown out comes again. Prints what the
+// relay's memory grew by for one connection once all are there.
 #include "load.h"
 #include <errno.h>
 #include <stdio.h>

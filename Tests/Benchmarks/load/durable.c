@@ -1,5 +1,6 @@
 // Durable items: one app keeps a window of them on their way to the promise that is measured, in order. Prints what was
-// promised in a second, and how long one promise took. Stops before the queue is full (LIM-14), if time does not stop it.
+// promised in a second, and how long one promise took. Stops before the queue is full (LIM-14), if time does not stop
+// it.
 #include "load.h"
 #include <stdio.h>
 #include <stdlib.h>

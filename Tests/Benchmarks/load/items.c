@@ -1,5 +1,6 @@
-// Durable items: Tandem's frames for them (Protocol/Session.md SES-48 to SES-51), the same submissions to the floor, which
-// answers each with a fixed frame when it is on the disk, and a list of redis that is written to its log as durably.
+// Durable items: Tandem's frames for them (Protocol/Session.md SES-48 to SES-51), the same submissions to the floor,
+// which answers each with a fixed frame when it is on the disk, and a list of redis that is written to its log as
+// durably.
 #include "tandem.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,8 @@ static enum kind readItem(struct connection *it, uint8_t *frame, size_t count, u
     if (plistIs(kind, "accepted")) return ACCEPTED;
     if (plistIs(kind, "progress")) return STORED;
     if (plistIs(kind, "delivery")) {
-        // Whoever measures what is stored leaves the first item with its handler, and all others in the queue behind it.
+        // Whoever measures what is stored leaves the first item with its handler, and all others in the queue behind
+        // it.
         if (!strcmp(options.until, "handled")) say(it, "verdict", place, *id, "handled");
         return DELIVERY;
     }

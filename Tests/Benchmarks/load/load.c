@@ -8,11 +8,11 @@
 //     load crowd  PROTOCOL --at A --counterpart B --connections N [--relay PID | --slow]     until SIGTERM
 //     load start  PROTOCOL --at A -- COMMAND ARGUMENT ...
 //
-// PROTOCOL: tandem, bare (the floor), redis, mqtt, nats, dbus; durable: items, bare-items, redis-items. A and B: a path, or
-// a TCP port of 127.0.0.1; for Tandem's fan-out B is the first secondary's socket, the next ones are B with -2, -3 before
-// its end; receipts have receivers like it. `--app` is a number that no earlier run's items had; durable items go to the
-// last of so many `--receivers`. Prints one line of JSON; times in microseconds (start: milliseconds and MiB), `cpu` is
-// the relay's for one trip or delivery.
+// PROTOCOL: tandem, bare (the floor), redis, mqtt, nats, dbus; durable: items, bare-items, redis-items. A and B: a
+// path, or a TCP port of 127.0.0.1; for Tandem's fan-out B is the first secondary's socket, the next ones are B with
+// -2, -3 before its end; receipts have receivers like it. `--app` is a number that no earlier run's items had; durable
+// items go to the last of so many `--receivers`. Prints one line of JSON; times in microseconds (start: milliseconds
+// and MiB), `cpu` is the relay's for one trip or delivery.
 //     clang -O2 -o /tmp/load *.c; tandem simulate --local /tmp/s --log error &
 //     taskset -c 1 /tmp/load trips tandem --at /tmp/s/secondary.sock --counterpart /tmp/s/primary.sock --relay $!
 #include "load.h"

@@ -1,5 +1,5 @@
-// As much of a binary property list (Protocol/Frames.md) as the load needs: writing a dictionary of scalars and arrays of
-// strings, and looking into what the relay says. Written from the text, not from the project's own codec.
+// As much of a binary property list (Protocol/Frames.md) as the load needs: writing a dictionary of scalars and arrays
+// of strings, and looking into what the relay says. Written from the text, not from the project's own codec.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

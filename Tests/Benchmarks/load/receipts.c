@@ -1,7 +1,7 @@
-// Fan-out with receipts: one sender, a receiver on each of many devices, all of them connected and reading. A round of messages
-// is a broadcast behind which a ping goes: its pong says that no device refused (SES-30). A round of items is one submission for
-// each device; it ends when each was accepted and each is stored at its device. Prints the time to the last delivery and
-// receipt, and the relay's processor time for one delivery.
+// Fan-out with receipts: one sender, a receiver on each of many devices, all of them connected and reading. A round of
+// messages is a broadcast behind which a ping goes: its pong says that no device refused (SES-30). A round of items is
+// one submission for each device; it ends when each was accepted and each is stored at its device. Prints the time to
+// the last delivery and receipt, and the relay's processor time for one delivery.
 #include "tandem.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// Tandem's local socket (Protocol/Frames.md, Protocol/Session.md): hello, register, then messages and replies. A frame is
-// built once for each body; each message gets its own identifier and application at their places. `bare` sends the same
-// frames to the floor, which wants no greeting.
+// Tandem's local socket (Protocol/Frames.md, Protocol/Session.md): hello, register, then messages and replies. A frame
+// is built once for each body; each message gets its own identifier and application at their places. `bare` sends the
+// same frames to the floor, which wants no greeting.
 #include "tandem.h"
 #include <endian.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ struct template {
 };
 static struct template templates[PUBLICATION + 1];
 
-// Each pair is an app of its own; all ends of a fan-out are one app on many devices. Items have an app of their own in each
-// run, so that no run meets the queue of an earlier one.
+// Each pair is an app of its own; all ends of a fan-out are one app on many devices. Items have an app of their own in
+// each run, so that no run meets the queue of an earlier one.
 void nameOf(const struct connection *it, char name[NAME]) {
     bool isPair = it->part == REQUESTER || it->part == RESPONDER, isOfItems = it->part == SUBMITTER || it->part == HANDLER;
     snprintf(name, NAME, appFormat, isPair ? it->number : isOfItems ? options.app : 9999);
@@ -104,8 +104,8 @@ enum kind readOther(struct connection *it, const uint8_t *frame, size_t count) {
     die("unexpected frame: %.*s %.*s", (int)kindCount, text, (int)nameCount, name);
 }
 
-// Which kind can arrive follows from the part. The frame must be the one that was sent, byte for byte (FRM-12); a receiver's
-// has its own pairing (SES-30).
+// Which kind can arrive follows from the part. The frame must be the one that was sent, byte for byte (FRM-12); a
+// receiver's has its own pairing (SES-30).
 static enum kind readFrame(struct connection *it, uint8_t *frame, size_t count, uint8_t **id) {
     enum kind kind = it->part == REQUESTER ? ANSWER : it->part == RESPONDER ? REQUEST : PUBLICATION;
     return isExpected(it, kind, frame, count, id) ? kind : readOther(it, frame, count);

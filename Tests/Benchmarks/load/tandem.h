@@ -1,4 +1,5 @@
-// What the two halves of Tandem's adapter share: tandem.c greets and relays messages, items.c submits and hears of items.
+// What the two halves of Tandem's adapter share: tandem.c greets and relays messages, items.c submits and hears of
+// items.
 #pragma once
 #include "load.h"
 #include "plist.h"

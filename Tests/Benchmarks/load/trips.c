@@ -1,5 +1,5 @@
-// Round trips: each pair keeps a window of requests in flight; every request is answered by the pair's responder. Prints
-// the latency of a trip and the relay's processor time for one.
+// Round trips: each pair keeps a window of requests in flight; every request is answered by the pair's responder.
+// Prints the latency of a trip and the relay's processor time for one.
 #include "load.h"
 #include <stdio.h>
 #include <stdlib.h>

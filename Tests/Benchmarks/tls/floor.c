@@ -1,7 +1,8 @@
-// The floor of app - daemon - TLS - daemon - app: two processes like floor.c with OpenSSL between them, one thread and one
-// epoll each, and only the work that nobody can leave out. Frames of the n-th app on one side go to the n-th on the other,
-// through one connection with certificates from both ends. All that a turn has for the link is gathered, encrypted in
-// records as large as they can be, and sent with one call; what comes is decrypted where it is forwarded from.
+// The floor of app - daemon - TLS - daemon - app: two processes like floor.c with OpenSSL between them, one thread and
+// one epoll each, and only the work that nobody can leave out. Frames of the n-th app on one side go to the n-th on the
+// other, through one connection with certificates from both ends. All that a turn has for the link is gathered,
+// encrypted in records as large as they can be, and sent with one call; what comes is decrypted where it is forwarded
+// from.
 //
 //     floor listen LOCAL PORT     takes links, and gives every app's frames to all of them; prints "ready"
 //     floor dial LOCAL PORT [N]   makes N links (1), prints "ready"; of several, the n-th is the n-th app's

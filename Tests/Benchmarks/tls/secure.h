@@ -1,5 +1,5 @@
-// OpenSSL as the floor uses it, with the settings of Tandem's links: TLS 1.3 only, a certificate from both ends, one key
-// that both accept and no other, no tickets, buffers given back while a link is idle.
+// OpenSSL as the floor uses it, with the settings of Tandem's links: TLS 1.3 only, a certificate from both ends, one
+// key that both accept and no other, no tickets, buffers given back while a link is idle.
 #pragma once
 #include <openssl/ssl.h>
 #include <stddef.h>

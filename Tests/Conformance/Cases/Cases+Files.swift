@@ -1,4 +1,5 @@
-// Files: whole, in order, once, whatever happens to their bytes on the way; and nothing is left of those that end early.
+// Files: whole, in order, once, whatever happens to their bytes on the way; and nothing is left of those that end
+// early.
 
 import PairedSession
 import TandemBase

@@ -1,5 +1,5 @@
-// Numbered items on their way, and the one thing that must hold whatever happened meanwhile: each arrived, in order, and
-// none twice unless it said so.
+// Numbered items on their way, and the one thing that must hold whatever happened meanwhile: each arrived, in order,
+// and none twice unless it said so.
 
 import PairedSession
 import TandemSession
@@ -22,9 +22,9 @@ extension Stage {
         return items
     }
 
-    /// The numbers of the items that were accepted: all of them, but for those that met a daemon about to stop, or one that
-    /// has a link again and was not told yet which apps are at its other end; it says so at once. On a manual clock nothing
-    /// is under way at such a moment.
+    /// The numbers of the items that were accepted: all of them, but for those that met a daemon about to stop, or one
+    /// that has a link again and was not told yet which apps are at its other end; it says so at once. On a manual
+    /// clock nothing is under way at such a moment.
     func accepted(_ items: [Item]) throws -> [Int] {
         try wait("an answer to each") { items.allSatisfy { $0.acceptance != nil } }
         for item in items where !item.isAccepted {

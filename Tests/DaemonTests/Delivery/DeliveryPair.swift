@@ -1,5 +1,6 @@
-// Two ends of durable delivery over rows in memory or in real stores, on one clock that a test moves, without a link: the
-// frames of one end arrive at the other, unless the test loses or repeats them. A restart makes a new end from the rows.
+// Two ends of durable delivery over rows in memory or in real stores, on one clock that a test moves, without a link:
+// the frames of one end arrive at the other, unless the test loses or repeats them. A restart makes a new end from the
+// rows.
 
 import TandemBase
 import TandemDaemon

@@ -1,5 +1,5 @@
-// Network of tests: in-process streams between devices, and from host apps to them, on one manual clock. It serves single
-// links as well as whole daemons.
+// Network of tests: in-process streams between devices, and from host apps to them, on one manual clock. It serves
+// single links as well as whole daemons.
 
 import TandemBase
 import TandemCrypto

@@ -1,4 +1,5 @@
-// The router of one device without a network: what it sends over a path, what it takes from one, and which frames end it.
+// The router of one device without a network: what it sends over a path, what it takes from one, and which frames end
+// it.
 
 import TandemBase
 import TandemDelivery

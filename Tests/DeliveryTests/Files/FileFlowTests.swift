@@ -1,5 +1,5 @@
-// The way of a file's bytes: it arrives whole, each byte written once, and after a cut no more comes twice than was under
-// way.
+// The way of a file's bytes: it arrives whole, each byte written once, and after a cut no more comes twice than was
+// under way.
 
 import TandemBase
 import TandemDelivery

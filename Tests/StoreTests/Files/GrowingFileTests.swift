@@ -1,4 +1,5 @@
-// A file that is written over several lives of a process: what is there is read again in parts, and hashed with the rest.
+// A file that is written over several lives of a process: what is there is read again in parts, and hashed with the
+// rest.
 
 import TandemBase
 import TandemCrypto

@@ -156,8 +156,8 @@ struct DeathPlan: Sendable {
         case receiver
         /// A process that submits one item.
         case sender
-        /// The session of this process, which submits most items. It is ended while it submits, in order, and not killed: who
-        /// is killed is in a process of its own.
+        /// The session of this process, which submits most items. It is ended while it submits, in order, and not
+        /// killed: who is killed is in a process of its own.
         case session
     }
 

@@ -1,4 +1,5 @@
-// A disk without room for a file, on either side: nothing of it is promised or left over, and it goes on when there is room.
+// A disk without room for a file, on either side: nothing of it is promised or left over, and it goes on when there is
+// room.
 
 import Foundation
 import PairedSession

@@ -1,5 +1,5 @@
-// TCP proxy between two daemons with the faults of networks: delay, loss, silence, resets, half-open connections, and cuts
-// after a number of bytes. It inspects no byte. Threads with blocking calls, because only tests use it.
+// TCP proxy between two daemons with the faults of networks: delay, loss, silence, resets, half-open connections, and
+// cuts after a number of bytes. It inspects no byte. Threads with blocking calls, because only tests use it.
 
 import Foundation
 import Synchronization

@@ -19,8 +19,8 @@ final class Program: Sendable {
     private let process: ChildProcess
     var pid: pid_t { process.pid }
 
-    /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output files
-    /// in the workspace.
+    /// Starts `executable`, of this build or by its absolute path, with the arguments; `name` is that of its output
+    /// files in the workspace.
     init(
         _ executable: String, _ arguments: [String], named name: String, in workspace: Workspace, input: String = "",
         environment: [String: String] = [:]
@@ -46,8 +46,8 @@ final class Program: Sendable {
     var output: String { (try? workspace.text("\(name).out")) ?? "" }
     var errors: String { (try? workspace.text("\(name).err")) ?? "" }
 
-    /// The memory that is the process's own now; nil once it is gone. Without what it has mapped of files: its code comes in as
-    /// it is first used, megabytes at a time, and is the system's to take back.
+    /// The memory that is the process's own now; nil once it is gone. Without what it has mapped of files: its code
+    /// comes in as it is first used, megabytes at a time, and is the system's to take back.
     var residentBytes: Int? {
         let pages = (try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8))?.split(separator: " ")
         guard let counts = pages?.dropFirst().prefix(2).compactMap({ Int($0) }), counts.count == 2 else { return nil }

@@ -1,4 +1,5 @@
-// A primary (hub) and a secondary (kiosk) of this build in one workspace, started, paired and restarted as a test needs.
+// A primary (hub) and a secondary (kiosk) of this build in one workspace, started, paired and restarted as a test
+// needs.
 
 import Foundation
 import PairedSession

@@ -1,5 +1,6 @@
 // A scheduler without a thread or a clock: time moves only when a test says so, and everything runs in one fixed order
-// (submitted actions and jobs, then due timers, then ends of turn), so that a test of timing never waits and never differs.
+// (submitted actions and jobs, then due timers, then ends of turn), so that a test of timing never waits and never
+// differs.
 
 internal import Synchronization
 package import TandemBase
@@ -7,8 +8,8 @@ package import TandemReactor
 
 /// A scheduler whose time a test moves by hand.
 ///
-/// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler, or to the
-/// one that runs it after that.
+/// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler, or to
+/// the one that runs it after that.
 package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package private(set) var now: MonotonicTime
     package private(set) var wallNow: WallTime
@@ -66,7 +67,8 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
         move(to: end)
     }
 
-    /// Moves both clocks to the next timer that is due no later than at `end`, else to `end`, and runs what is due then.
+    /// Moves both clocks to the next timer that is due no later than at `end`, else to `end`, and runs what is due
+    /// then.
     /// - Returns: whether time is left.
     @discardableResult
     package func step(to end: MonotonicTime) -> Bool {

@@ -1,5 +1,5 @@
-// What must hold for any payload that is given to the envelope check (FRM-5, FRM-8 to FRM-10): it accepts exactly what the
-// text allows, says `malformed` exactly for what is no property list, and loses nothing on the way.
+// What must hold for any payload that is given to the envelope check (FRM-5, FRM-8 to FRM-10): it accepts exactly what
+// the text allows, says `malformed` exactly for what is no property list, and loses nothing on the way.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,6 @@
-// Frames are slices of the memory that a loop reads into, and connections share that memory. Here two connections read the
-// same stream in turns into the same small blocks, as a loop does; no frame that either has given out may ever change.
+// Frames are slices of the memory that a loop reads into, and connections share that memory. Here two connections read
+// the same stream in turns into the same small blocks, as a loop does; no frame that either has given out may ever
+// change.
 
 import TandemBase
 import TandemWire

@@ -1,5 +1,5 @@
-// What must hold for any stream of bytes that is cut into frames (FRM-1 to FRM-3): however it is split and wherever it is
-// read to, the same frames come out, the same fault is told, and nothing is kept that was not received.
+// What must hold for any stream of bytes that is cut into frames (FRM-1 to FRM-3): however it is split and wherever it
+// is read to, the same frames come out, the same fault is told, and nothing is kept that was not received.
 
 import TandemBase
 import TandemWire
@@ -13,7 +13,8 @@ package enum FrameOracle {
         var rest = 0
     }
 
-    /// What does not hold; nil if all is well. The first two bytes choose the limit, the form of the input and patterns.
+    /// What does not hold; nil if all is well. The first two bytes choose the limit, the form of the input and
+    /// patterns.
     package static func fault(in input: [UInt8]) -> String? {
         guard input.count >= 2 else { return nil }
         let limit = [1, 2, 16, 255, 256, 4096, 65_536, Limits.frame][Int(input[0] & 7)]

@@ -1,5 +1,6 @@
 // What must hold for the routing part of an envelope that is read in place: where it says anything at all, the protocol
-// allows the envelope, and every field is the one that the bytes hold. It may always leave a payload to the full reading.
+// allows the envelope, and every field is the one that the bytes hold. It may always leave a payload to the full
+// reading.
 
 import TandemBase
 import TandemPropertyList

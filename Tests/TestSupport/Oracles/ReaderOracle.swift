@@ -1,5 +1,5 @@
-// What must hold for any bytes at all that are given to the codec (FRM-6, FRM-7). One function for the fuzzer, which makes
-// the bytes, and for the tests, which replay those worth keeping.
+// What must hold for any bytes at all that are given to the codec (FRM-6, FRM-7). One function for the fuzzer, which
+// makes the bytes, and for the tests, which replay those worth keeping.
 
 import TandemPropertyList
 

@@ -1,5 +1,5 @@
-// FRM-8 to FRM-10 as a table of words, read with the reference reader: what an envelope may be, said once more without any
-// of the code that decides it.
+// FRM-8 to FRM-10 as a table of words, read with the reference reader: what an envelope may be, said once more without
+// any of the code that decides it.
 
 package import TandemPropertyList
 

@@ -1,5 +1,6 @@
 // FRM-6 word by word, in the plainest way there is: arrays of enums, sets of bytes, a recursion that stops at the depth
-// limit. It is slow and shares no code with the codec, so that whatever the codec's fast paths do can be held against it.
+// limit. It is slow and shares no code with the codec, so that whatever the codec's fast paths do can be held against
+// it.
 
 package import TandemPropertyList
 

@@ -1,5 +1,6 @@
 // Console output: results to standard output, everything else to standard error, each line written at once so that a
-// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Colour appears only on a terminal and never with NO_COLOR.
+// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Colour appears only on a terminal
+// and never with NO_COLOR.
 
 import Glibc
 import TandemPropertyList

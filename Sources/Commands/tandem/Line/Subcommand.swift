@@ -43,8 +43,8 @@ extension Subcommand {
     }
 }
 
-/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer and
-/// an absent daemon apart.
+/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer
+/// and an absent daemon apart.
 enum CommandFailure: Error, Equatable {
     /// The call itself is wrong: exit code 2, with a pointer to the help.
     case usage(String)

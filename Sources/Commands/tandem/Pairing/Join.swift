@@ -69,8 +69,8 @@ private enum JoinInput {
 }
 
 enum OfflineJoin {
-    /// Whether the state is to be opened here: it is named, or nothing names a daemon, none runs, and a device has its state in
-    /// the usual place. A new one would be a second device beside a daemon that listens elsewhere.
+    /// Whether the state is to be opened here: it is named, or nothing names a daemon, none runs, and a device has its
+    /// state in the usual place. A new one would be a second device beside a daemon that listens elsewhere.
     static func isWanted(_ arguments: Arguments) -> Bool {
         if arguments.has("state") { return true }
         let environment = Environment()

@@ -258,8 +258,8 @@ package final class AppDelivery {
         note(.delivered, item.id, item.queue, isOutbound: false)
     }
 
-    /// The answer to an item of a peer whose body no app could read (DEL-28); nil if it is readable. The bodies of files and of
-    /// configuration are judged where they go.
+    /// The answer to an item of a peer whose body no app could read (DEL-28); nil if it is readable. The bodies of
+    /// files and of configuration are judged where they go.
     package static func fault(of item: Envelope) -> Envelope? {
         let channel: Channel? = item[.channel]
         guard let channel, !channel.properties.hasFile, let limit = channel.properties.bodyLimit, let body = item.body

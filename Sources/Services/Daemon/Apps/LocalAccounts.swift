@@ -1,6 +1,6 @@
 // Accounts of the users of one local socket (SES-58 to SES-60): their connections, the bytes that wait because their
-// apps do not read, the lists that are made for them, and the warnings that they cause. Each user gets a part of what the
-// others leave (LIM-47), so that one user's apps cannot keep out another user's, nor the operator.
+// apps do not read, the lists that are made for them, and the warnings that they cause. Each user gets a part of what
+// the others leave (LIM-47), so that one user's apps cannot keep out another user's, nor the operator.
 
 import TandemBase
 import TandemOperations

@@ -50,8 +50,8 @@ final class DeliveryEnvironment {
         self.onEvent = onEvent
     }
 
-    /// Sends a small frame over the pairing's link as soon as there is room for it, then calls back. Without a link the frame is
-    /// dropped, since opening one repeats it.
+    /// Sends a small frame over the pairing's link as soon as there is room for it, then calls back. Without a link the
+    /// frame is dropped, since opening one repeats it.
     func send(_ envelope: Envelope, over pairing: UniqueIdentifier, then done: @escaping () -> Void) {
         guard let link = links[pairing] else { return done() }
         link.whenRoom(for: DeliveryLink.frameSize) {

@@ -1,5 +1,5 @@
-// Link as durable delivery uses it (DEL-27): frames wait for room in the link's window and in its queue, first come first
-// served. Each queue has at most one frame waiting here, so that the queues of a link take turns.
+// Link as durable delivery uses it (DEL-27): frames wait for room in the link's window and in its queue, first come
+// first served. Each queue has at most one frame waiting here, so that the queues of a link take turns.
 
 import TandemBase
 import TandemDelivery
@@ -33,8 +33,8 @@ final class DeliveryLink {
         self.scheduler = scheduler
     }
 
-    /// Reserves room for a frame, now or later, then calls back: ``send(_:reserved:)`` or ``giveBack(_:)`` follows. A link that
-    /// closes calls back as well.
+    /// Reserves room for a frame, now or later, then calls back: ``send(_:reserved:)`` or ``giveBack(_:)`` follows. A
+    /// link that closes calls back as well.
     func whenRoom(for size: Int, _ proceed: @escaping () -> Void) {
         if isClosed || (waiting.isEmpty && reserve(size)) { return proceed() }
         waiting.append((size, proceed))
@@ -90,8 +90,8 @@ final class DeliveryLink {
         return window.reserve(size)
     }
 
-    /// A burst of one turn may leave at its end without a drain event, so the queue is looked at once more. A queue that is
-    /// still too long is above the stream's high mark, and its drain event calls ``drained()``.
+    /// A burst of one turn may leave at its end without a drain event, so the queue is looked at once more. A queue
+    /// that is still too long is above the stream's high mark, and its drain event calls ``drained()``.
     private func retryAfterFlush() {
         guard !isRetryDue else { return }
         isRetryDue = true

@@ -46,7 +46,8 @@ package final class DurableDelivery {
 
     /// Connects the outlets; before the first link.
     /// - Parameters:
-    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one repeats it.
+    ///   - send: sends over the pairing's link. A frame for a pairing without a link is dropped, since opening one
+    ///     repeats it.
     ///   - queuedBytes: what waits in that link's own queue.
     ///   - onEvent: takes the events of all channels.
     package func connect(

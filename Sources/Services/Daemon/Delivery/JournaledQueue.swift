@@ -481,7 +481,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     }
 }
 
-/// Watches the wall clock while there are queues: one that was set must be noted in their headers. Confined to its loop.
+/// Watches the wall clock while there are queues: one that was set must be noted in their headers. Confined to its
+/// loop.
 final class ClockWatch {
     private let scheduler: any Scheduler
     /// How far the wall clock was ahead of the monotonic one at the last look; nil before the first queue.

@@ -221,7 +221,8 @@ final class OutboundQueues {
         }
     }
 
-    /// A damaged body is not sent. The item is tried again like one that the peer cannot take, and becomes a dead letter.
+    /// A damaged body is not sent. The item is tried again like one that the peer cannot take, and becomes a dead
+    /// letter.
     private func bodyIsUnreadable(_ id: UniqueIdentifier, _ error: StoreError, in key: QueueKey) {
         environment.log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
         let code = Int64(SessionError.Code.deliveryFailed.rawValue)

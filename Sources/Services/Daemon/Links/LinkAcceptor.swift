@@ -1,6 +1,6 @@
 // Link acceptor: takes device connections on any number of addresses, TCP and Unix alike, and authenticates their
-// peers. Unknown peers share a small budget (LIM-4): beyond it one of them is closed, so that a flood of strangers costs
-// a paired device nothing. Nor may a paired device open more than a few connections that are no links (LIM-52).
+// peers. Unknown peers share a small budget (LIM-4): beyond it one of them is closed, so that a flood of strangers
+// costs a paired device nothing. Nor may a paired device open more than a few connections that are no links (LIM-52).
 
 import TandemBase
 import TandemCrypto

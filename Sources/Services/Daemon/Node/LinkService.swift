@@ -261,8 +261,9 @@ private final class LinkEndpoint: RelayEndpoint {
     /// All frames of the link, in the order in which they leave: those of items lie between the forwarded ones.
     var acceptedBytes: UInt64 { forwardedBytes + link.sentBytes }
 
-    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left. A link
-    /// that ends in order flushes its queue. The figure is never too low, because a sender that hears "not sent" may send again.
+    /// Queued bytes are enciphered and at most twice as many as the accepted ones: half of them surely have not left. A
+    /// link that ends in order flushes its queue. The figure is never too low, because a sender that hears "not sent"
+    /// may send again.
     var departedBytes: UInt64 {
         if link.isFlushing { return acceptedBytes }
         let queued = UInt64(clamping: queuedBytes) / 2

@@ -144,8 +144,8 @@ final class FileSubmissions {
         return true
     }
 
-    /// Returns when the worker has run what it was asked for; the results come in a later turn. For tests that turn time
-    /// by hand.
+    /// Returns when the worker has run what it was asked for; the results come in a later turn. For tests that turn
+    /// time by hand.
     func waitUntilIdle() { worker?.waitUntilIdle() }
 
     /// The session ends.

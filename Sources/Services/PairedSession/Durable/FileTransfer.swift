@@ -81,7 +81,8 @@ public final class FileTransfer: Sendable {
     }
 
     /// Waits until the file has reached a level.
-    /// - Throws: why it never will; 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the file.
+    /// - Throws: why it never will; 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the
+    ///   file.
     public func reached(_ level: AcknowledgementLevel) async throws(SessionError) {
         try await accepted().reached(level)
     }

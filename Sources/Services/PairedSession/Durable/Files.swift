@@ -13,8 +13,8 @@ extension PairedSession {
     ///   - metadata: arrives with the file; with the name at most 65,000 bytes.
     ///   - options: topic, supersede key, time to live, barrier.
     ///   - level: returns when the file has got this far.
-    /// - Throws: as ``transferUserInfo(_:options:until:)``; 7013 `source-changed` if the file changed while it was read, 7013
-    ///   if it cannot be read, 7015 if the daemon's disk has no room for it.
+    /// - Throws: as ``transferUserInfo(_:options:until:)``; 7013 `source-changed` if the file changed while it was
+    ///   read, 7013 if it cannot be read, 7015 if the daemon's disk has no room for it.
     @discardableResult
     public func transferFile(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions(),

@@ -137,9 +137,9 @@ package enum HandlingVerdict: Sendable, Equatable {
     }
 }
 
-/// The right to decide about one delivered item, shared by its handlers; usable from any thread. The verdict is given once:
-/// when the last handler has returned, or at the first that throws. Dropping the token is a failure, so that the item comes
-/// again.
+/// The right to decide about one delivered item, shared by its handlers; usable from any thread. The verdict is given
+/// once: when the last handler has returned, or at the first that throws. Dropping the token is a failure, so that the
+/// item comes again.
 package final class HandlingToken: Sendable {
     /// How many handlers have not returned; nil when the verdict was given.
     private let open: Mutex<Int?>

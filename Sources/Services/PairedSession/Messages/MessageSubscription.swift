@@ -39,9 +39,9 @@ public final class MessageSubscription: Sendable {
         close()
     }
 
-    /// As ``cancel()``, and waits until its handler has returned and the answer or verdict has been given to the session:
-    /// ``PairedSession/end()`` sends it before it ends. Not to be called from within the handler, which would wait for
-    /// itself.
+    /// As ``cancel()``, and waits until its handler has returned and the answer or verdict has been given to the
+    /// session: ``PairedSession/end()`` sends it before it ends. Not to be called from within the handler, which would
+    /// wait for itself.
     public func finish() async {
         cancel()
         await work.withLock { $0 }?.value

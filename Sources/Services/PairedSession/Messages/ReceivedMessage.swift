@@ -130,8 +130,8 @@ package enum MessageAnswer: Sendable {
     case failure(SessionError)
 }
 
-/// The right to answer one message, shared by everyone who got it; usable from any thread. It is used exactly once: by the
-/// first answer, or when the last holder drops it.
+/// The right to answer one message, shared by everyone who got it; usable from any thread. It is used exactly once: by
+/// the first answer, or when the last holder drops it.
 package final class ReplyToken: Sendable {
     private enum State {
         /// Nobody has taken the message as its own yet.

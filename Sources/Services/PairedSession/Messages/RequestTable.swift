@@ -86,8 +86,8 @@ final class RequestTable {
         for waiter in requests.closed(pairing: pairing) + notes.closed(pairing: pairing) { waiter(.failure(error)) }
     }
 
-    /// Fails what the default session asked of a counterpart that it leaves, and what has not been sent. Notes that have
-    /// left did not fail.
+    /// Fails what the default session asked of a counterpart that it leaves, and what has not been sent. Notes that
+    /// have left did not fail.
     func failFollowers(of pairing: UniqueIdentifier, _ error: SessionError) {
         let unsent = daemon.removeQueued(following: pairing)
         for outgoing in unsent { _ = notes.abandoned(outgoing.id) }

@@ -70,8 +70,8 @@ extension PairedSession {
     }
 }
 
-/// Content of a message or an item, encoded on the caller's own thread: the loop only routes bytes. A fault found here is kept
-/// as a fact, because the order of SES-13 may have a better answer.
+/// Content of a message or an item, encoded on the caller's own thread: the loop only routes bytes. A fault found here
+/// is kept as a fact, because the order of SES-13 may have a better answer.
 package struct OutgoingContent: Sendable {
     package let kind: FrameKind
     package let body: [UInt8]

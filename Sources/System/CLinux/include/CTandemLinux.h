@@ -61,8 +61,8 @@ struct tandem_program {
     int changes_user;
 };
 
-// Starts a program in a session of its own, whose only descriptors are /dev/null three times. The result is a descriptor that
-// becomes readable when it ends.
+// Starts a program in a session of its own, whose only descriptors are /dev/null three times. The result is a
+// descriptor that becomes readable when it ends.
 int tandem_program_start(const struct tandem_program *program, int *process);
 // 1 with the exit code, or 128 and the signal; 0 while it runs.
 int tandem_program_reap(int descriptor, int *status);

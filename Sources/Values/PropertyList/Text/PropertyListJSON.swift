@@ -61,8 +61,9 @@ package enum PropertyListJSON {
     }
 }
 
-// MARK: - Reading JSON that a person wrote (an argument, a file of values), never the bytes of a peer. Stricter than JSON:
-// no null, no duplicate keys, and an integer has neither fraction nor exponent. It recurses, to a depth of 64 at most.
+// MARK: - Reading JSON that a person wrote (an argument, a file of values), never the bytes of a peer. Stricter than
+// JSON: no null, no duplicate keys, and an integer has neither fraction nor exponent. It recurses, to a depth of 64 at
+// most.
 
 /// Reads one JSON text.
 package struct JSONReader {

@@ -1,5 +1,6 @@
 // The network of a world on a manual clock: streams inside the process between whoever listens and whoever dials, with
-// the faults that the world asks for. It knows whose end is whose, so that a killed process leaves no connection behind.
+// the faults that the world asks for. It knows whose end is whose, so that a killed process leaves no connection
+// behind.
 
 import PairedSession
 import TandemBase

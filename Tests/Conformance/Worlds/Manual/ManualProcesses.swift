@@ -1,5 +1,5 @@
-// The processes of a world on a manual clock: daemons, the simulator, apps. Between two steps of the clock everything has
-// come to rest, also what threads of stores and files do, so that one seed gives one run.
+// The processes of a world on a manual clock: daemons, the simulator, apps. Between two steps of the clock everything
+// has come to rest, also what threads of stores and files do, so that one seed gives one run.
 
 import PairedSession
 import TandemBase

@@ -1,5 +1,5 @@
-// Daemons in processes of their own, started by any command: this project's, or those of another implementation. All that
-// is asked of them is Protocol: the local socket with its control requests, the link, an orderly end at SIGTERM.
+// Daemons in processes of their own, started by any command: this project's, or those of another implementation. All
+// that is asked of them is Protocol: the local socket with its control requests, the link, an orderly end at SIGTERM.
 
 import Glibc
 import TandemBase
@@ -7,9 +7,9 @@ import TandemReactor
 import TandemTestSupport
 import TandemTransport
 
-/// How daemons are started. Each is a line of the shell, which may use the variables STATE (a directory that does not exist
-/// at the first start), SOCKET (the local socket's path), NAME (the device's), and for a primary LISTEN (where it takes
-/// links) and ADVERTISE (the address that its join links name).
+/// How daemons are started. Each is a line of the shell, which may use the variables STATE (a directory that does not
+/// exist at the first start), SOCKET (the local socket's path), NAME (the device's), and for a primary LISTEN (where it
+/// takes links) and ADVERTISE (the address that its join links name).
 package struct DaemonCommands: Sendable {
     package var primary: String
     package var secondary: String

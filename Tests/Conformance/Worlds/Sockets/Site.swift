@@ -1,5 +1,5 @@
-// Where the devices of one world are: a directory with a state directory and a socket for each, and two addresses of the
-// way between them. The primary listens at one, the proxy at the other, which is the one that join links name.
+// Where the devices of one world are: a directory with a state directory and a socket for each, and two addresses of
+// the way between them. The primary listens at one, the proxy at the other, which is the one that join links name.
 
 import Glibc
 import Synchronization

@@ -1,5 +1,5 @@
-// Daemons behind real sockets: their apps come through Unix sockets, their links go with TLS over TCP or Unix sockets, and
-// a proxy between them makes the network's faults. It waits in real time, so only system tests use it.
+// Daemons behind real sockets: their apps come through Unix sockets, their links go with TLS over TCP or Unix sockets,
+// and a proxy between them makes the network's faults. It waits in real time, so only system tests use it.
 
 package import TandemBase
 package import TandemReactor
