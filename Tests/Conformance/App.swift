@@ -9,9 +9,9 @@ import TandemSession
 import TandemTestSupport
 package import TandemWire
 
-/// What comes later.
+/// The results of a call, as they arrive.
 ///
-/// `@unchecked`: used on the world's thread only.
+/// `@unchecked`: only the world's thread uses it.
 package final class Later<Value>: @unchecked Sendable {
     package private(set) var values: [Value] = []
 
@@ -30,7 +30,7 @@ package struct Receipt {
 
 /// One app in one process.
 ///
-/// `@unchecked`: everything here is used on the world's thread only, which is the session's too.
+/// `@unchecked`: only the world's thread uses it, which is the session's too.
 package final class App: @unchecked Sendable {
     package let name: String
     package let place: Place
@@ -216,7 +216,7 @@ package final class App: @unchecked Sendable {
 
 /// An item that a case has submitted.
 ///
-/// `@unchecked`: used on the world's thread only.
+/// `@unchecked`: only the world's thread uses it.
 package final class Item: @unchecked Sendable {
     package let id: UniqueIdentifier
     package private(set) var acceptance: Result<Transfer, SessionError>?

@@ -5,6 +5,8 @@ import TandemCrypto
 import TandemSignedConfiguration
 
 /// One property of each editor and type.
+///
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
 final class AppConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Enable debug logging") var logging = false
     @Slider("Alarm volume", in: 50...100, icon: .volume) var volume = 75
@@ -23,6 +25,8 @@ final class AppConfiguration: Configuration, @unchecked Sendable {
 }
 
 /// Every type as it is without an initial value.
+///
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
 final class BareConfiguration: Configuration, @unchecked Sendable {
     @Toggle("") var boolean: Bool
     @Edit("", in: -10...10) var integer: Int
@@ -32,11 +36,16 @@ final class BareConfiguration: Configuration, @unchecked Sendable {
     @Edit("") var text: String
 }
 
-/// A reset that breaks a rule, a property that is no setting, and an inherited one.
+/// A configuration to inherit from.
+///
+/// `@unchecked`: its property is a wrapper around state behind a mutex.
 class BaseConfiguration: Configuration, @unchecked Sendable {
     @Toggle("Inherited") var inherited = true
 }
 
+/// A reset that breaks a rule, a property that is no setting, and an inherited one.
+///
+/// `@unchecked` is not true here, as `stray` has no lock; only the thread of its test uses it.
 final class BrokenConfiguration: BaseConfiguration, @unchecked Sendable {
     @Slider("Volume", in: 50...100) var volume = 60
     @Slider("Level", in: 1...5) var level = 3

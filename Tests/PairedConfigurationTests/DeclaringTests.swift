@@ -75,6 +75,7 @@ import Testing
         }
 
         @Test func aBrokenDeclarationStopsADebugBuild() async {
+            /// `@unchecked` is not true here, as `count` has no lock; no other thread sees it before the process ends.
             final class Stray: Configuration, @unchecked Sendable {
                 var count = 0
             }

@@ -177,6 +177,8 @@ import Testing
 }
 
 /// An app that allows invalid signatures.
+///
+/// `@unchecked`: its property is a wrapper around state behind a mutex.
 private final class LenientConfiguration: Configuration, @unchecked Sendable {
     @Slider("Alarm volume", in: 50...100) var volume = 75
 

@@ -34,7 +34,9 @@ struct SwitchingTests {
     }
 
     /// Keeps a switch open.
-    private final class Gate: @unchecked Sendable {  // the manual scheduler has one thread
+    ///
+    /// `@unchecked`: only the manual scheduler's one thread uses it.
+    private final class Gate: @unchecked Sendable {
         var done: (() -> Void)?
     }
 

@@ -19,8 +19,10 @@ final class FaultyFileSystem: Sendable {
     let name: String
     private let slot: Slot
 
-    /// What SQLite was given for one file system, and what fails there now.
-    // @unchecked: the pointer never changes, its target is written before SQLite has it; the tables are under `slots`.
+    /// SQLite's view of one file system, and the faults that it has now.
+    ///
+    /// `@unchecked`: `system` is immutable, and its target is written before SQLite has it. The mutex `slots` protects
+    /// `tables`; all other properties are atomic or behind a mutex.
     private final class Slot: @unchecked Sendable {
         let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         var tables: [Table] = []
@@ -43,7 +45,8 @@ final class FaultyFileSystem: Sendable {
     }
 
     /// The methods of one open file (a log's locking differs from a database's), and the usual ones.
-    // @unchecked: the pointers' targets are written before SQLite has them and never again.
+    ///
+    /// `@unchecked`: immutable. The methods are written before SQLite has their pointer, and never again.
     private struct Table: @unchecked Sendable {
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
         let usual: UnsafePointer<sqlite3_io_methods>

@@ -6,7 +6,9 @@ import Testing
 
 @testable import TandemStore
 
-/// Carries a connection to another thread, which is what must not be done.
+/// Carries a connection to another thread, which is a bug.
+///
+/// `@unchecked` is not true here: the test expects that the connection traps on another thread.
 private struct Smuggler: @unchecked Sendable {
     let connection: Connection
 }

@@ -4,8 +4,9 @@
 import PairedConfiguration
 
 /// The lamp's configuration.
+///
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
 final class LampConfiguration: Configuration, @unchecked Sendable {
-    // @unchecked: every property is a wrapper around state behind a Mutex, which the base class checks.
     @Toggle("Write a line for every message") var logging = false
     @Slider("Alarm volume", in: 0...100, icon: .volume) var volume = 50
     @Edit("Colour of the light", matching: "^#[a-f0-9]{6}$") var colour: String?

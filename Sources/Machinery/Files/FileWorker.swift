@@ -113,9 +113,11 @@ private final class JobQueue: Sendable {
     }
 }
 
-/// A counting semaphore that any thread may use: how a thread of ours sleeps while it has nothing to do, and how a
-/// start-up read waits for the store's. It lives on the heap, because sem_t must not move.
-// @unchecked: sem_t is made for use by many threads at once; the pointer never changes.
+/// A counting semaphore that any thread may use: an idle worker thread sleeps on it, and a start-up read waits for the
+/// store's thread. It lives on the heap, because `sem_t` must not move.
+///
+/// `@unchecked`: the pointer is immutable, and POSIX allows any thread to call `sem_post` and `sem_wait` on one
+/// `sem_t`; `deinit` destroys it after its last user.
 package final class Semaphore: @unchecked Sendable {
     private let handle = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

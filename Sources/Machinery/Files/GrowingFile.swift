@@ -8,8 +8,8 @@ internal import TandemReactor
 
 /// A file that grows at its end.
 ///
-/// `@unchecked`: opened and used by jobs of one file worker, one after another on that worker's thread; the loop holds
-/// it, and reads it only while no job of it is under way.
+/// `@unchecked`: needs no lock. Jobs of one file worker open and use it, one after another on the worker's thread. The
+/// loop passes it from one job to the next, and reads `found` and `size` only while no job of it is under way.
 package final class GrowingFile: @unchecked Sendable {
     private static var synchroniseEvery: Int64 { 8 << 20 }
     private static var readingSize: Int { 1 << 18 }

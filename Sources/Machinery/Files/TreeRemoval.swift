@@ -11,8 +11,8 @@ internal import TandemReactor
 
 /// A removal that is done in steps.
 ///
-/// `@unchecked`: made and used by jobs of one file worker, one after another on that worker's thread; the loop holds it
-/// meanwhile, and reads why something stays when the last of them has ended.
+/// `@unchecked`: needs no lock. Jobs of one file worker create and step it, one after another on the worker's thread.
+/// The loop passes it from one job to the next, and reads `failure` after the last job has ended.
 package final class TreeRemoval: @unchecked Sendable {
     private var levels: [TreeLevel]
     private let depth: Int

@@ -44,7 +44,8 @@ private final class Turns: TaskExecutor {
 
 /// A value of a scheduler's thread in a Sendable envelope.
 ///
-/// `@unchecked`: `value` is only reached on the scheduler's thread, which each access checks.
+/// `@unchecked`: both properties are immutable, and only the scheduler's thread reads the value, which each access
+/// checks. The last copy of the envelope may be released on another thread, and the value's `deinit` then runs there.
 package struct LoopBound<Value>: @unchecked Sendable {
     private let scheduler: any Scheduler
     private let confined: Value

@@ -13,8 +13,9 @@ package import TandemBase
 
 /// An epoll thread.
 ///
-/// `@unchecked`: `mailbox`, `owner` and `isStopping` are made for many threads; all else belongs to the loop's thread,
-/// and every access checks it.
+/// `@unchecked`: `mailbox` has its own lock, `owner` and `isStopping` are atomic. `thread` belongs to the thread that
+/// starts and joins the loop. All other state belongs to the loop's thread: calls from outside check it, except the
+/// reads of `stalls` and `staleEvents`, whose callers are on the loop.
 package final class EventLoop: Scheduler, @unchecked Sendable {
     private let mailbox: Mailbox
     private let owner = Atomic<UInt64>(0)

@@ -14,9 +14,10 @@ import TandemSignedConfiguration
 ///
 /// Declare `final class AppConfiguration: Configuration, @unchecked Sendable` whose stored properties are all declared
 /// with ``Toggle``, ``Slider``, ``Edit``, ``Choice`` or ``EditableChoice``. Make one instance.
+///
+/// `@unchecked`: every stored property is a constant whose state is behind a mutex. Those of a subclass are wrappers
+/// around such constants; the initialiser reports any other stored property.
 open class Configuration: @unchecked Sendable {
-    // @unchecked: every stored property is a constant whose state is behind a Mutex; those of a subclass are wrappers
-    // around such constants, which the initialiser checks.
     private let store: SettingsStore
     private let signed: SignedSettings
     private let problems = Mutex<[DeclarationProblem]>([])

@@ -148,8 +148,8 @@ public final class WCSession: NSObject, Sendable {
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.
 ///
-/// `@unchecked`: the reference is read and replaced under the session's mutex `state`, and the delegate is called on
-/// the thread of the callback queue only.
+/// `@unchecked`: the session's mutex `state` protects the reference, and the library calls the delegate only on the
+/// thread of the callback queue. The app that sets or reads the delegate on another thread answers for its own uses.
 struct DelegateReference: @unchecked Sendable {
     weak var value: (any WCSessionDelegate)?
 }

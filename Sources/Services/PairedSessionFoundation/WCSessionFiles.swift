@@ -87,8 +87,8 @@ extension WCSession {
 
 /// A file that is transferred, or was received.
 ///
-/// `@unchecked`: it needs no lock and may be read on any thread, because nothing changes: both properties are
-/// constants, and the metadata's values are property-list values, which nobody changes.
+/// `@unchecked`: needs no lock, because it is immutable: both properties are constants. An app that puts a mutable
+/// object (`NSMutableArray`) into the metadata of a transfer must not change it afterwards.
 public final class WCSessionFile: NSObject, @unchecked Sendable {
     /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that
     /// a former process queued only the last component says something: nothing can be below `/dev/null`.
@@ -110,8 +110,9 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: `Progress` locks itself and may be used on any thread; what changes besides is under the mutex
-/// `state`.
+/// `@unchecked`: the mutex protects `state`, all other properties are constants. The counts inside `progress` are not
+/// protected: Foundation's `Progress` takes no lock on Linux, and the session's thread writes them while an app may
+/// read them on another thread.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile

@@ -162,8 +162,8 @@ extension WCSession {
 /// A user info that was queued by ``WCSession/transferUserInfo(_:)`` or
 /// ``WCSession/transferCurrentComplicationUserInfo(_:)``.
 ///
-/// `@unchecked`: `userInfo` is never changed, and its values are property-list values, which nobody changes; the rest
-/// is under the mutex `state`.
+/// `@unchecked`: the mutex protects `state`, all other properties are immutable. An app that puts a mutable object
+/// (`NSMutableArray`) into the user info must not change it afterwards.
 public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     private struct State {
         var isCurrent = false

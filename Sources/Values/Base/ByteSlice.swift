@@ -119,8 +119,9 @@ extension ByteSlice: Equatable {
 
 /// A fixed number of bytes, shared by reference.
 ///
-/// `@unchecked`: the bytes before `filled` never change while the block is shared, and may be read on any thread;
-/// `filled` and the bytes behind it belong to the one thread that fills the block.
+/// `@unchecked`: needs no lock. `capacity` and `base` are immutable. One thread fills the block: only that thread uses
+/// `end`, and it writes a byte before a slice with that byte reaches another thread. Any thread may read those bytes;
+/// nothing changes them until `rewind()`, which the filler calls as the only owner.
 @usableFromInline @safe package final class ByteBlock: @unchecked Sendable {
     @usableFromInline package let capacity: Int
     /// How many bytes from the beginning are given out or reserved.

@@ -85,10 +85,11 @@ package enum HMACSHA256 {
     private func check(_ isDone: Bool) { precondition(isDone, "SHA-256 is part of every OpenSSL") }
 }
 
-/// A fetched `EVP_MD`; any thread. OpenSSL's `EVP_sha256()` is only a name: each use of it searches the providers
-/// again, which costs as much as hashing some hundred bytes.
+/// A fetched `EVP_MD`. OpenSSL's `EVP_sha256()` is only a name: each use of it searches the providers again, which
+/// costs as much as hashing some hundred bytes.
+///
+/// `@unchecked`: immutable. OpenSSL only reads a fetched algorithm, so any thread may use it.
 @safe final class DigestAlgorithm: @unchecked Sendable {
-    // @unchecked: immutable; OpenSSL only reads a fetched algorithm.
     private let algorithm: OpaquePointer
 
     static let sha256 = DigestAlgorithm(name: "SHA256")

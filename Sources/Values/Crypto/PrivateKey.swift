@@ -147,8 +147,10 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 }
 
 /// An owned `EVP_PKEY`; freed with its last user.
+///
+/// `@unchecked`: immutable for its users. OpenSSL only reads a key when it uses it; it counts references atomically and
+/// guards its caches of the key with a lock of its own.
 @safe final class KeyReference: @unchecked Sendable {
-    // @unchecked: publicly immutable; OpenSSL counts references atomically and only reads a key when using it.
     private let key: OpaquePointer
 
     /// Takes over the reference that the caller owns.
@@ -170,9 +172,10 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Secret bytes (private keys in text form, join secrets, keys of HMACs) with one owner; never copied, and cleansed
-/// when released. Safe to share: the bytes never change. It has no description, so that no log or error can show it.
+/// when released. It has no description, so that no log or error can show it.
+///
+/// `@unchecked`: immutable. Only the initialiser and `deinit` write the buffer, while no other thread can reach it.
 @safe package final class SecretBytes: @unchecked Sendable {
-    // @unchecked: the buffer is written only in the initialisers and deinit; nothing else can reach it then.
     private let buffer: UnsafeMutableRawBufferPointer
 
     /// A buffer that `body` fills.

@@ -5,8 +5,10 @@
 import CTandemOpenSSL
 
 /// A device's side of TLS; any thread.
+///
+/// `@unchecked`: immutable. The context is set up before the initialiser returns and then only read; OpenSSL counts its
+/// references atomically.
 @safe package final class TLSIdentity: @unchecked Sendable {
-    // @unchecked: the context is set up in init and only read afterwards; OpenSSL counts its references atomically.
     private let context: OpaquePointer
 
     /// The key that peers pin.

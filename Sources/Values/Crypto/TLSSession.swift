@@ -305,8 +305,9 @@ extension TLSSession {
 }
 
 /// The methods of the BIO; made once for the process and never freed.
+///
+/// `@unchecked`: immutable. The initialiser of `shared` sets the methods, once, and OpenSSL only reads them.
 @safe private struct TLSPortMethod: @unchecked Sendable {
-    // @unchecked: only read once it is made.
     static let shared = TLSPortMethod()
 
     let pointer = unsafe BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "tandem")

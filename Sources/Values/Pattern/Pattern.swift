@@ -36,9 +36,11 @@ extension Pattern: Equatable {
 // Unicode properties for \d and \w (a digit is 0-9 on both ends of a wire); `$` is the very end, so that a text with a
 // newline after it does not pass; \C is refused because it could split a character.
 
-/// Compiled code and its search limits; immutable once made.
+/// Compiled code and its search limits.
+///
+/// `@unchecked`: immutable. The initialiser writes both pointers and their targets, PCRE2 only reads them, and each
+/// search has its own match data.
 @safe final class CompiledPattern: @unchecked Sendable {
-    // @unchecked: both pointers are written in init and freed in deinit; PCRE2 only reads them in between.
     private let code: OpaquePointer
     private let limits: OpaquePointer
 

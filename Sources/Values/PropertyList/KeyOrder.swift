@@ -113,9 +113,11 @@ package struct PropertyListPair: Sendable {
     package let value: PropertyListValue
 }
 
-/// The pairs of a dictionary, which never change, in one allocation behind the object's head. The header is always the
-/// number of initialised pairs, from the front on. Unchecked Sendable: the storage is written before anybody else sees
-/// it, and never again, so it needs no lock.
+/// The pairs of a dictionary in one allocation behind the object's head. The header is always the number of initialised
+/// pairs, from the front on.
+///
+/// `@unchecked`: immutable. The initialiser writes the storage before another thread can see it, and nothing writes it
+/// again.
 struct SortedPairs: @unchecked Sendable {
     private final class Storage: ManagedBuffer<Int, PropertyListPair> {
         deinit {

@@ -395,8 +395,10 @@ extension RawSpan {
 // MARK: - Reused memory: an array that nobody shares, so that a change checks the index and no reference count
 
 /// A growing row of numbers that can be used again.
+///
+/// `@unchecked`: needs no lock, because it cannot be copied: only its owner reaches its memory, and exclusive access
+/// protects each `mutating` call, on whichever thread.
 @safe struct Column: ~Copyable, @unchecked Sendable {
-    // @unchecked: a value that cannot be copied is the only owner of its memory.
     private var start: UnsafeMutablePointer<Int>
     private(set) var capacity: Int
     private(set) var count = 0

@@ -332,8 +332,10 @@ extension ObjectOutput {
 // result. Each function checks that the bytes it touches were reserved or written.
 
 /// A growing buffer of bytes that can be used again.
+///
+/// `@unchecked`: needs no lock, because it cannot be copied: only its owner reaches its memory, and exclusive access
+/// protects each `mutating` call, on whichever thread.
 @safe struct OutputBytes: ~Copyable, @unchecked Sendable {
-    // @unchecked: a value that cannot be copied is the only owner of its memory.
     private var start: UnsafeMutableRawPointer
     private(set) var capacity: Int
     /// The bytes that were written; only these are ever read.

@@ -3,8 +3,10 @@
 // and numbers of objects: who asks compares the bytes.
 
 /// A hash table from hashes to the numbers of objects.
+///
+/// `@unchecked`: needs no lock, because it cannot be copied: only its owner reaches its memory, and exclusive access
+/// protects each `mutating` call, on whichever thread.
 @safe struct ScalarTable: ~Copyable, @unchecked Sendable {
-    // @unchecked: a value that cannot be copied is the only owner of its memory.
     private struct Slot {
         var generation: UInt32
         var hash: UInt32

@@ -4,7 +4,7 @@ import TandemTestSupport
 
 /// Random numbers from a seed.
 ///
-/// `@unchecked`: used on the world's thread only.
+/// `@unchecked`: only the world's thread uses it.
 final class Draws: @unchecked Sendable {
     private var generator: SeededGenerator
 
