@@ -102,7 +102,7 @@ static void waitForRoom(struct connection *it, bool waits) {
     watch(it, EPOLL_CTL_MOD);
 }
 
-// What the socket took; everything else that is wrong with it ends the connection.
+// The bytes that the socket took; any other failure ends the connection.
 static size_t sent(struct connection *it, ssize_t result) {
     if (result >= 0) return (size_t)result;
     if (errno != EAGAIN && errno != EINTR) leave(it);

@@ -17,7 +17,7 @@ static _Thread_local uint64_t *call_counts;
 
 void tandem_count_calls(uint64_t *counts) { call_counts = counts; }
 
-// What stands behind a door: the C library's call, or Thread Sanitizer's where that sees the program.
+// The function behind a door: the C library's call, or Thread Sanitizer's where that watches the program.
 #define LIBRARY(result, name, parameters)                                                                              \
     static result (*behind_##name) parameters;                                                                              \
     if (!behind_##name) behind_##name = (result(*) parameters)(uintptr_t)dlsym(RTLD_NEXT, #name)

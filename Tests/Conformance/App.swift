@@ -37,7 +37,7 @@ package final class App: @unchecked Sendable {
     package let session: PairedSession
     let scheduler: any Scheduler
     private let draws: Draws
-    /// What happened, in order, each with the world's time: the same in each run of one seed.
+    /// Events in order, each with the world's time: the same in each run of one seed.
     package private(set) var log: [String] = []
     package private(set) var messages: [Receipt] = []
     package private(set) var items: [DeliveredItem] = []
@@ -45,7 +45,7 @@ package final class App: @unchecked Sendable {
     package private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
     package private(set) var storedItems: Set<UniqueIdentifier> = []
     private var kept: [ReceivedMessage] = []
-    /// What was told of the ends of contexts: nothing, by rights.
+    /// Reported ends of contexts; none are allowed.
     package private(set) var contextEnds = 0
 
     /// - Parameter draws: its random numbers.

@@ -56,7 +56,7 @@ package final class Stage {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// What the apps saw, each for itself, in the order of their starts.
+    /// The log of each app, in the order of their starts.
     var log: [String] { apps.flatMap { app in app.log.map { "\(app.place): \($0)" } } }
 
     static let appName = "org.example.conformance"

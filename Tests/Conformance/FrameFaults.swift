@@ -6,7 +6,7 @@ import TandemTestSupport
 import TandemTransport
 package import TandemWire
 
-/// What becomes of one frame.
+/// The fate of one frame.
 package enum FrameFate: Sendable {
     case passes
     case lost

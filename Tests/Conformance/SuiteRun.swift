@@ -1,13 +1,13 @@
 // A run of the suite in one world: each case with each seed, some at once, each on a thread of its own choosing,
-// because a case owns its thread until it is over. What fails is told with its seed, which repeats the run in worlds
-// with a manual clock.
+// because a case owns its thread until it is over. The report of a failure names its seed, which repeats the run in
+// worlds with a manual clock.
 
 import Synchronization
 import TandemBase
 import TandemReactor
 import TandemTestSupport
 
-/// What a run of the suite consists of.
+/// The parameters of a run of the suite.
 package struct SuitePlan: Sendable {
     /// Each case runs that often, with a seed of its own.
     package var runs: UInt64 = 1

@@ -1,10 +1,10 @@
-// What a case needs of a transport: apps on both sides, time, and what can go wrong there. The cases are the same code
-// everywhere; what a world cannot do it does not claim.
+// Interface of a case to a transport: apps on both sides, time, and the faults that can happen there. The cases are the
+// same code everywhere; a world claims only the abilities that it has.
 
 package import TandemBase
 package import TandemTestSupport
 
-/// What a world can do besides carrying messages.
+/// Abilities of a world besides carrying messages.
 package enum Ability: String, Sendable, CaseIterable {
     /// Items are durable, as far as what else can be done there puts them to the test.
     case durable
@@ -70,10 +70,10 @@ package protocol World: AnyObject {
     var isLinkAllowed: Bool { get set }
     /// The faults of device connections that are made from now on.
     var streamFaults: FaultPlan? { get set }
-    /// What becomes of each frame that a device sends inside TLS.
+    /// The fate of each frame that a device sends inside TLS.
     var frameFate: FrameFate.Rule? { get set }
 
-    /// What the daemons said, for a violation.
+    /// The daemons' log, for the report of a violation.
     var notes: [String] { get }
 
     /// Ends everything.

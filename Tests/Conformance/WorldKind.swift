@@ -1,5 +1,5 @@
-// The table of the suite: which case runs in which world. What a world cannot do is said there, once, and what a case
-// needs is said with the case; so what does not run anywhere follows, and a test holds the list of it.
+// The table of the suite: which case runs in which world. Each world declares its abilities here, once, and each case
+// its needs; the cases that run nowhere follow from these, and a test pins their list.
 
 /// A transport that the suite runs over.
 package enum WorldKind: String, Sendable, CaseIterable {
@@ -57,13 +57,13 @@ package enum WorldKind: String, Sendable, CaseIterable {
         return try each.run(in: world, seed: seed, length: length)
     }
 
-    /// What a case needs and this world has not, sorted; empty if the case runs here.
+    /// The abilities that a case needs and this world lacks, sorted; empty if the case runs here.
     package func missing(for each: Case) -> [Ability] {
         each.needs.subtracting(abilities).sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// The cases that run here. What one process says to itself goes over Unix sockets and over TCP in turn in a short
-    /// run: each case over one of them, and all over TCP between processes.
+    /// The cases that run here. In a short run the worlds within one process take turns: each case runs over Unix
+    /// sockets or over TCP, and all run over TCP between processes.
     package func cases(_ length: RunLength) -> [Case] {
         let all = Case.all.filter { missing(for: $0).isEmpty }
         guard length == .short else { return all }

@@ -7,7 +7,7 @@ import Testing
 final class TLSPair {
     let client: TLSEnd
     let server: TLSEnd
-    /// What each end failed with, if it did.
+    /// The error of each end, if it failed.
     private(set) var clientError: TLSError?
     private(set) var serverError: TLSError?
     /// May change the bytes on their way; true means client to server.

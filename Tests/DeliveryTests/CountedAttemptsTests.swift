@@ -133,7 +133,7 @@ import Testing
             at: reading(0))
         _ = ledger.consumerArrived(at: reading(0))
         let again = ledger.arrived(arrived(2), at: reading(0))
-        // What was under way for the ledger before.
+        // A commit that was under way when the ledger was replaced.
         ledger.attemptsAreDurable([1])
         #expect(counted([again]) == [[2]] && ledger.handled(1, at: reading(0)).atOnce.isEmpty)
     }

@@ -1,4 +1,4 @@
-// What the tests of this room share: one queue key, readings of a manual clock, small limits.
+// Fixtures of this room's tests: one queue key, readings of a manual clock, small limits.
 
 import TandemBase
 import TandemDelivery

@@ -1,4 +1,4 @@
-// What a queue costs when it is long or old: what it remembers is bounded, and what it writes is what changed.
+// Cost of a long or old queue: its memory is bounded, and it writes only changes.
 
 import TandemBase
 import TandemDelivery

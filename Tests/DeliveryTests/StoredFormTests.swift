@@ -102,7 +102,7 @@ import Testing
                 return damaged
             }
             damaged += bytes.indices.map { Array(bytes.prefix($0)) }
-            // What reads is written as it was: there is one form of each record, and nothing is passed over.
+            // A record that can be read is written back unchanged: each record has one form, and no byte is ignored.
             for bytes in damaged {
                 if let value = try? DeliveryValue(key, bytes: bytes) { #expect(value.bytes == bytes) }
             }

@@ -16,13 +16,13 @@ struct TwoDevices: ~Copyable {
         case outcome(UInt64, Outcome)
     }
 
-    /// What follows a commit of the sender's.
+    /// An effect that follows a commit of the sender.
     enum SenderEffect {
         case accepted(UniqueIdentifier)
         case queue(OutboundEffect)
     }
 
-    /// What can go wrong, in percent of the occasions.
+    /// Probability of each fault, in percent.
     struct Faults {
         var drop = 5
         var duplicate = 5

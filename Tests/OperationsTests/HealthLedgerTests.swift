@@ -1,4 +1,4 @@
-// What counts as unhealthy, by a manual clock (CTL-12, LIM-34).
+// Grace period before a problem is reported, on a manual clock (CTL-12, LIM-34).
 
 import TandemBase
 import TandemOperations

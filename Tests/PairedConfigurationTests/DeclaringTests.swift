@@ -1,4 +1,4 @@
-// What an app declares: names, types, defaults, `reset()`, mistakes at start, assignments that break a rule.
+// Declarations of an app: names, types, defaults, `reset()`, mistakes at start, assignments that break a rule.
 
 import PairedConfiguration
 import Synchronization

@@ -113,7 +113,7 @@ struct ErrorCodeTests {
         }
     }
 
-    /// What comes on the callback queue.
+    /// Waits for the first error on the callback queue.
     private func waitFor(_ errors: Collector<SessionError>) throws -> SessionError? {
         while errors.all.isEmpty { sched_yield() }
         return errors.all.first

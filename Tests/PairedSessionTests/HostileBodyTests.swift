@@ -1,4 +1,4 @@
-// What a counterpart writes into the bodies of its frames: none of it ends the session.
+// Hostile bodies in a counterpart's frames: none of them ends the session.
 
 import PairedSession
 import TandemBase

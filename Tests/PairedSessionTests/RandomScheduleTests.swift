@@ -12,7 +12,7 @@ import TandemWire
 import Testing
 
 struct RandomScheduleTests {
-    /// What one call came to.
+    /// The results of one call.
     private struct Call {
         let deadline: MonotonicTime
         var completions = 0

@@ -19,11 +19,11 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var role = DeviceRole.primary
     /// False: nobody answers the next dials.
     var isRunning = true
-    /// What the daemon says in place of `registered`.
+    /// The daemon's answer in place of `registered`.
     var refusal: Refusal?
     /// False: it accepts connections and says nothing.
     var greets = true
-    /// What it knows of what the app knows.
+    /// The capabilities that the daemon offers.
     var capabilities = Capability.allCases
     /// Called for each frame that is no part of the opening.
     var onFrame: (Envelope) -> Void = { _ in }

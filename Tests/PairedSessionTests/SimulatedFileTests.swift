@@ -81,7 +81,7 @@ struct SimulatedFileTests {
         #expect(file.bytes == bytes && file.name == "photo.jpg" && file.album == 7)
         #expect(transfer.progress.isFinished && transfer.progress.totalUnitCount == 300_001)
         #expect(sessions[sender].outstandingFileTransfers.isEmpty)
-        // What the app left in its directory is removed.
+        // The simulator removes files that the app left in its directory.
         let inbox = "\(directory.path)/apps.\(receiver == 0 ? "primary" : "secondary")/com.example.app/inbox"
         #expect(
             settle {

@@ -1,5 +1,5 @@
-// What each call means in each state, as one table that reads like the specification; it stands in Protocol/Session.md
-// (SES-38) word for word. A number is the code of the error that the call ends with at once, and nothing leaves.
+// The result of each call in each state, as one table; Protocol/Session.md (SES-38) has the same table word for word. A
+// number is the code of the error that the call ends with at once, and nothing leaves.
 
 /// The table of SES-38.
 enum StateMatrix {

@@ -87,7 +87,7 @@ private final class Situated {
     /// Only turns of the loop: the callback queue may be held.
     private func turn() { fixture.scheduler.run() }
 
-    /// What comes of a call.
+    /// The result of a call.
     func outcome(of call: String) -> String {
         let before = fixture.daemon.received.count
         let codes = Collector<Int>()

@@ -1,4 +1,4 @@
-// What waits in queues, by Apple's names, over a scripted daemon: each transfer finishes once, with its storage on the
+// Durable transfers by Apple's names, over a scripted daemon: each transfer finishes once, with its storage on the
 // other device or with its error.
 
 import Foundation

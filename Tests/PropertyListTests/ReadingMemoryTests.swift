@@ -1,5 +1,5 @@
-// What reading a hostile list needs in memory at its peak, in a process of its own: eight times what was sent, and a
-// little for what a process needs anyway. It looks at the process and not at the reader's own counts.
+// Peak memory of reading a hostile list, in a separate process: eight times the size of the list, and a little for the
+// process itself. The test measures the process and not the reader's own counts.
 
 import Glibc
 import TandemPropertyList

@@ -16,7 +16,7 @@ import Testing
         #expect(Self.cases(file).count == VectorCase.count(in: "plist/\(file).json"))
     }
 
-    /// What is accepted means the value that the vector says, and is canonical or not as it says.
+    /// An accepted list has the vector's value, and is canonical or not as the vector says.
     @Test(arguments: files)
     func whatIsReadMeansTheValueThatTheVectorSays(file: String) throws {
         for vector in Self.cases(file) where vector.error == nil {

@@ -20,7 +20,7 @@ private actor Pinned {
         return (scheduler.isCurrent, calls)
     }
 
-    /// What an event does: it is on the loop's thread already.
+    /// An event's entry to the actor: it is on the loop's thread already.
     nonisolated func eventHappened() -> Int {
         assumeIsolated { isolated in
             isolated.calls += 1

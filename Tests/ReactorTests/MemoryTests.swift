@@ -1,4 +1,4 @@
-// What a process gives back at rest is really given back, and what runs afterwards still runs.
+// Memory that an idle process returns to the system: it is really returned, and later work still runs.
 
 import Glibc
 import TandemReactor

@@ -1,5 +1,5 @@
-// What concerns a whole process is tested in a process of its own: signals and descriptor limits. And what is written
-// to descriptors that others share: the log.
+// Settings of a whole process, each tested in a separate process: signals and descriptor limits. And writes to
+// descriptors that others share: the log.
 
 import Glibc
 import TandemBase

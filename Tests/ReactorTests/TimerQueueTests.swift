@@ -8,7 +8,7 @@ import Testing
 @testable import TandemReactor
 
 @Suite struct TimerQueueTests {
-    /// What a timer queue promises, slowly.
+    /// A slow model of a timer queue.
     private struct Model {
         var live: [(deadline: UInt64, order: Int, token: TimerToken)] = []
 

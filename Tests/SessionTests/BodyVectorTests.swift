@@ -10,7 +10,7 @@ import Testing
 @Suite struct BodyVectorTests {
     static let cases = VectorCase.all(in: "frames/bodies.json")
 
-    /// What our types make of a body, written again.
+    /// A body read by our types and written again.
     private func written(_ kind: FrameKind, _ body: PropertyListDictionary) throws -> PropertyListDictionary? {
         let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
         switch kind {

@@ -1,4 +1,4 @@
-// Whose failures of a broadcast count (SES-30, SES-10, SES-11, LIM-21).
+// The failures of a broadcast that count, by receiver (SES-30, SES-10, SES-11, LIM-21).
 
 import TandemBase
 import TandemSession

@@ -1,4 +1,4 @@
-// Who may answer a request, and what its loss means (SES-9 to SES-11, LIM-7).
+// The one connection that may answer a request, and the meaning of its loss (SES-9 to SES-11, LIM-7).
 
 import TandemBase
 import TandemSession

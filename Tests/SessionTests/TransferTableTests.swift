@@ -1,4 +1,4 @@
-// What an app has submitted (SES-48 to SES-50) and was given (SES-51), without any connection.
+// Items that an app has submitted (SES-48 to SES-50) and received (SES-51), without any connection.
 
 import TandemBase
 import TandemSession

@@ -38,7 +38,7 @@ import Testing
         replacement.willTake = { (next) throws(FileError) in if next == step { seen.append(contents(of: path)) } }
         try replacement.run([2, 2], .privateFile)
         #expect(seen == [step == .synchroniseDirectory ? [2, 2] : [1]], "what a crash here would leave")
-        // What a crash leaves beside it is a draft, which is no obstacle.
+        // A crash leaves a draft beside the file, which is no obstacle.
         write([9, 9, 9], to: replacement.draft.path)
         try directory.replace("file", with: [3])
         #expect(try directory.read("file", limit: 10) == [3])

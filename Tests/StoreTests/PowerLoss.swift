@@ -1,5 +1,5 @@
-// What a disk may hold after the power failed between two operations of a trace: everything up to the last sync of each
-// file, and of what came after it any part, the last write perhaps torn.
+// Possible contents of a disk after the power failed between two operations of a trace: everything up to the last sync
+// of each file, and any part of the later writes, the last one perhaps torn.
 
 import TandemTestSupport
 
@@ -50,7 +50,7 @@ struct DiskImage {
         }
     }
 
-    /// What a process reads while the power is on.
+    /// The contents that a process reads while the power is on.
     var cached: (file: [UInt8], log: [UInt8]) {
         var generator = SeededGenerator(seed: 0)
         return afterPowerLoss(.everything, using: &generator)
@@ -67,7 +67,7 @@ struct DiskImage {
         half.pending = []
     }
 
-    /// What is there after the power failed now.
+    /// The contents after the power failed now.
     func afterPowerLoss(
         _ survival: Survival, using generator: inout SeededGenerator
     ) -> (file: [UInt8], log: [UInt8]) {

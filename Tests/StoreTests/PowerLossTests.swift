@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    /// The daemon was killed after a write and before its sync, or the sync had failed. What the next one reads it may
-    /// acknowledge, so the power may fail as soon as it has read.
+    /// The daemon was killed after a write and before its sync, or the sync had failed. The next daemon may acknowledge
+    /// the rows that it reads, so the power may fail as soon as it has read them.
     @Test("DEL-29: what a start reads is durable before it is read", arguments: [false, true])
     func whatAKilledProcessLeftIsDurableOnceItIsRead(hasSyncFailed: Bool) async throws {
         let trace = try await trace(seed: 3)

@@ -98,7 +98,7 @@ final class Completions: Sendable {
         let store = try Store(path: path)
         for round in 0..<20 {
             try await store.commitAndWait([.put(space, key: [UInt8(round)], value: [UInt8(round)])]).get()
-            // What a kill leaves behind is the files as they are at this moment.
+            // A kill leaves the files as they are at this moment.
             let copy = directory.path("copy-\(round)")
             write(contents(of: path), to: copy)
             write(contents(of: path + "-wal"), to: copy + "-wal")

@@ -97,7 +97,7 @@ import Testing
         for name in try tree.names() { #expect(unlink("\(tree.path)/\(name)") == 0) }
         var steps = 1
         while !removal.step(256) { steps += 1 }
-        // What the C library reads at once is 32 KiB: some 1,300 of such names.
+        // The C library reads 32 KiB at once: some 1,300 of such names.
         #expect(steps < 10 && removal.failure == nil)
         #expect(try parent.names().isEmpty)
     }

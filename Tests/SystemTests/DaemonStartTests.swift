@@ -1,5 +1,5 @@
-// What can be wrong when a daemon starts: each fault is told with its place and what to do, ends with 1, and leaves
-// what it found as it was.
+// Faults at a daemon's start: the daemon reports each with its place and the remedy, exits with 1, and changes no file
+// that it found.
 
 import Foundation
 import Testing

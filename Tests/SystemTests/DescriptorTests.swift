@@ -28,7 +28,7 @@ import Testing
         return false
     }
 
-    /// What a descriptor of a process is; nil if it has none, or if this user may not know.
+    /// The target of a process's descriptor; nil if there is none, or if this user may not read it.
     private func target(_ descriptor: Int, of process: pid_t) -> String? {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(descriptor)")
     }

@@ -42,7 +42,7 @@ import Testing
         let apps = try DeviceApps(workspace)
         try await apps.activate()
         try await apps.untilReachable()
-        // What is accepted now is in the hub's store only.
+        // Items accepted now are in the hub's store only.
         devices.kiosk.signal(SIGSTOP)
         for number in Int64(0)..<20 { try await apps.queue(number) }
         try workspace.write("bad", "")

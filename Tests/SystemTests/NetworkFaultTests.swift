@@ -1,4 +1,4 @@
-// What networks do to a link, through a proxy between two real daemons: whatever was accepted is delivered once and in
+// Network faults on a link, through a proxy between two real daemons: every accepted item is delivered once and in
 // order, at most 10 s after the fault is over (SES-17, SES-19, DEL-9).
 
 import Foundation

@@ -1,4 +1,4 @@
-// What an operator sees and does with running daemons: health, readiness, draining, metrics, traces and dumps, and the
+// An operator's view and control of running daemons: health, readiness, draining, metrics, traces and dumps, and the
 // form of status --json (CTL-3, CTL-10 to CTL-14, CTL-20).
 
 import Foundation

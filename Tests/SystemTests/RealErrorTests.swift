@@ -27,7 +27,7 @@ import Testing
         try await apps.untilReachable()
         devices.kiosk.signal(SIGKILL)
         _ = try await devices.kiosk.ending()
-        // What was sent before the loss is seen is the receiver's to end.
+        // The receiver ends messages that were sent before the loss was noticed.
         #expect(try await eventually { !apps.sender.reachability.isImmediate })
         var options = TransferOptions()
         options.timeToLive = .milliseconds(300)

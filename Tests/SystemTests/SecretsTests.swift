@@ -1,5 +1,5 @@
 // Nothing secret is ever in what an operator sees: canaries travel through everything that carries secrets, and then
-// all logs, traces, dumps and status are searched for them. What others wrote is escaped there and cut (LIM-13).
+// all logs, traces, dumps and status are searched for them. Text of others is escaped there and truncated (LIM-13).
 
 import Foundation
 import PairedSession

@@ -1,5 +1,5 @@
-// What people type wrongly: each mistake gets exit code 2 and a message, each refusal exit code 1 with its reason,
-// always on standard error and never with half a result.
+// Mistakes on the command line: each gets exit code 2 and a message, each refusal exit code 1 with its reason, always
+// on standard error and never with half a result.
 
 import Foundation
 import Testing

@@ -17,7 +17,7 @@ import Testing
         try workspace.write("wake", "# what to start\n\(TwoDevices.app) \(workspace["start.sh"]) one two\n")
         let devices = try await TwoDevices(in: workspace, kioskOptions: ["--wake", workspace["wake"]])
         try await devices.pair()
-        // Whose the app is, the daemon knows from its first registration.
+        // The daemon knows the app's owner from its first registration.
         let first = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
         first.signal(SIGKILL)

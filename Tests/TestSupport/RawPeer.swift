@@ -44,7 +44,7 @@ package final class RawPeer {
         return count
     }
 
-    /// What has come so far.
+    /// The bytes received so far.
     package func receiveAvailable() throws -> [UInt8] {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)

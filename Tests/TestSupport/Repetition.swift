@@ -1,5 +1,5 @@
-// How often a test does what it only repeats: other seeds, other places to break, longer queues. What it asserts is the
-// same in both forms; the short one is for each change, the long one (`Scripts/test --long`, `Scripts/test-threads`,
+// Number of repetitions in a test: other seeds, other places to break, longer queues. The assertions are the same in
+// both forms; the short one is for each change, the long one (`Scripts/test --long`, `Scripts/test-threads`,
 // `Scripts/conformance --long`) for a release.
 
 import Glibc

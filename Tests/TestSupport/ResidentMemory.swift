@@ -1,4 +1,4 @@
-// What this process has in memory, as the kernel counts it.
+// Resident memory of this process, as the kernel counts it.
 
 import Glibc
 

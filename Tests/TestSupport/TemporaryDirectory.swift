@@ -7,7 +7,7 @@ package final class TemporaryDirectory: Sendable {
     package let path: String
 
     /// Where the directories are: in memory if there is enough, because a test waits for seconds when somebody else's
-    /// writing keeps the disk busy. What a disk may lose is tested below the store, not here.
+    /// writing keeps the disk busy. Tests below the store cover the data that a disk may lose.
     private static let place: String = {
         // ST_NOEXEC, which Swift does not see.
         let noExecution: UInt = 8

@@ -23,7 +23,7 @@ import Testing
         return (channel, recorder, peer)
     }
 
-    /// What a peer that reads to the end was told.
+    /// The envelopes that a peer reads to the end.
     private func framesSeen(by peer: RawPeer) throws -> [Envelope] {
         var decoder = FrameDecoder(limit: Limits.frame)
         decoder.append(try peer.receiveAvailable())

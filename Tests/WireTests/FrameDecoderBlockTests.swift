@@ -10,7 +10,7 @@ import Testing
     private let block = ByteBlock(capacity: 100_000)
     private let payload = (0..<5000).map { UInt8(truncatingIfNeeded: $0) }
 
-    /// What a read of these bytes to the end of the block gives.
+    /// A slice of these bytes at the end of the block, as a read appends it.
     private func read(_ bytes: some Collection<UInt8>) -> ByteSlice { block.append(ByteSlice(copying: Array(bytes))) }
 
     private func decoder(holding bytes: some Collection<UInt8>) -> FrameDecoder {

@@ -170,7 +170,7 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
     private mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
 }
 
-/// What the two readers of an envelope say of the same payload.
+/// The verdicts of the two readers of an envelope on the same payload.
 enum TwoReadings {
     case bothRefuse
     /// Valid, but not in the plain shape.

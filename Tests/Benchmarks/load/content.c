@@ -1,5 +1,5 @@
-// What is sent: dictionaries of a given size that differ, and an identifier that nobody can foresee but that tells
-// which slot and which body it belongs to. What arrives is compared byte for byte.
+// Content of the load: different dictionaries of a given size, and an unpredictable identifier that names its slot and
+// its body. Received content is compared byte for byte.
 #include "load.h"
 #include "plist.h"
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct plist dictionaryOf(size_t filling) {
 void prepareBodies(void) {
     size_t frame = options.bytes < 128 ? options.bytes : 128;
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
-        // What the dictionary costs beside its content depends on the size of the content, by a few bytes.
+        // The dictionary's overhead depends on the size of its content, by a few bytes.
         struct plist it = dictionaryOf(options.bytes - frame);
         for (size_t filling = options.bytes - frame; it.count != options.bytes; filling++) {
             if (it.count > options.bytes) die("no dictionary has exactly %u bytes", options.bytes);

@@ -57,7 +57,7 @@ void runDurable(const struct protocol *protocol) {
     if (options.counterpart) watch(enter(spoken, HANDLER, 0, options.counterpart));
     submitter = enter(spoken, SUBMITTER, 0, options.at);
     watch(submitter);
-    // What is handled leaves the queue.
+    // A handled item leaves the queue.
     unsigned long most = awaited == HANDLED ? 1000 * 1000 * 1000 : MOST;
     turnBegan = now();
     for (unsigned i = 0; i < options.window; i++) give();

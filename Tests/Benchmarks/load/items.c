@@ -72,8 +72,7 @@ static enum kind readItem(struct connection *it, uint8_t *frame, size_t count, u
     if (plistIs(kind, "accepted")) return ACCEPTED;
     if (plistIs(kind, "progress")) return STORED;
     if (plistIs(kind, "delivery")) {
-        // Whoever measures what is stored leaves the first item with its handler, and all others in the queue behind
-        // it.
+        // A measurement of stored items leaves the first item with its handler, and all others in the queue behind it.
         if (!strcmp(options.until, "handled")) say(it, "verdict", place, *id, "handled");
         return DELIVERY;
     }

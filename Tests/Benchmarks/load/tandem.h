@@ -1,5 +1,5 @@
-// What the two halves of Tandem's adapter share: tandem.c greets and relays messages, items.c submits and hears of
-// items.
+// Interface between the two halves of Tandem's adapter: tandem.c greets and relays messages, items.c submits and
+// receives items.
 #pragma once
 #include "load.h"
 #include "plist.h"

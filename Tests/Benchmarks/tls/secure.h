@@ -7,7 +7,7 @@
 
 enum { RECORD = 16 * 1024 };  // the largest plaintext of a TLS record
 
-// What has been encrypted and is to be sent; emptied by who sends it.
+// Encrypted bytes to send; the sender empties them.
 extern uint8_t sealed[];
 extern size_t sealedCount;
 

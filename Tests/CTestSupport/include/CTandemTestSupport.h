@@ -1,4 +1,4 @@
-// What only tests need of C: counts of this thread's Linux calls.
+// C functions for tests only: counts of this thread's Linux calls.
 #pragma once
 
 #include <stdint.h>

@@ -133,7 +133,7 @@ extension Case {
                 try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
                 files.send(Int64(number), from: primary, bytes: Int.random(in: 0...400_000, using: &stage.generator))
                 stage.pass(.milliseconds(Int64.random(in: 0...20, using: &stage.generator)))
-                // What is handed over again after a restart of the daemon is begun anew by the library.
+                // The library restarts a hand-over that the daemon's restart has cut off.
                 try disturb(stage)
                 try files.waitUntilAccepted(from: primary)
             }

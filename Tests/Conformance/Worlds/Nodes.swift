@@ -1,4 +1,4 @@
-// What a world does with daemons that live in its own process: control requests, pairing, an orderly end.
+// Operations of a world on daemons in its own process: control requests, pairing, an orderly end.
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,4 @@
-// What strangers send: each gets one refusal by name and is closed, and nobody else notices.
+// Bad input from strangers: each gets one refusal by name and is closed, and no other connection notices.
 
 import TandemBase
 import TandemPropertyList

@@ -1,5 +1,5 @@
-// What a registration asks of the daemon around it, and tells it: ownership lasts before anybody is registered, and the
-// rest of the daemon learns who is there.
+// Registration within the daemon: ownership is durable before an app is registered, and the rest of the daemon learns
+// which apps are connected.
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,4 @@
-// What many queues keep together (LIM-38): however many names an app or a peer uses, it gets no more.
+// Shared limit of many queues (LIM-38): however many names an app or a peer uses, it gets no more.
 
 import TandemBase
 import TandemDaemon

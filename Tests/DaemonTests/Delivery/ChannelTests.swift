@@ -1,4 +1,4 @@
-// What each durable channel promises an application, between two exchanges that are joined without a link.
+// Each durable channel's guarantees to an application, between two ends of durable delivery joined without a link.
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,4 @@
-// What durable delivery writes: a row once for each commit, however often it changed in that turn.
+// Writes of durable delivery: a row once for each commit, however often it changed in that turn.
 
 import Synchronization
 import TandemBase

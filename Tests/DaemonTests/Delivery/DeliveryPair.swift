@@ -20,7 +20,7 @@ final class MemoryDevice {
         let direction: DeliveryDirection
     }
 
-    /// What happened, in order.
+    /// Events, in order.
     enum Event: Equatable {
         case received(UniqueIdentifier)
         case ended(UniqueIdentifier)
@@ -42,7 +42,7 @@ final class MemoryDevice {
     var codes: [UniqueIdentifier: Int64] = [:]
     var refusals: [UniqueIdentifier: String] = [:]
     var stored: [UniqueIdentifier] = []
-    /// Whose file is not needed any more.
+    /// Items whose file is no longer needed.
     var released: [Released] = []
     var contexts: [LatestContext] = []
     var epochsWanted = 0
@@ -67,7 +67,7 @@ final class MemoryDevice {
         delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
     }
 
-    /// What a daemon does that is killed and starts again: only the rows are left.
+    /// Restarts one end as after a kill: only the rows are left.
     func restart() throws {
         unlink()
         delivery.connect(send: { _, _ in }, onEvent: { _ in })

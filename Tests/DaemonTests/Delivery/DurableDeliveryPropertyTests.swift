@@ -1,5 +1,5 @@
-// What holds in every schedule: order, barriers, one end for each item, one handling, whatever is lost, repeated or
-// set.
+// Invariants of every schedule: order, barriers, one end for each item, one handling, whichever frames are lost or
+// repeated and however the clock is set.
 
 import TandemBase
 import TandemDaemon

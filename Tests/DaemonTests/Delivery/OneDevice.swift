@@ -100,7 +100,7 @@ final class OneDevice {
     let delivery: DurableDelivery
     let channels: AppDelivery
     let queue: QueueKey
-    /// What went over the link.
+    /// The envelopes sent over the link.
     private(set) var sent: [Envelope] = []
 
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {

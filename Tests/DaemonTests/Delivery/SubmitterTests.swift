@@ -1,4 +1,5 @@
-// Who is told of an item, and how much one connection is told at once, in a simulator with several secondaries.
+// Reports of an item to its submitters, and their number on one connection at once, in a simulator with several
+// secondaries.
 
 import TandemBase
 import TandemDaemon

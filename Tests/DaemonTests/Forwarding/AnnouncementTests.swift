@@ -1,4 +1,4 @@
-// What two devices tell each other of their apps (SES-16).
+// Announcements of apps between two devices (SES-16).
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,4 @@
-// Who may answer, and how often: one answer from the connection that was asked, and nothing else.
+// Answers to requests: one from the connection that was asked, and no other.
 
 import TandemBase
 import TandemPropertyList

@@ -1,4 +1,4 @@
-// What a sender is told when its message cannot be passed on: the code of SES-13 and SES-11, its name, once.
+// Failure of a message that cannot be forwarded: its sender gets the code of SES-13 and SES-11 and its name, once.
 
 import TandemBase
 import TandemDaemon

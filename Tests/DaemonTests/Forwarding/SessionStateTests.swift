@@ -1,5 +1,5 @@
-// What host apps are told of their pairings (SES-7): at every change, once for each turn, with growing revisions, and
-// always ending with the truth.
+// Reports of pairings to host apps (SES-7): at every change, once for each turn, with growing revisions, the last one
+// always true.
 
 import TandemBase
 import TandemDaemon

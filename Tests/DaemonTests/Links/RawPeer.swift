@@ -16,7 +16,7 @@ final class RawPeer: ByteStreamDelegate {
     private(set) var isClosed = false
     /// The vendor identifier that its hello claims.
     var device: UniqueIdentifier?
-    /// What is to be sent once TLS is up.
+    /// Bytes to send once TLS is up.
     private var waiting: [[UInt8]] = []
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 20_000, alignment: 16)
 

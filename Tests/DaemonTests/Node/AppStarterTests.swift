@@ -10,7 +10,7 @@ import Testing
 @testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(1))) struct AppStarterTests {
-    /// What the daemon knows.
+    /// The daemon's state as the starter reads it.
     private final class Daemon {
         var waiting: Set<ApplicationIdentifier> = []
         var owner: UInt32? = Linux.user

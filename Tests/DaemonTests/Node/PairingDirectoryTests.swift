@@ -17,7 +17,7 @@ import Testing
 
     private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// What an app on the secondary is told at its registration.
+    /// The directories that an app on the secondary gets at its registration.
     private func told() throws -> [String?] {
         let app = try nodes.startApp()
         defer { app.disconnect() }

@@ -58,7 +58,7 @@ final class Simulation {
         ).with(body: ["text": .string(text)])
     }
 
-    /// What an app of this side was told last.
+    /// The last state that an app of this side received.
     func state(of client: Client) throws -> SessionState {
         try #require(client.states(now: scheduler.now).last)
     }

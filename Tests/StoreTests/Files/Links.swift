@@ -1,4 +1,4 @@
-// What somebody might put in a file's way.
+// Links that another process might put in a file's place.
 
 import Glibc
 

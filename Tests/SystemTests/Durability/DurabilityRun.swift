@@ -202,7 +202,7 @@ struct DeathPlan: Sendable {
     }
 }
 
-/// What the sending app knows, and what the receiving app has written down.
+/// Records of the sending app, and of the receiving app.
 struct DeliveryRecord {
     /// A line of the receiving app.
     struct Delivery: Equatable {
@@ -240,7 +240,7 @@ struct DeliveryRecord {
         return breaches
     }
 
-    /// What the handler sees again is the same item, and it is told so.
+    /// Breaches of a repeated delivery: it must be the same item, and marked as repeated.
     private static func breaches(repeating first: Delivery, with delivery: Delivery) -> [String] {
         if first.id != delivery.id { return ["two items: \(first) and \(delivery)"] }
         return delivery.isRedelivery ? [] : ["again, not marked: \(delivery)"]

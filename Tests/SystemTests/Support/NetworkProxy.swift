@@ -8,7 +8,7 @@ import Testing
 
 /// A proxy on a free port of loopback.
 final class NetworkProxy: Sendable {
-    /// What happens to bytes on their way.
+    /// The proxy's treatment of bytes on their way.
     enum Weather: Sendable, Equatable {
         case fine
         /// Each piece waits this long.

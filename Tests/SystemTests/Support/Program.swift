@@ -97,7 +97,7 @@ func tandem(
 
 /// A child of this process; ended with it if it is still there when nobody refers to it any more.
 final class ChildProcess: Sendable {
-    /// What a child is to have as its own: paths, not descriptors.
+    /// A child's own environment: paths, not descriptors.
     struct Surroundings {
         var directory: String
         var environment: [String: String]

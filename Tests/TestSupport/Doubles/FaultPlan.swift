@@ -1,5 +1,5 @@
-// What goes wrong between the two ends of an in-process stream, and how often: chances in thousandths for each sent
-// piece, drawn from a seed, so that a failure found once is found again. Bytes change only by these faults.
+// Faults between the two ends of an in-process stream: chances in thousandths for each sent piece, drawn from a seed,
+// so that a failure found once is found again. Bytes change only by these faults.
 
 /// The faults of one direction.
 package struct FaultPlan: Sendable {
@@ -29,7 +29,7 @@ package struct FaultPlan: Sendable {
 
 /// The draws of a plan.
 package struct FaultDice {
-    /// What becomes of one piece.
+    /// The fate of one piece.
     package struct Outcome: Equatable {
         package var copies: [[UInt8]]
         package var delay: Duration

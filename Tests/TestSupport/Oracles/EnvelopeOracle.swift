@@ -1,5 +1,5 @@
-// What must hold for any payload that is given to the envelope check (FRM-5, FRM-8 to FRM-10): it accepts exactly what
-// the text allows, says `malformed` exactly for what is no property list, and loses nothing on the way.
+// Invariants of the envelope check for any payload (FRM-5, FRM-8 to FRM-10): it accepts exactly the payloads that the
+// text allows, reports `malformed` exactly for those that are no property list, and loses nothing on the way.
 
 import TandemBase
 import TandemPropertyList
@@ -7,7 +7,7 @@ import TandemWire
 
 /// Every way of checking one envelope, held against each other.
 package enum EnvelopeOracle {
-    /// What does not hold; nil if all is well.
+    /// The violated invariant; nil if none is.
     package static func fault(in payload: [UInt8]) -> String? {
         guard (1...Limits.frame).contains(payload.count) else { return nil }
         let reference = ReferenceEnvelope.pairs(payload)

@@ -20,7 +20,7 @@ struct FrameBlockOracle {
     private let readSize: Int
     private var block: ByteBlock
 
-    /// What does not hold; nil if all is well.
+    /// The violated invariant; nil if none is.
     static func fault(in stream: [UInt8], limit: Int, _ expected: FrameOracle.Outcome, seed: UInt64) -> String? {
         var oracle = FrameBlockOracle(stream, limit: limit, seed: seed)
         oracle.run()

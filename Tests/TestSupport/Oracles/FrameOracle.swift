@@ -1,5 +1,5 @@
-// What must hold for any stream of bytes that is cut into frames (FRM-1 to FRM-3): however it is split and wherever it
-// is read to, the same frames come out, the same fault is told, and nothing is kept that was not received.
+// Invariants of any stream of bytes that is cut into frames (FRM-1 to FRM-3): however it is split and wherever it is
+// read to, the same frames and the same fault come out, and no memory is kept for bytes that were not received.
 
 import TandemBase
 import TandemWire
@@ -13,7 +13,7 @@ package enum FrameOracle {
         var rest = 0
     }
 
-    /// What does not hold; nil if all is well. The first two bytes choose the limit, the form of the input and
+    /// The violated invariant; nil if none is. The first two bytes choose the limit, the form of the input and
     /// patterns.
     package static func fault(in input: [UInt8]) -> String? {
         guard input.count >= 2 else { return nil }

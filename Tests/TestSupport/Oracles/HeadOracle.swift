@@ -1,6 +1,5 @@
-// What must hold for the routing part of an envelope that is read in place: where it says anything at all, the protocol
-// allows the envelope, and every field is the one that the bytes hold. It may always leave a payload to the full
-// reading.
+// Invariants of the routing head that is read in place: if there is a head, the protocol allows the envelope, and every
+// field equals the bytes'. It may always leave a payload to the full reading.
 
 import TandemBase
 import TandemPropertyList
@@ -8,7 +7,7 @@ import TandemWire
 
 /// The reading in place held against the reference.
 enum HeadOracle {
-    /// What does not hold; nil if all is well.
+    /// The violated invariant; nil if none is.
     static func fault(in payload: [UInt8], _ reference: PropertyListDictionary?) -> String? {
         let span = payload.span
         guard let head = EnvelopeHead(plain: span.bytes) else { return nil }

@@ -1,11 +1,11 @@
-// What must hold for any bytes at all that are given to the codec (FRM-6, FRM-7). One function for the fuzzer, which
-// makes the bytes, and for the tests, which replay those worth keeping.
+// Invariants of the codec for any bytes at all (FRM-6, FRM-7). One function for the fuzzer, which makes the bytes, and
+// for the tests, which replay those worth keeping.
 
 import TandemPropertyList
 
 /// Every way of reading some bytes, held against each other.
 package enum ReaderOracle {
-    /// What does not hold; nil if all is well.
+    /// The violated invariant; nil if none is.
     package static func fault(in bytes: [UInt8]) -> String? {
         let reference = ReferenceReader.value(bytes)
         do {

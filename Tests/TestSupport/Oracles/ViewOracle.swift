@@ -1,5 +1,5 @@
-// What must hold for a view of any bytes: whatever is looked up in them in place is what the tree holds there, and
-// bytes that have no tree have no view, for the same reason.
+// Invariants of a view of any bytes: a lookup in place finds the tree's value, and bytes that have no tree have no
+// view, for the same reason.
 
 import TandemPropertyList
 

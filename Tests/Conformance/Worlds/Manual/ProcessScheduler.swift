@@ -1,5 +1,5 @@
-// A process on the common manual clock: what it has scheduled runs while it lives, and nothing of it after a kill. What
-// other threads submit (a store's completions) waits until the world asks for it, so that the order is the world's.
+// A process on the common manual clock: its scheduled actions run while it lives, and none after a kill. Actions from
+// other threads (a store's completions) wait until the world asks for them, so that the order is the world's.
 
 import Synchronization
 import TandemBase

@@ -1,4 +1,4 @@
-// What a world with sockets needs of its daemons, wherever they run: in its own process, or in processes of their own.
+// Interface of a world with sockets to its daemons, which run in its own process or in separate ones.
 
 package import TandemBase
 

@@ -100,7 +100,7 @@ private final class LinkPassage: ByteStreamDelegate {
 
     func streamDidDrain(_ stream: any ByteStream) { ends[1 - number(of: stream)].resumeReading() }
 
-    /// What is under way still arrives.
+    /// Bytes in flight still arrive.
     func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
         let way = number(of: stream)
         later(by: .zero, on: way) { [ends] in ends[1 - way].closeAfterFlush(.closedHere) }

@@ -1,4 +1,4 @@
-// What waits in queues: user infos, urgent ones, contexts; how they are sent, handled and looked at.
+// Durable items: user infos, urgent ones, contexts; how they are sent, handled and listed.
 
 import PairedSession
 

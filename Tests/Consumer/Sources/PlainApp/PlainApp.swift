@@ -51,7 +51,7 @@ struct PlainApp {
     }
     // snippet.end
 
-    /// What can be read at any time.
+    /// The properties that can be read at any time.
     static func state(of session: PairedSession) {
         print(session.activationState == .activated, session.reachability.level, session.hasContentPending)
         print(session.role ?? .primary, session.deviceIdentifier?.description ?? "-", session.directory ?? "-")

@@ -1,6 +1,6 @@
 // A session as it is written for Apple's platforms: every method of the delegate and every call that exists here. Only
-// the import is different: there it is WatchConnectivity. What a port has to know besides is in the documentation
-// ("Porting from WatchConnectivity").
+// the import is different: there it is WatchConnectivity. The documentation ("Porting from WatchConnectivity") lists
+// the other differences.
 
 import Foundation
 import PairedSessionFoundation

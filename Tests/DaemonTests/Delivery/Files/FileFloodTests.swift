@@ -1,5 +1,5 @@
-// A peer that floods a receiver of files: while a large part is read again, beyond every window, and with gaps. What is
-// kept and what the disk is asked for is counted; no time is.
+// A peer that floods a receiver of files: while a large part is read again, beyond every window, and with gaps. The
+// tests count memory and disk operations, and measure no time.
 
 import Glibc
 import TandemBase
@@ -45,7 +45,7 @@ import Testing
         return stat(path(key), &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// What an earlier life of the receiver has left of a file: zeros, which take no space.
+    /// A partial file that an earlier life of the receiver left: zeros, which take no space.
     private func leave(_ size: Int, of key: FileKey) throws {
         let spool = FileSpool("partial", in: try OwnedDirectory(path: receiver.path))
         _ = try spool.open(SpoolPlace(pairing: key.queue.pairing, app: key.queue.app, item: key.id))

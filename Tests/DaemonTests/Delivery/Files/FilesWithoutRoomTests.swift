@@ -31,7 +31,7 @@ import Testing
         devices.settle()
     }
 
-    /// What the receiver has answered of a file, newest last: `fetch`, or the name of a refusal.
+    /// The receiver's answers about a file, newest last: `fetch`, or the name of a refusal.
     private func answers(of key: FileKey, _ devices: FileDevices) -> [String] {
         devices.receiver.sent.filter { $0.app == key.queue.app }.map { $0.name == "restart" ? "fetch" : $0.name ?? "" }
     }
