@@ -31,6 +31,10 @@ PLATFORMS = {"Linux"}
 DOUBLE = re.compile(
     r"\b(?:class|struct|enum|actor)\s+((?:Fake|Mock|Stub|Dummy|Scripted|Manual|Recording|InProcess)[A-Z]\w*|Fault[A-Z]\w*)")
 TASKS = {r"\bTask\s*(?:\.detached\s*)?\{": "tasks start in Services and Commands only"}
+# A comment names its subject first: neither it nor a sentence in it opens with a headless relative clause.
+LONGEST_COMMENT_LINE = 120
+HEADLESS = re.compile(r"(?:^\s*//+\s+|//.*[.:!?]\s+)(What|Who|Whoever|Whose|Whom)\b")
+CONFINEMENT = re.compile(r"(?i)\b(?:locks?|mutex|threads?|loops?|queues?|immutable)\b")
 COMMENT_WORDS = {
     r"\b(?:TODO|FIXME|XXX|HACK)\b": "finish it or leave it out",
     r"(?i)\bunder construction\b": "a placeholder is not a room",
@@ -69,7 +73,6 @@ def problems_of(where, floor, text):
         yield from fragment_problems(where, stripped(text))
         yield from double_problems(where, stripped(text))
         yield from word_problems(where, stripped(text), NEVER)
-        yield from unchecked_problems(where, lines)
         yield from function_problems(where, stripped(text))
     if floor == "Decisions":
         yield from word_problems(where, stripped(text), DECISION)
@@ -114,12 +117,42 @@ def function_problems(where, text):
             yield f"{where}:{line}: a function of {length} lines; at most {LONGEST_FUNCTION}"
 
 
+def comment_problems(root):
+    """Comments of all Swift and C files, of those too that belong to no room."""
+    for floor in ("Sources", "Tests"):
+        for source in sorted((root / floor).rglob("*")):
+            where = source.relative_to(root)
+            if source.suffix in (".swift", ".c", ".h") and not any(part.startswith(".") for part in where.parts):
+                status = source.stat()
+                yield from comments_of(source, where, status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def comments_of(source, where, *_):
+    lines = source.read_text().splitlines()
+    return [*line_problems(where, lines), *unchecked_problems(where, lines)]
+
+
+def line_problems(where, lines):
+    """Comment lines that swift format does not check: their width, and the words that open a sentence."""
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("//") and len(line) > LONGEST_COMMENT_LINE:
+            yield f"{where}:{number}: a comment of {len(line)} columns; at most {LONGEST_COMMENT_LINE}"
+        if found := HEADLESS.search(line):
+            yield f"{where}:{number}: a sentence opens with {found.group(1)!r}; name the thing as its subject"
+
+
 def unchecked_problems(where, lines):
-    """`@unchecked Sendable` without a comment that names what makes it true."""
+    """`@unchecked Sendable` without a comment directly above that names what makes it true."""
     for number, line in enumerate(lines):
-        near = lines[max(0, number - 4):number + 1]
-        if re.search(r"@unchecked\s+Sendable", line.split("//")[0]) and not any("//" in text for text in near):
-            yield f"{where}:{number + 1}: @unchecked Sendable needs a comment naming the lock or thread that makes it true"
+        if not re.search(r"@unchecked\s+Sendable", line.split("//")[0]):
+            continue
+        first = number
+        while first > 0 and lines[first - 1].lstrip().startswith(("//", "@")):
+            first -= 1
+        if not CONFINEMENT.search(" ".join(lines[first:number])):
+            yield (f"{where}:{number + 1}: @unchecked Sendable needs a comment naming the lock or thread directly above, "
+                   "or that all state is immutable")
 
 
 def top_level_problems(root):
