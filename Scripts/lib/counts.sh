@@ -1,4 +1,4 @@
-# What the relay may spend on a frame, counted in the shipped executable and not timed: allocations, copies of a body,
+# The relay's allowance for a frame, counted in the shipped executable and not timed: allocations, copies of a body,
 # system calls, and the memory of an idle connection. The counters are preloaded (Tests/Benchmarks/counts.c), the clients are the
 # benchmarks' load. Sourced by Scripts/test, which has built nothing for it yet; needs $root.
 #
@@ -63,7 +63,7 @@ crowd() {
     wait_for 60 grep -q . "$logs/$name.log"
 }
 
-# What a registered connection that says nothing adds to the relay's memory. 8 bytes of it name the user whose account it
+# The memory of a registered connection that sends nothing. 8 bytes of it name the user whose account it
 # charges (LIM-47).
 count_idle() {
     relay_up idle 4096

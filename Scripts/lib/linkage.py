@@ -1,4 +1,4 @@
-"""What a built executable links: the daemon must start without Foundation, shared or static."""
+"""Libraries that a built executable links: the daemon must start without Foundation, shared or static."""
 import subprocess
 
 
@@ -11,7 +11,7 @@ def linkage_problems(binary):
     for line in output("readelf", "--dynamic", "--wide", binary).splitlines():
         if "NEEDED" in line and "Foundation" in line:
             yield f"{binary}: links {line.split('[')[-1].rstrip(']')}"
-    # What its own libraries pull in; a static build has symbols instead.
+    # Libraries that its own libraries pull in; a static build has symbols instead.
     for line in output("ldd", binary).splitlines():
         if "Foundation" in line or "libicu" in line:
             yield f"{binary}: loads {line.split()[0]}"

@@ -1,4 +1,4 @@
-# What every script needs before it can build: the Swift toolchain and Debian 12's packages. Sourced, not run.
+# Requirements of every script that builds: the Swift toolchain and Debian 12's packages. Sourced, not run.
 # It never calls sudo: as root it installs what is missing, otherwise it prints the one line to run and stops.
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -50,7 +50,7 @@ def stripped(text):
 
 
 def text_problems(room, root):
-    """What is wrong with the text of this room's files."""
+    """Violations in the text of this room's files."""
     for source in room.sources():
         status = source.stat()
         yield from file_problems(source, source.relative_to(root), room.floor, status.st_mtime_ns, status.st_size)

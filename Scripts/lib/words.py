@@ -23,7 +23,7 @@ ENUM = re.compile(
     r"^( *)(?:(?:package|public|private|fileprivate) )?enum (\w+): ([^{\n]*)\{(.*?)(?: \}$|^\1\})", re.M | re.S)
 WORDS = re.compile(r"\b(?:String|EnvelopeWord)\b")
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
-# What stands before a literal that makes or compares a word.
+# The code before a literal that makes or compares a word.
 MADE = re.compile(r"(?:\b(?:name|kind|command|channel|capability|reason|outcome|note)\s*:[^,()]*"
                   r"|[=!]=|\bcase\b[^:]*|\bcase\b[^:]*:|\breturn)\s*$")
 COMPARED = re.compile(r"\s*[=!]=")

@@ -1,4 +1,4 @@
-# What each client does: CLIENT... is a command that takes ask or answer, a port of our usbmuxd (1 the primary, 2 the
+# Exchanges of each client: CLIENT... is a command that takes ask or answer, a port of our usbmuxd (1 the primary, 2 the
 # secondary), an application and the folder of its bodies (bodies.py). Sourced by Scripts/interop; needs $here, $place,
 # $tandem and $logs.
 
@@ -72,7 +72,7 @@ try_client() {
     done
 }
 
-# What a client of lockdownd sends by default is no frame of ours, and the refusal says so in its own language.
+# The default request of a client of lockdownd is no frame of ours, and the refusal says so in its own language.
 refuse_xml() {
     "$@" refused 1 refused "$place" >/dev/null
     echo "XML was refused"

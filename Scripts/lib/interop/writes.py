@@ -30,7 +30,7 @@ def until(session, kind):
 
 
 def settle(*sessions):
-    """What the simulator had to tell of its own has been told."""
+    """Waits until the simulator has sent its own reports."""
     for session in sessions:
         session.stream.sendall(frame(kind="ping"))
         until(session, "pong")

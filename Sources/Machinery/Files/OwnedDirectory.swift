@@ -175,7 +175,7 @@ extension OwnedDirectory {
         }
     }
 
-    /// Names told at once: far more than any app has of sound mind, and little memory.
+    /// Names returned by one call: far more than a sane app has, and little memory.
     private static var toldAtOnce: Int { 10_000 }
 
     /// The entries besides the kept names and those that start with a dot. The number is bounded, because an app can

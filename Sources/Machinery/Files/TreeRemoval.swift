@@ -16,11 +16,11 @@ internal import TandemReactor
 package final class TreeRemoval: @unchecked Sendable {
     private var levels: [TreeLevel]
     private let depth: Int
-    /// Why something stays; told when all is done.
+    /// The first reason why an entry stays; read when the removal is done.
     package private(set) var failure: FileError?
 
     /// - Parameters:
-    ///   - names: what is removed of the directory, which itself stays; as the directory told them.
+    ///   - names: the entries to remove, as read from the directory, which itself stays.
     ///   - depth: directories within each other that are entered at most; each is held open meanwhile.
     package init(_ names: [EntryName], in directory: OwnedDirectory, depth: Int) throws(FileError) {
         self.depth = depth
@@ -78,7 +78,8 @@ extension FileWorker {
     private static var removedAtOnce: Int { 256 }
 
     /// Removes what the job names, in steps, so that other jobs come between.
-    /// - Parameter completion: told why something stays; nil if all is gone. Not called if the worker closes before.
+    /// - Parameter completion: called with the reason why an entry stays; nil if all are gone. Not called if the worker
+    ///   closes before.
     package func remove(
         _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?,
         then completion: @escaping (FileError?) -> Void

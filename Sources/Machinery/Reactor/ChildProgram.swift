@@ -52,7 +52,7 @@ package final class ChildProgram: ReadinessTarget {
     private var registration: Registration?
 
     /// Starts the program.
-    /// - Parameter onEnd: told its exit code, or 128 and the number of the signal that ended it.
+    /// - Parameter onEnd: called with its exit code, or 128 and the number of the signal that ended it.
     /// - Throws: why the system does not start it, also if exec itself fails.
     @discardableResult
     package init(_ call: ProgramCall, loop: EventLoop, onEnd: @escaping (Int32) -> Void) throws(SystemError) {
@@ -65,7 +65,7 @@ package final class ChildProgram: ReadinessTarget {
         do {
             registration = try loop.register(descriptor.raw, for: .readable, target: self)
         } catch {
-            // Nobody would ever hear of its end.
+            // Nothing would report its end.
             tandem_program_kill(descriptor.raw)
             throw error
         }

@@ -276,7 +276,7 @@ package struct LoopThread: Sendable {
     /// Waits for the end of the thread.
     package func join() { pthread_join(identifier, nil) }
 
-    /// Lets the thread end on its own.
+    /// Lets the thread end by itself.
     package func detach() { pthread_detach(identifier) }
 }
 

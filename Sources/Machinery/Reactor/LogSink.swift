@@ -1,6 +1,6 @@
 // Writes log events to a descriptor that others may share (standard error), one write for each line so that lines never
 // mix. A reader that does not keep up must not stop the service: a line that would block is dropped and counted, and
-// the count is told with the next line that goes out.
+// the next line that is written reports the count.
 
 internal import Synchronization
 package import TandemBase

@@ -111,7 +111,7 @@ package struct Readiness: OptionSet, Sendable {
     package static var nothing: Self { Self(rawValue: 0) }
 }
 
-/// Is told when its descriptor is ready; on the loop's thread.
+/// Handler of a ready descriptor; called on the loop's thread.
 package protocol ReadinessTarget: AnyObject {
     /// May register and deregister anything, itself included.
     func isReady(_ readiness: Readiness)

@@ -176,8 +176,8 @@ struct LogReading: ~Copyable {
     func nextFrame(pageSize: Int) -> LogFrame? { next(LogFrame.headSize + pageSize).map(LogFrame.init) }
 }
 
-// The checksum that SQLite writes into its write-ahead log ("WAL-mode File Format", 4.2): each page's covers all that
-// came before it in the log, which is how a page that belongs to an earlier turn of the log is told apart.
+// The checksum that SQLite writes into its write-ahead log ("WAL-mode File Format", 4.2): each page's checksum covers
+// all pages before it in the log, and so does not fit a page of an earlier turn of the log.
 
 /// Two running sums over pairs of 32-bit words.
 struct LogChecksum: Equatable {

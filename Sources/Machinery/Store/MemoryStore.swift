@@ -1,5 +1,5 @@
 // Rows in memory, for a simulator that keeps nothing and for tests on a manual clock: no file, no thread, the same
-// order and the same all-or-nothing commits as the store's. It can be told to fail, as a disk does.
+// order and the same all-or-nothing commits as the store's. A test can make it fail, as a disk does.
 
 import Synchronization
 

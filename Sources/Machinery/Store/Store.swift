@@ -106,7 +106,7 @@ package struct StoreStatistics: Sendable, Equatable {
     package var transactions = 0
     /// Commits that failed.
     package var failures = 0
-    /// Whether it ended with a commit that a crash had cut off, which was dropped; nobody had been told that it was
+    /// Whether it ended with a commit that a crash had cut off, which was dropped; it was never acknowledged as
     /// durable.
     package var beganCutOff = false
 

@@ -12,7 +12,7 @@ package protocol ByteStreamDelegate: AnyObject {
     func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice)
 
     /// Where the next bytes belong, because they end what is unfinished there; nil if anywhere, such as the end of the
-    /// block. They are told as received first, then those that went to the end of the block.
+    /// block. The stream delivers them first, then those at the end of the block.
     func stream(_ stream: any ByteStream, placeForBytesBefore block: ByteBlock) -> ByteSlice?
 
     /// The receiver must copy its slices of this block away. Nothing else may happen in this call.

@@ -359,7 +359,7 @@ extension FrameChannel: TurnParticipant {
         stream.closeAfterFlush(ended())
     }
 
-    /// How the stream's end is told: cut off inside TLS, inside a frame, or between two of them.
+    /// The reason for the stream's end: cut off inside TLS, inside a frame, or between two of them.
     func ended() -> CloseReason {
         do throws(StreamFilterError) {
             try filter?.receiveEnd()

@@ -107,7 +107,7 @@ struct SendQueue {
 
     // MARK: blocks
 
-    /// Calls the body with each block that parts are in; neighbours of one block are told once.
+    /// Calls the body with each block that parts are in; neighbours in one block count once.
     func forEachBlock(_ body: (ByteBlock) -> Void) {
         if let single { return body(single.block) }
         var last: ByteBlock?

@@ -1,6 +1,6 @@
 // Connects to an address without blocking its loop: a name is looked up on a thread of its own, then each of its
-// addresses is tried in turn, all within one deadline. The outcome is told exactly once, never from inside the call
-// that began it, and not at all after `cancel`.
+// addresses is tried in turn, all within one deadline. The connector reports the outcome exactly once, never from
+// inside the call that began it, and not at all after `cancel`.
 
 package import TandemReactor
 
@@ -19,7 +19,7 @@ package final class StreamConnector {
     private var attempt: ConnectAttempt?
     private var deadline: TimerToken?
 
-    /// Begins at once; it stays alive until the outcome is told or it is cancelled.
+    /// Begins at once; it stays alive until it reports the outcome or is cancelled.
     @discardableResult
     package init(
         to address: SocketAddress, loop: EventLoop, timeout: Duration = StreamConnector.standardTimeout,
@@ -33,7 +33,7 @@ package final class StreamConnector {
         loop.atEndOfTurn { [self] in begin() }
     }
 
-    /// Ends the attempt; the outcome is not told any more.
+    /// Ends the attempt; it reports no outcome.
     package func cancel() {
         completion = nil
         attempt?.abandon()

@@ -108,7 +108,7 @@ extension Configuration {
     /// - Parameters:
     ///   - application: the identifier under which the app registers.
     ///   - role: the side whose app this is.
-    ///   - directory: the app's own directory, as the daemon told it; nil keeps nothing.
+    ///   - directory: the app's own directory, as the daemon named it; nil stores nothing.
     @discardableResult
     public func load(
         application: ApplicationIdentifier, role: DeviceRole, directory: String?

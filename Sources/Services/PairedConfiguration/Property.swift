@@ -59,7 +59,7 @@ public final class Property<Value: SettingRepresentable>: Sendable {
     }
 
     /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it
-    /// traps in a debug build, and is ignored and told as an event in a release build.
+    /// traps in a debug build, and is ignored and reported as an event in a release build.
     func assign(_ value: Value) {
         do {
             try set(value)

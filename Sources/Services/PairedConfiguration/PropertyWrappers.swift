@@ -12,7 +12,7 @@
     public let projectedValue: Property<Bool>
 
     /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
-    /// ignored and told as an event in a release build.
+    /// ignored and reported as an event in a release build.
     public var wrappedValue: Bool {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -33,7 +33,7 @@
     public let projectedValue: Property<Value>
 
     /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
-    /// ignored and told as an event in a release build.
+    /// ignored and reported as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -61,7 +61,7 @@
     public let projectedValue: Property<Value>
 
     /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
-    /// ignored and told as an event in a release build.
+    /// ignored and reported as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -97,7 +97,7 @@
     public let projectedValue: Property<Value>
 
     /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
-    /// ignored and told as an event in a release build.
+    /// ignored and reported as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }
@@ -123,7 +123,7 @@
     public let projectedValue: Property<Value>
 
     /// The effective value. Assigning sets the preference; a value that breaks the rule traps in a debug build, and is
-    /// ignored and told as an event in a release build.
+    /// ignored and reported as an event in a release build.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }

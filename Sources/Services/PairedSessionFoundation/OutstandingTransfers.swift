@@ -18,7 +18,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         /// In the order in which they were queued.
         var order: [UniqueIdentifier] = []
         var transfers: [UniqueIdentifier: Transfer] = [:]
-        /// Told to the delegate, and the daemon's last word is to come: their end is not told a second time.
+        /// Ends reported to the delegate before the daemon's last report: they are not reported a second time.
         var told: Set<UniqueIdentifier> = []
     }
 
@@ -29,7 +29,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         contents.withLock { contents in contents.order.compactMap { contents.transfers[$0] } }
     }
 
-    /// Adds a transfer that is not known, and whose end has not been told.
+    /// Adds a transfer that is not known, and whose end has not been reported.
     /// - Parameter others: called with each that was there before.
     func add(_ transfer: Transfer, others: (Transfer) -> Void = { _ in }) {
         contents.withLock { contents in
@@ -40,7 +40,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         }
     }
 
-    /// The transfer, if its end has not been told.
+    /// The transfer, if its end has not been reported.
     /// - Parameters:
     ///   - isLast: nothing comes after this; false for one that is stored.
     ///   - former: makes the transfer of a former process that nobody here knows.

@@ -79,7 +79,7 @@ extension WCSessionDelegate {
         _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?
     ) {}
 
-    /// Refuses the file: its sender is told that nothing handles it.
+    /// Refuses the file: its sender learns that nothing handles it.
     public func session(_ session: WCSession, didReceive file: WCSessionFile) { UnhandledReport.set() }
 
     /// Ignores it.

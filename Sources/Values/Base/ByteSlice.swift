@@ -45,8 +45,8 @@
         ByteSlice(of: block, from: start, count: self.count + count)
     }
 
-    /// Takes the first bytes out of this slice, in place: a slice that is cut into many is not counted anew for its
-    /// rest.
+    /// Takes the first bytes out of this slice, in place: a slice that is cut into many causes no reference counting
+    /// for its rest.
     @inlinable package mutating func removeFirst(_ count: Int) -> ByteSlice {
         let taken = prefix(count)
         first += taken.length

@@ -92,7 +92,7 @@ package struct LogField: Sendable, Hashable {
         Self(name: name.description, value: .boolean(flag))
     }
 
-    /// A secret: only its presence is told.
+    /// A secret: the log shows only its presence.
     package static func secret(_ name: StaticString) -> Self {
         Self(name: name.description, value: .redacted)
     }

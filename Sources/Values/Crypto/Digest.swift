@@ -68,7 +68,7 @@ package enum HMACSHA256 {
         check(openSSL { unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 }.value)
     }
 
-    /// The 32-byte digest of all bytes so far; then it begins anew.
+    /// The 32-byte digest of all bytes so far; the next byte begins a new digest.
     package func finish() -> [UInt8] {
         let digest = SHA256.output { unsafe EVP_DigestFinal_ex(context, $0, nil) == 1 }
         restart()

@@ -2,7 +2,7 @@
 // an entry that one call leaves behind makes a later, innocent call look like a failure (SSL_get_error reads it). So
 // every call of this room runs through `openSSL`, which starts with an empty queue and takes all that is left in it.
 // It also prepares OpenSSL, before the first call: the machine's openssl.cnf is not read, because what a peer may send
-// must not depend on it, and the texts of errors, thousands of them, are loaded when one is to be told.
+// must not depend on it, and the texts of errors, thousands of them, are loaded when the first is shown.
 
 import CTandemOpenSSL
 

@@ -1,5 +1,5 @@
-// Why a TLS connection was refused or failed. Each cause has a stable name: an operator must be able to tell a wrong
-// pin (an attack, or a device set up anew) from a stranger who does not speak TLS at all.
+// Why a TLS connection was refused or failed. Each cause has a stable name: an operator must be able to distinguish a
+// wrong pin (an attack, or a device set up again) from a stranger who does not speak TLS at all.
 
 import CTandemOpenSSL
 

@@ -28,7 +28,7 @@ package struct FlatDictionary: Sendable {
     /// The key at a position below ``count``, in the order of the bytes.
     package func key(at position: Int) throws(PropertyListError) -> String { root.key(at: position) ?? "" }
 
-    /// The value at a position below ``count``. Text is made anew by each call.
+    /// The value at a position below ``count``. Each call makes a new text.
     package func value(at position: Int) throws(PropertyListError) -> Value {
         guard let value = root[position] else { return .container }
         if let data = value.dataBytes { return .data(data) }

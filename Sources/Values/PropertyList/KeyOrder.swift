@@ -4,7 +4,7 @@
 // dictionaries that share long keys costs comparisons of integers.
 
 struct KeyOrder {
-    /// For each object its place among the keys, equal texts sharing one; empty if neighbours told enough.
+    /// For each object its place among the keys, equal texts sharing one; empty if comparing neighbours was enough.
     private(set) var ranks: [Int] = []
 
     private enum Finding {

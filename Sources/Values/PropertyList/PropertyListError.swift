@@ -181,8 +181,8 @@ public struct PropertyListLimits: Sendable, Hashable {
     public var objects: Int
     /// Values and keys, counted as often as they are referenced: what a naive reader would build.
     public var values: Int
-    /// Bytes of objects that are referred to again, for each reference after the first: what a reader that makes each
-    /// value anew would hold more than was sent.
+    /// Bytes of objects that are referred to again, for each reference after the first: the extra memory of a reader
+    /// that makes a new value for each reference.
     public var repeatedBytes: Int
 
     /// Budgets of one's own; what comes over the wire is held to ``standard``.

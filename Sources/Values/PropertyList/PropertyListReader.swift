@@ -226,7 +226,7 @@ package struct PropertyListValidation: Sendable {
         _ entries: Span<ObjectEntry>, beyond values: Int, _ table: ObjectTable, _ bytes: RawSpan,
         _ limits: PropertyListLimits
     ) throws(PropertyListError) {
-        // No object is larger than all together; that settles it for nearly every list.
+        // No object is larger than all together: this bound is enough for nearly every list.
         let (most, overflow) = (values - entries.count).multipliedReportingOverflow(by: table.start)
         guard overflow || most > limits.repeatedBytes else { return }
         var left = limits.repeatedBytes

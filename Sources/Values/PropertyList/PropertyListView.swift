@@ -117,7 +117,7 @@ extension PropertyListView {
     /// The point in time of a date; nil for anything else.
     public var dateValue: PropertyListDate? { entry.kind == .date ? scalar?.dateValue : nil }
 
-    /// The text of a string, made anew by each call; nil for anything else.
+    /// The text of a string, a new one in each call; nil for anything else.
     public var stringValue: String? { scalar?.stringValue }
 
     /// The bytes of data in the storage that was read; nil for anything else.

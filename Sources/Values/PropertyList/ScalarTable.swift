@@ -1,6 +1,6 @@
 // Finds the scalars that were written before, so that equal ones are written once (FRM-7). Open addressing over short
-// hashes; a slot counts only if it bears the present generation, so that starting anew clears nothing. It knows hashes
-// and numbers of objects: who asks compares the bytes.
+// hashes; a slot counts only if it bears the present generation, so that a new writing clears nothing. It knows hashes
+// and numbers of objects: the caller compares the bytes.
 
 /// A hash table from hashes to the numbers of objects.
 ///

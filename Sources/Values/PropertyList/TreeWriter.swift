@@ -34,7 +34,7 @@ struct TreeWriter: ~Copyable, Sendable {
     ) throws(PropertyListError) -> [UInt8] {
         self.limits = limits
         defer { forgetValues() }
-        // How many objects there will be is not known. More than 255 show soon, and then it begins anew.
+        // The number of objects is not known. More than 255 show soon, and then the writer starts over.
         var referenceSize = 1
         while try !writeObjects(of: root, referenceSize: referenceSize) { referenceSize *= 2 }
         guard output.repeatedBytes <= limits.repeatedBytes else {

@@ -92,7 +92,7 @@ package struct ProgressFrame: TypedFrame {
         case stored
         /// The daemon has so many bytes of a file that the app hands over; 0 begins.
         case taking(offset: Int64)
-        /// The receiver has written so many bytes of a file; it is told what file that is.
+        /// The receiver has written so many bytes of a file; its app gets the file's description.
         case transferred(offset: Int64, IncomingFile?)
         /// A newer daemon's word, or a body that does not read.
         case unknown(String)

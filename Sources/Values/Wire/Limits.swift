@@ -36,9 +36,9 @@ package enum Limits {
     /// Bytes that wait because peers do not read their links (LIM-49).
     package static let queuedBytesOfLinks = 64 * 1024 * 1024
 
-    /// Pairings of an app up to which each change is told at once (LIM-19).
+    /// Pairings of an app up to which each change is reported at once (LIM-19).
     package static let pairingsToldAtOnce = 8
-    /// Beyond them, the rest after a `state` for each pairing that it told of (LIM-19).
+    /// Beyond them, the pause after a `state` for each pairing in it (LIM-19).
     package static let restPerPairing = Duration.microseconds(250)
 
     /// Requests of one host app that wait for replies (LIM-7): bounded memory.
@@ -72,7 +72,7 @@ package enum Limits {
     package static let applications = 256
     /// From an app's first receiver until it has registered them all (LIM-33).
     package static let startingTime = Duration.seconds(1)
-    /// Names of what an app provides (LIM-32): all of them are told for each pairing.
+    /// Names that an app provides (LIM-32): all of them are reported for each pairing.
     package static let providedNames = 16
     /// Bytes of one of these names (LIM-32).
     package static let providedName = 64
@@ -96,9 +96,9 @@ package enum Limits {
     package static let pageItems = 512
     /// Ends of one queue that a daemon keeps until the app has heard (LIM-24).
     package static let unheardEnds = 10_000
-    /// Ends that are told ahead of `finishedAck` (LIM-41).
+    /// Ends that are sent ahead of `finishedAck` (LIM-41).
     package static let endsAhead = 256
-    /// Time from the beginning of a link in which the other device tells its apps (LIM-44).
+    /// Time from the beginning of a link in which the other device announces its apps (LIM-44).
     package static let introduction = Duration.seconds(1)
     /// Bytes of durable delivery under way on one link (LIM-46): a second of a slow line.
     package static let linkWindow = 512 * 1024

@@ -87,7 +87,7 @@ package enum WireError: Error, Sendable, Equatable {
     case invalidValue(key: String, expected: StaticText)
     case tooManyExtensions(limit: Int)
 
-    /// The name that the peer is told.
+    /// The name in the refusal to the peer.
     package var refusalName: RefusalName {
         switch self {
         case .frameLength: .tooLarge

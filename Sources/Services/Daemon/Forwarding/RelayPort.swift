@@ -38,7 +38,8 @@ package protocol RelayEndpoint: NumberedConnection {
     /// it does not call back into the relay before the end of the turn.
     func overflowed()
 
-    /// Stops taking frames from this end's peer, because whom it sends to is congested. Nests not: a flag.
+    /// Stops reading frames from this end's peer, because their destination is congested. Not reentrant: pausing twice
+    /// and resuming once resumes.
     func pauseReading()
 
     func resumeReading()
@@ -209,7 +210,7 @@ package final class RelayPort: NumberedConnection {
 
     // MARK: sending
 
-    /// Sends within the quota; a frame that does not fit is lost, and the end is told that it is too slow.
+    /// Sends within the quota; a frame that does not fit is dropped, and the endpoint is notified.
     func deliver(_ frame: Frame) {
         guard endpoint.isWritable(frame.count) else {
             forwarder.counts.shed.add()

@@ -135,7 +135,7 @@ final class Route {
         _ = update(now: now)
     }
 
-    /// Works the way out anew; true if a host app would see a difference.
+    /// Recomputes the route; true if a host app would see a difference.
     func update(now: MonotonicTime) -> Bool {
         let facts = pairing.facts(of: app)
         let (wasInstalled, before) = (isInstalled, features)

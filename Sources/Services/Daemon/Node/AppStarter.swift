@@ -99,7 +99,7 @@ final class AppStarter {
             log(
                 LogEvent(
                     .error, "items wait, app not started", .text("app", "\(app)"), .outside("reason", "\(error)")))
-            // In a later turn, as the end of a program that runs: the schedule has only now been told that it does.
+            // In a later turn, as the end of a program that runs: the schedule has recorded its start only now.
             loop.atEndOfTurn { [weak self] in self?.ended(app, nil) }
         }
     }

@@ -181,7 +181,7 @@ struct AddressCommand: ControlCommand {
 }
 
 /// `switch`: chooses the pairing that the default sessions of host apps are bound to (CTL-7). The choice is durable
-/// before any app hears of it; items that wait for either device stay in their queues.
+/// before any app is notified; items that wait for either device stay in their queues.
 struct SwitchCommand: ControlCommand {
     static let name = ControlName.switch
 

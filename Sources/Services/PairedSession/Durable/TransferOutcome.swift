@@ -105,7 +105,7 @@ extension SessionError {
             case _ where name == ErrorName.rejected.rawValue: "the counterpart refused the item for good"
             default: "the item ended as '\(name ?? "-")'"
             }
-        // Nor what ended for want of room: a file for which there may be room later waits (FIL-13).
+        // Not retryable for lack of room either: a file for which there may be room later waits (FIL-13).
         self.init(code, name: name, reason: reason, isRetryable: false)
     }
 }

@@ -47,9 +47,9 @@ extension PairedSession {
         return try await transfer(submission, until: level)
     }
 
-    /// Calls back for each step of each item of this app, also of items that a former process submitted: what ended
-    /// while no process of the app ran is told once, first. Without any observer the daemon keeps the ends.
-    /// WCSession's `didFinish` callbacks (SES-50).
+    /// Calls back for each step of each item of this app, also of items that a former process submitted: it first
+    /// reports, once, the items that ended while no process of the app ran. Without any observer the daemon keeps the
+    /// ends. WCSession's `didFinish` callbacks (SES-50).
     public func observeTransfers(_ observer: @escaping @Sendable (TransferUpdate) -> Void) {
         core.run { core in
             core.observeTransfers { event in

@@ -105,7 +105,7 @@ final class MessageInbox {
         for receiver in leaving { receiver.ended() }
     }
 
-    /// The connection is lost: requests cannot be answered any more, and their senders have been told.
+    /// The connection is lost: requests can no longer be answered, and their senders have got an error.
     func forgetRequests() { waiting.removeAll { $0.message.wantsReply } }
 
     /// Limits the wait of messages that no receiver takes (SES-34).

@@ -14,7 +14,7 @@ extension PairedSession {
     /// - Parameters:
     ///   - message: up to 65,536 bytes encoded, without top-level keys that start with `tandem.`.
     ///   - topic: which handler is meant, 1 to 128 bytes without NUL; without one, the handlers without topic.
-    ///   - timeout: 1 ms to 600 s; the receiver is told.
+    ///   - timeout: 1 ms to 600 s; the receiver learns it.
     /// - Throws: the first that applies of 7004, 7016, 7005, 7006 or 7018, 7008, 7010, 7009 (over 65,536 bytes), 7007;
     ///   later 7011 (no reply could be given), 7012 (timeout), 7014 (not delivered, or nobody knows).
     public func sendMessage(

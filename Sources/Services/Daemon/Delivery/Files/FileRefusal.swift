@@ -117,7 +117,7 @@ extension FileSpool {
     ) throws(FileRefusal) {
         let (taken, isTooMuch) = reserve.addingReportingOverflow(promised)
         do throws(FileRefusal) { try checkSpace(for: missing, reserve: isTooMuch ? .max : taken) } catch {
-            // Asked only for want of room; an answer that fails must not hide what was wrong.
+            // Read only if there is no room; an error of this call must not hide the first one.
             guard case .noSpace = error, let capacity = try? wholeSpace() else { throw error }
             let (needed, overflow) = size.addingReportingOverflow(reserve)
             guard overflow || needed > capacity else { throw error }
