@@ -41,7 +41,7 @@ package final class App: @unchecked Sendable {
     package private(set) var log: [String] = []
     package private(set) var messages: [Receipt] = []
     package private(set) var items: [DeliveredItem] = []
-    /// Ends of items as they were told, also of a former process's.
+    /// Ends of items as they were reported, also of a former process's.
     package private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
     package private(set) var storedItems: Set<UniqueIdentifier> = []
     private var kept: [ReceivedMessage] = []

@@ -20,7 +20,8 @@ import Testing
         checkOrder(devices)
     }
 
-    /// DEL-7, DEL-33: when all has been told, neither disk holds anything but headers, dead letters and heard ends.
+    /// DEL-7, DEL-33: when all ends have been reported, both disks contain only headers, dead letters and acknowledged
+    /// ends.
     private func checkNothingIsLeft(_ devices: borrowing TwoDevices) throws {
         for case .outboundRecord(let record) in try devices.senderDisk.values(.outboundRecord) {
             #expect(!record.isUnfinished && record.isAcknowledged)

@@ -14,7 +14,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// Remembers what is told of files.
+/// Records the reports on files.
 private final class FileDelegate: WCSessionDelegate {
     let calls = Mutex<[String]>([])
     let errors = Mutex<[SessionError]>([])

@@ -13,7 +13,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// Remembers what is told of transfers.
+/// Records the reports on transfers.
 private final class TransferDelegate: WCSessionDelegate {
     let calls = Mutex<[String]>([])
 

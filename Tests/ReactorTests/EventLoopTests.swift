@@ -1,4 +1,4 @@
-// The loop's promises: who is told of what, on which thread, and in which order.
+// The loop's promises: the thread and the order of its calls to handlers.
 
 import Glibc
 import Synchronization

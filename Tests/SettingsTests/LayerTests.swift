@@ -1,4 +1,5 @@
-// Layers and batches: who wins, what observers are told, and that a payload applies whole or not at all.
+// Layers and batches: the layer that wins, the changes that observers receive, and that a payload applies whole or not
+// at all.
 
 import TandemPattern
 import TandemPropertyList

@@ -1,5 +1,5 @@
 // A log that a crash left behind is read whole or refused: SQLite alone would drop acknowledged commits at a flipped
-// bit in silence. Only what may be a commit that was cut off is dropped, and that is told.
+// bit in silence. Only a possible commit that was cut off is dropped, and the store reports it.
 
 import Glibc
 import TandemStore

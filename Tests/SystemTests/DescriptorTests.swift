@@ -8,7 +8,7 @@ import Testing
     private let workspace: Workspace
     init() { workspace = Workspace() }
 
-    /// Starts the program after closing what the shell is told to close.
+    /// Starts the program after the shell has closed the given descriptors.
     private func start(closing: String) throws -> Program {
         let tandem = Program.directory.appendingPathComponent("tandem").path
         return try Program(

@@ -57,7 +57,7 @@ import Testing
     }
 }
 
-/// A registered app that reads only what it is told to.
+/// A registered app that reads only on the test's request.
 private final class SlowApp {
     private let socket: RawSocket
     private(set) var isClosed = false

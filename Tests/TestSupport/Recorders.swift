@@ -1,4 +1,4 @@
-// Delegates that remember what they were told, in order.
+// Delegates that record their calls, in order.
 
 package import TandemBase
 package import TandemTransport

@@ -205,7 +205,7 @@ package struct ClientSession: ~Copyable, Sendable {
 }
 
 extension RefusalName {
-    /// Trying again cannot help: somebody has to change something first.
+    /// A retry cannot help before something has changed.
     package var isFinalForHostApp: Bool {
         switch self {
         case .appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true

@@ -1,6 +1,6 @@
 // Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; ``ForwardedRequests`` finds
 // its records by it. It stores no keys: the caller compares the candidates. It grows and never shrinks, and allocates
-// only when it grows. Peers choose the identifiers, so the hash is keyed with a secret: without it nobody can choose
+// only when it grows. Peers choose the identifiers, so the hash is keyed with a secret: without it a peer cannot choose
 // identifiers that collide.
 
 import TandemBase

@@ -1,5 +1,5 @@
 // Putting a file in place whole. The bytes are written and synchronised under a name of their own and then take the
-// file's name in one step, so that whoever opens the file sees the old bytes or the new ones, after a crash too.
+// file's name in one step, so that a reader sees the old bytes or the new ones, after a crash too.
 
 internal import TandemReactor
 

@@ -1,6 +1,6 @@
 // A name in an open directory, and the calls on it: each result becomes a value or an error that names the path. No
-// call follows a symbolic link in the last place, so that nobody who can write beside us can lead us elsewhere; when a
-// call refuses one, this file finds out what stood there.
+// call follows a symbolic link in the last place, so that another writer to the directory cannot lead us elsewhere;
+// when a call refuses one, this file finds out what stood there.
 
 internal import Glibc
 internal import TandemReactor

@@ -7,9 +7,9 @@ internal import TandemReactor
 package enum FileTrust: Sendable {
     /// Any regular file that can be read.
     case any
-    /// The caller's own file that nobody else may read or write: a key or a secret.
+    /// The caller's own file that no other user may read or write: a key or a secret.
     case ownAndPrivate
-    /// The caller's own file or root's that nobody else may write: what it says is done in somebody's name.
+    /// The caller's own file or root's that no other user may write: the daemon acts on its content.
     case ownOrRootsAndUnwritable
 }
 

@@ -119,7 +119,7 @@ package final class FileParts: Sendable {
         }
     }
 
-    /// Whether nobody has written to the file since it was opened, and no other has taken its name.
+    /// Whether the file has not been written since it was opened, and no other has taken its name.
     package func isUnchanged() throws(FileError) -> Bool {
         // The change time covers owner and mode, too.
         guard try place.status(of: descriptor) == status, let named = try? place.status() else { return false }

@@ -1,6 +1,6 @@
 // A directory that is ours alone, held open: a device's state, an app's own files. It refuses one that another user
-// owns or may write to, and a symbolic link, because whoever can change it can change what we trust. Names in it come
-// from a small alphabet, so that none can leave it.
+// owns or may write to, and a symbolic link, because a user who can change it can change the files that we trust. Names
+// in it come from a small alphabet, so that none can leave it.
 
 internal import Glibc
 internal import TandemReactor

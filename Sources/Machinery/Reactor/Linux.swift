@@ -230,7 +230,7 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
     /// The number, lent for calls while the owner lives.
     package let raw: CInt
 
-    /// Takes over a descriptor that nobody else will close.
+    /// Takes over a descriptor that no other owner closes.
     package init(takingOwnership raw: CInt) {
         precondition(raw >= 0, "a descriptor is never negative")
         self.raw = raw

@@ -1,5 +1,5 @@
 // The way into a loop from other threads: jobs under a mutex and an eventfd that is written only when the loop sleeps
-// and nobody has woken it yet. The loop itself never writes to it.
+// and no thread has woken it yet. The loop itself never writes to it.
 
 internal import CTandemLinux
 internal import Synchronization

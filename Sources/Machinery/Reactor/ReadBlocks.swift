@@ -31,7 +31,7 @@ package final class ReadBlocks {
         var block = ByteBlock(capacity: ReadBlocks.readSize + ReadBlocks.overhang)
         var tenants: [any BlockTenant] = []
 
-        /// Whether nobody else holds a part of the block.
+        /// Whether no slice refers to the block.
         mutating func isFree() -> Bool {
             guard isKnownUniquelyReferenced(&block) else { return false }
             // Another thread's reads before its release must happen before the block is overwritten.

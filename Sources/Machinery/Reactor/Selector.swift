@@ -1,5 +1,6 @@
-// epoll with a table of who waits for what. The kernel hands back (generation, descriptor) with each event; an event
-// whose generation is not the slot's is about a descriptor that was closed, perhaps reused, since: it is dropped.
+// epoll with a table of the descriptors and their handlers. The kernel hands back (generation, descriptor) with each
+// event; an event whose generation is not the slot's is about a descriptor that was closed, perhaps reused, since: it
+// is dropped.
 
 internal import CTandemLinux
 

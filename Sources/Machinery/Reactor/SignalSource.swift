@@ -1,6 +1,6 @@
 // Signals as events. They are blocked before the first thread starts and read from a signalfd, so that no handler ever
 // interrupts code of ours; SIGPIPE is ignored, because a peer that is gone is an error value. A blocked set is
-// inherited: who starts another program resets it.
+// inherited: code that starts another program resets it.
 
 internal import CTandemLinux
 internal import Glibc

@@ -197,7 +197,7 @@ final class WorkQueue: Sendable {
         self.limit = limit
     }
 
-    /// Adds the work; false if the queue is closed, in which case nobody will ever run it.
+    /// Adds the work; false if the queue is closed, in which case it never runs.
     func submit(_ work: Work) -> Bool {
         let weight = work.weight
         let wasEmpty = state.withLock { state -> Bool? in

@@ -1,6 +1,6 @@
 // The store as a loop's code sees it: commits that end on the loop, in the order of submission, as completions or for
 // code that awaits them. It adds no queue and no rule of its own; what follows a commit may use everything that is
-// confined to the loop. A loop that stops first drops whoever waits.
+// confined to the loop. A loop that stops first drops the waiting completions.
 
 package import TandemReactor
 

@@ -1,6 +1,6 @@
 // The durable store of a daemon: ordered rows in one SQLite file, written on a thread of its own. A commit's completion
-// runs after the fsync that covers it, so whoever acknowledges from there never promises what a crash can take back.
-// It refuses to guess: a store that is missing, foreign, newer or damaged is an error, never an empty beginning.
+// runs after the fsync that covers it, so an acknowledgement sent from there never promises rows that a crash can take
+// back. It refuses to guess: a store that is missing, foreign, newer or damaged is an error, never an empty beginning.
 
 import Glibc
 import Synchronization
@@ -118,7 +118,7 @@ package struct StoreStatistics: Sendable, Equatable {
     }
 }
 
-// The counts, shared between the store's thread and whoever asks.
+// The counts, shared between the store's thread and their readers.
 
 /// Counts that the store's thread changes and any thread reads.
 final class StatisticsBox: Sendable {

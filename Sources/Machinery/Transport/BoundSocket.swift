@@ -54,7 +54,7 @@ struct BoundSocket: ~Copyable {
         self.file = file
     }
 
-    /// Looking a name up blocks; a listener is made before its loop serves anybody.
+    /// A name lookup blocks; a listener is made before its loop serves connections.
     private static func candidates(host: String, port: UInt16) throws(ListenError) -> [NetworkAddress] {
         do throws(ResolverError) {
             let name = host == "*" ? "::" : host
@@ -83,14 +83,14 @@ package enum SocketAccess: Hashable, Sendable {
 }
 
 /// The file of a bound Unix socket, and the right to it. A file left behind by a process that died is taken over, but
-/// only under a lock beside it, only if it is a socket, and only if nobody answers there. The file is born with its
-/// final mode or a tighter one, and is removed at the end only if it is still the one that was made.
+/// only under a lock beside it, only if it is a socket, and only if no listener answers there. The file is born with
+/// its final mode or a tighter one, and is removed at the end only if it is still the one that was made.
 struct SocketFile: ~Copyable {
     private let path: String
     private let lock: OwnedDescriptor
     private let made: FileStatus
 
-    /// Binds the socket to the path; it must not listen yet, so that nobody connects before the mode is right.
+    /// Binds the socket to the path; it must not listen yet, so that no client connects before the mode is right.
     static func bind(_ descriptor: CInt, path: String, access: SocketAccess) throws(ListenError) -> SocketFile {
         let lock = try takeLock(path: path)
         try removeStale(path: path)

@@ -8,7 +8,7 @@ package import TandemWire
 
 /// Receives what happens on a stream; on the scheduler's thread.
 package protocol ByteStreamDelegate: AnyObject {
-    /// Bytes came, in a block that other connections share: who keeps them longer than this turn says so to the stream.
+    /// Bytes came, in a block that other connections share. A receiver that retains them beyond this turn calls `keep`.
     func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice)
 
     /// Where the next bytes belong, because they end what is unfinished there; nil if anywhere, such as the end of the
@@ -21,7 +21,8 @@ package protocol ByteStreamDelegate: AnyObject {
     /// The queue was over the high-water mark and has fallen to the low-water mark.
     func streamDidDrain(_ stream: any ByteStream)
 
-    /// The stream is over, whoever closed it. Called exactly once for a started stream, never from inside a call to it.
+    /// The stream is over, whichever end closed it. Called exactly once for a started stream, never from inside a call
+    /// to it.
     func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason)
 }
 

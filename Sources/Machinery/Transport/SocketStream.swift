@@ -37,7 +37,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     // Fields smaller than a word follow a field that ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
     var phase = Phase.idle
-    /// Unchecked, as the count of lost bytes: one word, touched by nobody meanwhile.
+    /// Unchecked, as the count of lost bytes: one word, which no called code accesses meanwhile.
     @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
     private var registration: Registration?

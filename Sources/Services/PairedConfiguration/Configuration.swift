@@ -86,7 +86,7 @@ extension Configuration {
         store.notices.observeChanges(observer)
     }
 
-    /// The batches of changes from now on; of those that nobody takes the newest
+    /// The batches of changes from now on; of those that no consumer takes the newest
     /// ``ConfigurationUpdates/bufferLimit`` are kept.
     public var updates: ConfigurationUpdates { ConfigurationUpdates(store.notices) }
 

@@ -1,5 +1,5 @@
 // Signed configuration of an app: whose it is, where its files are, and what is applied. Files are read and signatures
-// verified outside the lock that readers take: a slow disk or a long chain of keys holds up nobody who reads a value.
+// verified outside the lock that readers take: a slow disk or a long chain of keys does not delay readers of a value.
 
 import Synchronization
 import TandemBase

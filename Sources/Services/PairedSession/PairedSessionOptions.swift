@@ -33,7 +33,7 @@ public struct PairedSessionOptions: Sendable {
     /// and their errors. By default it writes a line to standard error; nil: nothing.
     public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
         let line = Array("PairedSession: no daemon yet, trying again: \(failure)\n".utf8)
-        // A program without standard error has nobody to tell.
+        // A program without standard error gets no report.
         _ = try? line.withUnsafeBytes { bytes throws(SystemError) in try Linux.write(2, bytes) }
     }
 

@@ -43,7 +43,7 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
     /// The transfer, if its end has not been reported.
     /// - Parameters:
     ///   - isLast: nothing comes after this; false for one that is stored.
-    ///   - former: makes the transfer of a former process that nobody here knows.
+    ///   - former: makes the transfer of a former process that is not known here.
     func end(_ id: UniqueIdentifier, isLast: Bool, former: () -> Transfer) -> Transfer? {
         let (wasTold, known) = contents.withLock { contents in
             let wasTold = contents.told.contains(id)

@@ -93,7 +93,7 @@ public final class WCSession: NSObject, Sendable {
         }
     }
 
-    /// Always false: no Linux device keeps its apps' data locked until somebody unlocks it.
+    /// Always false: no Linux device locks its apps' data until its user unlocks it.
     public var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool { false }
 
     private func isInstalled(as role: DeviceRole) -> Bool {

@@ -101,8 +101,8 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
         self.metadata = metadata
     }
 
-    /// A file that a former process queued. Where that was nobody knows any more; a place where nothing can be keeps a
-    /// delegate that deletes what has arrived from deleting another file of that name.
+    /// A file that a former process queued. Its former path is unknown. A path that cannot exist keeps a delegate that
+    /// deletes transferred files from deleting another file of that name.
     convenience init(former name: String, metadata: [String: Any]?) {
         self.init(fileURL: URL(fileURLWithPath: "/dev/null/\(name)"), metadata: metadata)
     }

@@ -85,7 +85,7 @@
         return unsafe UInt32(bigEndian: unsafeBytes.loadUnaligned(as: UInt32.self))
     }
 
-    /// The bytes where they are, for system calls and libraries; they live as long as somebody holds the block.
+    /// The bytes where they are, for system calls and libraries; they live as long as the block.
     @inlinable @unsafe package var unsafeBytes: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: block.bytes[start..<end])
     }
@@ -114,8 +114,8 @@ extension ByteSlice: Equatable {
 
 // Memory that several holders share without copying: a loop reads into a block, frames are slices of it, and queues
 // keep those slices until the bytes have left. A block is filled from its beginning and only behind what has been given
-// out, so that a slice never changes while anybody holds it. Own class and not an array: an array would copy itself
-// when it is filled while slices of it are held.
+// out, so that a slice never changes while it is in use. Own class and not an array: an array would copy itself when it
+// is filled while slices of it are held.
 
 /// A fixed number of bytes, shared by reference.
 ///
@@ -161,7 +161,7 @@ extension ByteSlice: Equatable {
         return place
     }
 
-    /// Copies the bytes to a place that was taken before and that nobody reads yet.
+    /// Copies the bytes to a place that was taken before and that no thread reads yet.
     package func copy(_ bytes: ByteSlice, to start: Int) {
         precondition(0 <= start && start <= filled - bytes.count, "bytes are copied to what was taken for them")
         defer { withExtendedLifetime(bytes.block) {} }
@@ -172,6 +172,6 @@ extension ByteSlice: Equatable {
     /// All that was taken.
     package var taken: ByteSlice { ByteSlice(of: self, from: 0, count: filled) }
 
-    /// Forgets what was filled; only for who holds the sole reference.
+    /// Empties the block; only for the owner of the sole reference.
     package func rewind() { unsafe end = 0 }
 }

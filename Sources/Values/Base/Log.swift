@@ -2,7 +2,7 @@
 // be searched and nothing from outside ever becomes a message. It reads no clock and writes nowhere: Decisions return
 // events as effects, the sink of the Machinery floor (or a host app's closure) renders them.
 
-/// Receives log events; on the thread of whoever logs.
+/// Receives log events; on the thread of the caller.
 package typealias LogHandler = (LogEvent) -> Void
 
 /// One event of the log.

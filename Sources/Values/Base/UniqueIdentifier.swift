@@ -14,7 +14,7 @@ public struct UniqueIdentifier: Sendable {
         self.low = low
     }
 
-    /// Sixteen zero bytes: nobody's identifier. As the pairing of a message it means every pairing.
+    /// Sixteen zero bytes, which identify no device. As the pairing of a message it means every pairing.
     package static let zero = UniqueIdentifier(high: 0, low: 0)
 
     /// The identifier with exactly these 16 bytes; nil for any other count.

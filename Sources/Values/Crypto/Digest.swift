@@ -1,5 +1,5 @@
 // SHA-256 and its keyed form. Digests name keys, configurations and files; HMACs prove a join secret. Verification of
-// an HMAC is a function here, so that nobody compares codes with `==`.
+// an HMAC is a function here, so that no caller compares codes with `==`.
 
 import CTandemOpenSSL
 

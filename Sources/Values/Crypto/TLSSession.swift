@@ -355,7 +355,7 @@ package final class TLSWorkspace {
 
     /// Plaintext that waits to fill a record.
     var gathered: [UInt8] = []
-    /// Filled with bytes for peers from the beginning again as soon as nobody holds a part of it.
+    /// Bytes for peers. The workspace fills it from the beginning again as soon as no slice refers to it.
     private var block = ByteBlock(capacity: 0)
     private var output: [ByteSlice] = []
     private var user: ObjectIdentifier?

@@ -220,7 +220,7 @@ package struct PropertyListValidation: Sendable {
         table.top = object
     }
 
-    /// A large object that thousands refer to is small on the wire and large for whoever builds what it means (FRM-6
+    /// A large object that thousands refer to is small on the wire and large for a reader that builds its value (FRM-6
     /// n).
     private static func checkRepetitions(
         _ entries: Span<ObjectEntry>, beyond values: Int, _ table: ObjectTable, _ bytes: RawSpan,

@@ -1,6 +1,6 @@
-// A property list read in place: validated as a whole once, then looked into without building anything. For whoever
-// needs a few values of a list, or passes it on: it costs a fraction of reading the tree. A view keeps the bytes and
-// one table of its objects, whatever is looked at.
+// A property list read in place: validated as a whole once, then looked into without building anything. For code that
+// needs a few values of a list, or forwards it: it costs a fraction of reading the tree. A view retains the bytes and
+// one table of its objects, independent of the lookups.
 
 /// A value of a validated property list, as it lies in the bytes.
 public struct PropertyListView: Sendable {

@@ -80,7 +80,7 @@
     }
 }
 
-/// A hash function with a secret seed, drawn when the writer's memory is made: nobody can choose scalars that all
+/// A hash function with a secret seed, drawn when the writer's memory is made: a peer cannot choose scalars that all
 /// collide and so make writing slow. Two multiplications for a short scalar.
 struct ScalarHash: Sendable {
     private let seed: UInt64

@@ -8,7 +8,7 @@ import TandemPropertyList
 
 /// Frames of broadcasts, and where the receiver's pairing stands in each.
 package struct BroadcastFrames: Sendable {
-    /// All frames, addressed to who was named last.
+    /// All frames, addressed to the last named receiver.
     package private(set) var bytes: [UInt8] = []
     /// Where the frames' pairings begin.
     private var places: [Int] = []

@@ -8,7 +8,7 @@ package import TandemPropertyList
 /// The envelope of a frame.
 package struct Envelope: Sendable, Equatable {
     package var kind: FrameKind
-    /// Never opened by who only forwards; a slice of the frame's payload when it was read.
+    /// Never opened on the forwarding path; a slice of the frame's payload when it was read.
     package var body: ArraySlice<UInt8>?
     /// The keys that have a value here, but for `kind` and `body`; `sealing` has none, because its only value says
     /// nothing.

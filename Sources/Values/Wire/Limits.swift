@@ -49,7 +49,7 @@ package enum Limits {
     package static let extensions = 64
     /// Deliveries of broadcasts whose failure can still find its sender (LIM-21).
     package static let rememberedDeliveries = 65_536
-    /// Shortest and longest deadline of a caller (LIM-8): nobody waits for ever.
+    /// Shortest and longest deadline of a caller (LIM-8): no caller waits for ever.
     package static let deadline = Duration.milliseconds(1)...Duration.milliseconds(deadlineMilliseconds)
     /// The longest deadline of a caller as the wire counts it (LIM-8).
     package static let deadlineMilliseconds: Int64 = 600_000

@@ -1,6 +1,6 @@
 // The values of a plain payload, read where they lie, with the types and ranges of FRM-8 and in the forms that writers
 // use; nil for anything else. The same rules as EnvelopeValue's, without the words for what is wrong. Each says where
-// the object ends; whoever walks the objects proves that the next one begins there, and that it begins before the
+// the object ends; the walk over the objects proves that the next one begins there, and that it begins before the
 // table.
 
 import TandemBase

@@ -1,6 +1,6 @@
-// Frames that are not only forwarded, as values without a question mark on what their kind must have (FRM-10): who gets
-// an envelope checks once who may send its kind (`FrameKind.mayBeSent(by:)`), switches over the kinds of its part, and
-// makes the kind's frame of it:
+// Frames that are not only forwarded, as values whose required fields are not optional (FRM-10). The receiver of an
+// envelope checks once that its sender may send the kind (`FrameKind.mayBeSent(by:)`), switches over the kinds of its
+// part, and makes the kind's frame of it:
 //
 //     case .item: receive(try ItemFrame(envelope))
 //

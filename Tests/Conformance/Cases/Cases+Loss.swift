@@ -22,7 +22,7 @@ extension Case {
             prepare(stage)
             var items: [Item] = []
             while items.count < count {
-                // Without its daemon an app is told 7004; what it has given before is submitted again by its library.
+                // Without its daemon an app gets 7004; its library submits earlier items again.
                 try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
                 let end = min(count, items.count + Int.random(in: 1...10, using: &stage.generator))
                 items += (items.count..<end).map { primary.submit(Int64($0)) }

@@ -11,7 +11,7 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// One device: its durable delivery, its rows, and what it was told.
+/// One device: its durable delivery, its rows, and the events that it received.
 final class MemoryDevice {
     enum Verdict { case handled, rejected(Int64), failed, none }
 

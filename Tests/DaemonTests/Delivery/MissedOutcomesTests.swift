@@ -1,5 +1,5 @@
-// Ends of items that an app has not confirmed, on a device whose disk is slow or full: each is told, none without end,
-// and none before it is durable.
+// Ends of items that an app has not confirmed, on a device whose disk is slow or full: each is reported, none without
+// end, and none before it is durable.
 
 import TandemBase
 import TandemDaemon

@@ -1,4 +1,4 @@
-// A refusal promises nothing that would have to be durable, and so is told in the turn in which it was earned: whoever
+// A refusal promises nothing that would have to be durable, and so is sent in the turn in which it was decided: whoever
 // has no room must not wait for a disk that is slow, perhaps because it is full.
 
 import TandemBase

@@ -1,4 +1,4 @@
-// The side that dials: the pin is required, refusals are told apart, and dialling goes on for ever with spread waits
+// The side that dials: the pin is required, refusals are distinguished, and dialling goes on for ever with spread waits
 // (SES-19). The versions may never fall back (SES-4), and a hello must be that of the pairing (PAR-14).
 
 import TandemBase

@@ -17,7 +17,7 @@ final class NetworkProxy: Sendable {
         case loss
         /// A line of 1 Mbit/s.
         case narrow
-        /// Nothing arrives and nobody is told: packets are lost, and sent again later.
+        /// Nothing arrives and neither end gets an error: packets are lost, and sent again later.
         case silence
         /// New connections are reset at once.
         case closed

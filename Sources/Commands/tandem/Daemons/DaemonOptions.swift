@@ -79,7 +79,7 @@ struct DaemonOptions {
     private func listen(advertises: Bool) throws -> [SocketAddress] {
         let named = try arguments.all("listen").map(Self.address)
         if !named.isEmpty || role == .secondary { return named }
-        // Without a word from the operator nobody outside this machine is let in.
+        // Without an option no other machine can connect.
         return [.tcp(host: advertises ? "0.0.0.0" : "127.0.0.1", port: Self.port)]
     }
 

@@ -47,7 +47,7 @@ extension Subcommand {
         await session.end()
     }
 
-    /// Fails only if it left for nobody: a device that is away is said so on its line.
+    /// Fails only if it left for no device; the line of a device that is away says so.
     private static func broadcast(
         _ message: PropertyListDictionary, _ session: PairedSession, _ console: Console
     ) async throws {

@@ -84,7 +84,7 @@ final class OutboundQueues {
 
     // MARK: life
 
-    /// Reports ends that nobody has confirmed, repeats contexts, and reconsiders barriers; once, when all is set up.
+    /// Reports ends that no app has acknowledged, repeats contexts, and reconsiders barriers; once, when all is set up.
     func resume() {
         for (key, queue) in queues {
             if !key.channel.isForApps { reportUnacknowledged(in: key) }

@@ -74,7 +74,7 @@ final class Broadcaster {
     func send() {
         guard let origin = batch.origin, let application = origin.application else { return }
         origin.broadcastsWait(false)
-        // Taken out, so that its memory is nobody else's while it is lent; and put back for its room.
+        // Taken out, so that its memory has one owner while it is lent; put back to reuse its capacity.
         var sending = BroadcastBatch()
         swap(&sending, &batch)
         send(&sending, of: application, from: origin)
@@ -168,7 +168,7 @@ final class Broadcaster {
         }
     }
 
-    /// Forgets deliveries whose failure nobody waits for any more.
+    /// Forgets deliveries whose failure no sender waits for any longer.
     private func scheduleSweep() {
         guard !isSweepScheduled, ledger.count > 0 else { return }
         isSweepScheduled = true
@@ -189,7 +189,7 @@ private struct BroadcastBatch {
     /// the cache that all receivers' writes are read from.
     private static var capacity: Int { 128 * 1024 }
     /// The most failures that one batch may lead to, unless a single message does: half of what makes a sender's queue
-    /// congested, so that a sender whose messages reach nobody is held back before its failures overflow.
+    /// congested, so that a sender whose messages reach no receiver is paused before its failures overflow.
     private static var mostFailures: Int { 2048 }
 
     /// The connection that sent them; nil while there are none.

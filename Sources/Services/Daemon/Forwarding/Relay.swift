@@ -1,6 +1,6 @@
-// Relay: the forwarding path between host apps and device links. It checks who may send what to whom, and passes on the
-// very bytes that came. It stores nothing, opens no body and reads no file; durable delivery is not its business. One
-// relay serves one loop, and everything here happens on it.
+// Relay: the forwarding path between host apps and device links. It checks the sender's right to each frame and its
+// destination, and forwards the very bytes that came. It stores nothing, opens no body and reads no file; durable
+// delivery is separate from it. One relay serves one loop, and everything here happens on it.
 
 package import TandemBase
 package import TandemReactor

@@ -87,7 +87,7 @@ package final class RelayPort: NumberedConnection {
     let application: LocalApplication?
     /// The link's facts; nil for an app's connection.
     private let link: LinkSource?
-    /// Made when it is first needed: most connections never hold anybody back.
+    /// Made when it is first needed: most connections never pause a sender.
     var congestion: Backpressure {
         if let ownCongestion { return ownCongestion }
         let made = Backpressure()
@@ -240,7 +240,7 @@ package final class RelayPort: NumberedConnection {
 
     // MARK: the endpoint's events
 
-    /// The endpoint's queue has drained: who was held back may go on.
+    /// The endpoint's queue has drained: resumes the senders that were paused.
     package func drained() { ownCongestion?.end(forwarder.scheduler) }
 
     /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.

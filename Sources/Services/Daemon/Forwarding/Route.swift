@@ -40,7 +40,7 @@ final class PairingEnd {
 
     private(set) var known: RelayedPairing
     private(set) var way: Way
-    /// The other device's apps as it announced them (SES-16). They outlive the link, except that nobody is connected.
+    /// The other device's apps as it announced them (SES-16). They outlive the link, except that none is connected.
     private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
     /// The link is new, and the other device may not have announced its apps yet (SES-25).
     private var isBeingIntroduced = false
@@ -70,7 +70,7 @@ final class PairingEnd {
     /// From now on silence about an app means that the other device has none.
     func endIntroduction() { isBeingIntroduced = false }
 
-    /// The link is gone: who was connected there is not known any more.
+    /// The link is gone: the apps connected there are no longer known.
     func linkDown(_ reason: ReachabilityReason) {
         way = .down(reason)
         isBeingIntroduced = false
@@ -88,7 +88,7 @@ final class PairingEnd {
         }
     }
 
-    /// How the other device sees this one's app, as it says; without a link nobody sees anybody.
+    /// The other device's report on its route to this device's app; without a link neither reaches the other.
     func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {
         switch way {
         case .loopback(let side): side.applications[app]?.routes[known.pairing]?.reachability.level

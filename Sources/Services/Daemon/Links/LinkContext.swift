@@ -137,7 +137,8 @@ package final class LinkTable {
 /// The memory that the device connections of one loop share while they work; an idle connection has none of its own.
 final class LinkMemory {
     let workspace = TLSWorkspace()
-    /// Where plaintext goes: to what the loop's other reads use, so that whoever holds it for longer leaves it in time.
+    /// Place of plaintext: the blocks of the loop's other reads, so that a connection that retains a slice copies it
+    /// away in time.
     let blocks: ReadBlocks
 
     init(_ scheduler: any Scheduler) { blocks = (scheduler as? EventLoop)?.readBlocks ?? ReadBlocks() }

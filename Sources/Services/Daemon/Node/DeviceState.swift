@@ -67,7 +67,7 @@ struct DeviceState {
     private static func lockedDirectory(
         _ path: String, isShared: Bool
     ) throws(NodeError) -> (directory: OwnedDirectory, applications: OwnedDirectory, lock: DirectoryLock) {
-        // Search permission alone: who knows an app's directory can go there, nobody can list.
+        // Search permission alone: an app that knows its directory can open it, and none can list them.
         let mode: UInt32 = isShared ? 0o711 : 0o700
         do throws(FileError) {
             let directory = try OwnedDirectory(path: path, mode: mode)

@@ -302,7 +302,8 @@ package final class Node {
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
     }
 
-    /// The usual places of the local socket lie in a directory that nobody makes: open to others if the socket is.
+    /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket
+    /// is.
     private func makeSocketDirectory() throws(NodeError) {
         guard let slash = options.local.lastIndex(of: "/"), slash != options.local.startIndex else { return }
         do throws(FileError) {

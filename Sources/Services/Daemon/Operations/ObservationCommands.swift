@@ -107,7 +107,7 @@ extension Node {
     }
 
     fileprivate var contexts: [PropertyListValue] {
-        // A peer may name any application; one that is not installed here is nobody's.
+        // A peer may name any application; one that is not installed here has no owner.
         delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
             var body: PropertyListDictionary = [
                 "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),

@@ -1,5 +1,5 @@
 // One user info to the counterparts on several devices, with a receipt for each: how far it has got there, or why it
-// will not arrive. Each device has an item of its own, so that one that is away holds up nobody.
+// will not arrive. Each device has an item of its own, so that one that is away does not delay the others.
 
 public import TandemBase
 public import TandemPropertyList
@@ -27,7 +27,7 @@ extension PairedSession {
     ///   - options: as for one device.
     ///   - receivers: all paired devices, or those whose app provides something.
     ///   - level: returns when the item has got this far everywhere, or has ended there,
-    ///   - limit: or when this time is over: who is away gets the item later.
+    ///   - limit: or when this time is over: a device that is away gets the item later.
     /// - Returns: a receipt for each device, in the order of their pairings' identifiers.
     /// - Throws: what stands against it for all: the first that applies of 7004, 7016, 7005 (no pairing), 7008, 7010,
     ///   7009 (over 65,536 bytes).

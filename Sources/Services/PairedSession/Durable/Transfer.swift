@@ -110,7 +110,7 @@ public final class Transfer: Sendable {
 
     // MARK: events of the session
 
-    /// The session ends before the item does: nobody will tell how.
+    /// The session ends before the item does: its outcome will not be reported.
     func unfollowed(_ error: SessionError) {
         let waiters = contents.withLock { contents in
             contents.silence = error

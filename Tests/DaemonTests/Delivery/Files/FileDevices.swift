@@ -59,7 +59,7 @@ final class FileDevice {
     }
 }
 
-/// Stores what comes in order, and keeps it until it is told to let go.
+/// Stores items in order, and retains them until the test releases them.
 final class StandInItems: FileItems {
     var stored: [Envelope] = []
     var gaps: [UInt64] = []

@@ -58,7 +58,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The body of `failure`; a path of this machine is nobody else's business.
+    /// The body of `failure`; it never names a path of this machine.
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable)]
         switch self {
