@@ -4,7 +4,7 @@
 
 /// The context that this device's application last set.
 package struct SentContext: Sendable, Equatable {
-    /// From 1, one more for each that was set; it goes on when an epoch changes.
+    /// From 1, one more for each that was set; it continues when an epoch changes.
     package let revision: UInt64
     /// Detects equal bytes without keeping them.
     package let digest: [UInt8]

@@ -49,7 +49,7 @@ package struct DeliveryLimits: Sendable, Equatable {
 
 /// Why an item was not accepted.
 package enum DeliveryError: Error, Sendable, Equatable {
-    /// The queue holds this many items or bytes already.
+    /// The queue already has this many items or bytes.
     case queueFull(items: Int, bytes: Int, itemLimit: Int, byteLimit: Int)
 }
 

@@ -46,7 +46,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 
 /// An effect of a queue or ledger.
 package protocol DeliveryEffect: Sendable, Equatable {
-    /// The item's file is not needed any more (FIL-14).
+    /// The item's file is no longer needed (FIL-14).
     static func released(_ id: UniqueIdentifier) -> Self
 }
 
@@ -76,7 +76,7 @@ package typealias OutboundTransition = DeliveryTransition<OutboundEffect>
 package enum OutboundEffect: DeliveryEffect {
     /// An `item` frame for the peer.
     case send(OutboundDispatch)
-    /// A `gap` frame: the item of this sequence will not come, or should not be handled any more.
+    /// A `gap` frame: the item of this sequence will not come, or should no longer be handled.
     case sendGap(sequence: UInt64, GapReason)
     /// An `outcomeAck` frame: the outcome is durable here, the peer may forget it.
     case sendOutcomeAck(sequence: UInt64)
@@ -85,7 +85,7 @@ package enum OutboundEffect: DeliveryEffect {
     /// The item has ended, with the peer's refusal if that explains it; `forget` once its submitter has acknowledged
     /// that.
     case finished(UniqueIdentifier, Outcome, ItemRefusal?)
-    /// The item's file is not needed any more (FIL-14).
+    /// The item's file is no longer needed (FIL-14).
     case released(UniqueIdentifier)
     /// The context has to be enqueued again: the peer may have lost it with its epoch.
     case setContextAgain
@@ -148,7 +148,7 @@ package enum InboundEffect: DeliveryEffect {
     case droppedAhead
     /// The ledger is full and the item was dropped without an answer; it will come again.
     case droppedFull
-    /// The item's file is not needed any more, unless another item has its identifier (FIL-14).
+    /// The item's file is no longer needed, unless another item has its identifier (FIL-14).
     case released(UniqueIdentifier)
     /// The item failed too often and waits for an operator.
     case deadLetter(ordinal: UInt64)

@@ -338,7 +338,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         return min(earliest, pausedUntil)
     }
 
-    /// The clock may have been set: expiry goes on from the ledger's time and not from the wall clock's.
+    /// The clock may have been set: expiry continues from the ledger's time and not from the wall clock's.
     package mutating func noteClock(at reading: ClockReading) -> InboundTransition {
         count > 0 ? InboundTransition(changes: journal.noteClock(of: key, at: reading)) : InboundTransition()
     }
@@ -446,7 +446,7 @@ private struct HandlerTurn: Sendable {
     private var bodies: [UInt64: [UInt8]] = [:]
     private var bodyBytes = 0
 
-    /// Whether the handler can be given an item now.
+    /// Whether the handler can take an item now.
     var isFree: Bool { hasHandler && current == nil && pausedUntil == nil }
 
     mutating func handlerArrived() { hasHandler = true }

@@ -256,7 +256,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         }
     }
 
-    /// A newer item of this kind went to another queue: none here is the current one any more.
+    /// A newer item of this kind went to another queue: none here is the current one any longer.
     package mutating func untag(_ kind: String, at reading: ClockReading) -> OutboundTransition {
         transition(at: reading) { queue, transition in queue.untag(kind, &transition) }
     }
@@ -456,7 +456,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         link.resendTime(isAwaitingPeer: lastStored < lastSent || records.withdrawing > 0, limits: limits)
     }
 
-    /// The clock may have been set: expiry goes on from the queue's time and not from the wall clock's.
+    /// The clock may have been set: expiry continues from the queue's time and not from the wall clock's.
     package mutating func noteClock(at reading: ClockReading) -> OutboundTransition {
         guard count > 0 || budget.start != nil else { return OutboundTransition() }
         return OutboundTransition(changes: journal.noteClock(of: key, at: reading))
@@ -465,7 +465,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     // MARK: epochs
 
     /// A new epoch of the pairing begins. Items that the peer has not stored are sent again, perhaps a second time.
-    /// Items that only the peer has are lost to this queue, because their sequences mean nothing any more.
+    /// Items that only the peer has are lost to this queue, because their sequences are no longer valid.
     package mutating func startEpoch(_ epoch: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard epoch != journal.epoch else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in

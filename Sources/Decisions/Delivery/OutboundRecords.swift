@@ -343,7 +343,7 @@ struct OutboundRecords: Sendable {
         newestBySupersedeKey[supersedeKey] = record.ordinal
     }
 
-    /// The item ends or is taken back: it is nothing to other items any more.
+    /// The item ends or is taken back: it no longer affects other items.
     mutating func unrelate(_ record: OutboundRecord) {
         if let supersedeKey = record.supersedeKey, newestBySupersedeKey[supersedeKey] == record.ordinal {
             newestBySupersedeKey[supersedeKey] = nil

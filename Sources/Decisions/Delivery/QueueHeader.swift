@@ -151,7 +151,7 @@ extension HeaderJournal<InboundHeader> {
         return header.nextOrdinal
     }
 
-    /// No row has this sequence any more.
+    /// No row has this sequence any longer.
     mutating func sequenceRemoved(_ sequence: UInt64) { if sequence > written.watermark { isOwed = true } }
 
     /// Sequences start again from 1.

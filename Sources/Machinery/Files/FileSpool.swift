@@ -109,7 +109,7 @@ package final class FileSpool: Sendable {
         }
     }
 
-    /// The removal of every file of a pairing that is not there any more; nil if there is none at all.
+    /// The removal of every file of a pairing that no longer exists; nil if there is no such file.
     package func removal(butOf pairings: Set<UniqueIdentifier>) throws(FileError) -> TreeRemoval? {
         guard let root = try parent.existing(name) else { return nil }
         let gone = try root.names().filter { UniqueIdentifier(text: $0).map(pairings.contains) != true }

@@ -22,7 +22,7 @@ package final class FileWorker {
         if !isClosed { thread?.detach() }
     }
 
-    /// A system that gives no thread is near its end: then the jobs run here, and the loop waits for them.
+    /// A system that cannot start a thread is near its end: then the jobs run here, and the loop waits for them.
     private func start() {
         guard thread == nil else { return }
         let queue = queue
@@ -58,7 +58,7 @@ package final class FileWorker {
             }, then: completion)
     }
 
-    /// Waits for the jobs that were given; their completions come later, as always. For tests that turn time by hand.
+    /// Waits for the submitted jobs; their completions come later, as always. For tests that turn time by hand.
     package func waitUntilIdle() {
         let done = Semaphore()
         guard !isClosed, thread != nil else { return }

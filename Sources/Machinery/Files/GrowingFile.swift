@@ -1,6 +1,6 @@
 // A file that is written from its beginning to its end, in parts and perhaps over several lives of the process, and
 // hashed on the way; what an earlier life wrote is read again first, in parts, because it may be large. Data is
-// written out every few megabytes, so that the last synchronisation is short and does not hold up the store's.
+// written out every few megabytes, so that the last synchronisation is short and does not delay the store's.
 
 internal import Glibc
 internal import TandemCrypto

@@ -8,7 +8,7 @@ package import TandemBase
 
 /// Holds slices of read blocks beyond the event that brought them.
 package protocol BlockTenant: AnyObject {
-    /// The block is needed: what is still held of it must be copied now. Nothing else may happen in this call.
+    /// The block is needed: the tenant must copy its slices of it now. Nothing else may happen in this call.
     func leave(_ block: ByteBlock)
 }
 
@@ -76,7 +76,7 @@ package final class ReadBlocks {
     /// Whether the next read may need another block.
     var isFull: Bool { current.block.filled > Self.readSize - Self.leastRead }
 
-    /// The tenant holds a part of the block from now on; nothing if it is not one of these blocks.
+    /// Adds a tenant of the block, which retains a slice; does nothing if it is not one of these blocks.
     package func keep(_ tenant: any BlockTenant, in block: ByteBlock) {
         if block === current.block { return current.add(tenant) }
         for index in older.indices where older[index].block === block { older[index].add(tenant) }

@@ -30,7 +30,7 @@ package struct TimerQueue {
         return TimerToken(serial: nextSerial)
     }
 
-    /// Takes the action out, for the caller to let go of: what it held may call back when it is freed.
+    /// Takes the action out, for the caller to release: objects that it retains may call back in their `deinit`.
     package mutating func cancel(_ token: TimerToken) -> (() -> Void)? {
         let action = actions.removeValue(forKey: token.serial)
         if liveFirst == token.serial { liveFirst = nil }

@@ -105,7 +105,7 @@ final class Connection {
         return lines.first ?? ""
     }
 
-    /// The bytes of the file's pages that hold nothing; 0 if that cannot be read.
+    /// The bytes of the file's free pages; 0 if that cannot be read.
     var freeBytes: Int {
         guard let pages = try? integer("PRAGMA freelist_count"), let size = try? integer("PRAGMA page_size") else {
             return 0
@@ -119,7 +119,7 @@ final class Connection {
         return sqlite3_get_autocommit(handle) == 0
     }
 
-    /// Moves what the log holds into the file; it is not left to SQLite, which would ignore a failed fsync there.
+    /// Moves the log's pages into the file; not left to SQLite, which would ignore a failed fsync there.
     func checkpoint() throws(ResultCode) {
         confine()
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)

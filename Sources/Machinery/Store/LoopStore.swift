@@ -10,7 +10,8 @@ package final class LoopStore {
 
     private let store: any RowBackend
     private let scheduler: any Scheduler
-    /// Told when a commit has failed for good: the store can promise nothing any more. On the scheduler's thread.
+    /// Called when a commit has failed for good: the store can no longer make anything durable. On the scheduler's
+    /// thread.
     package var whenPoisoned: ((StoreError) -> Void)?
     /// Whether the last commit that has ended failed, or the disk is full.
     package var isFailing: Bool { hasFailed || fullDisk != nil }

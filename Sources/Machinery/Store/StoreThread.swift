@@ -59,7 +59,7 @@ private final class Body: Sendable {
     }
 }
 
-/// One result that one thread gives and another waits for.
+/// One result that one thread sets and another waits for.
 final class Answer<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, StoreError>?>(nil)
     private let given = Semaphore()

@@ -50,7 +50,7 @@ struct FramePace {
         gain = rest
     }
 
-    /// Judging pauses or goes on with a new window, because it was this side that did not read.
+    /// The measurement pauses, or resumes with a new window, because this side did not read.
     mutating func restart(isUnfinished: Bool, now: MonotonicTime) {
         windowStart = isUnfinished ? now : nil
         gain = options.leastGain

@@ -36,7 +36,7 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case applied(AppliedConfiguration)
     /// A signed configuration was refused; the applied one stays.
     case rejected(ConfigurationRejection)
-    /// Nothing signed is active any more: unpaired, switched, or its lifetime is over.
+    /// No signed configuration is active any longer: unpaired, switched, or its lifetime is over.
     case deactivated
     /// An invalid value was assigned in code and ignored.
     case assignmentIgnored(SettingError)

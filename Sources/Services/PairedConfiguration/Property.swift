@@ -43,7 +43,7 @@ public final class Property<Value: SettingRepresentable>: Sendable {
     /// Where the effective value comes from.
     public var layer: SettingLayer { home.map { $0.store.layer(at: $0.place) } ?? .declaredDefault }
 
-    /// Sets the stored preference; a signed override goes on hiding it.
+    /// Sets the stored preference; a signed override continues to hide it.
     /// - Throws: the rule that the value breaks; nothing is changed then.
     public func set(_ value: Value) throws(SettingError) {
         if let home {

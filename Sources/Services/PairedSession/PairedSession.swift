@@ -64,7 +64,7 @@ public final class PairedSession: Sendable {
         }
     }
 
-    /// Ends the session for all who share it: what waits completes with 7004 `ended`, and nothing is received any more.
+    /// Ends the session for all who share it: what waits completes with 7004 `ended`, and nothing more is received.
     /// Returns when what was sent before, replies included, has been given to the system: a process may exit then.
     public func end() async {
         await withCheckedContinuation { ended in end { ended.resume() } }

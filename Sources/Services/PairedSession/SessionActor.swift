@@ -44,7 +44,7 @@ package actor SessionActor {
     private var activating: [UInt64: Completion<Void>] = [:]
     /// The connection whose daemon knows which items this process waits for.
     private var followedOn: UInt64 = 0
-    /// Ended by the app, or released: nothing begins any more.
+    /// Ended by the app, or released: no call begins any longer.
     private var isEnded = false
     private var onEvent: ((SessionEvent) -> Void)?
     private var deliverArrivals: ((_ done: @escaping @Sendable () -> Void) -> Void)?

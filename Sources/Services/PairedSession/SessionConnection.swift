@@ -14,7 +14,7 @@ package protocol Dialer: AnyObject {
     /// Tries once; the completion is called once, never from inside this call, with nil if there is no daemon.
     func dial(_ completion: @escaping ((any ByteStream)?) -> Void)
 
-    /// Ends an attempt; its completion is not called any more.
+    /// Ends an attempt; its completion is not called.
     func cancel()
 
     /// Why the last attempt found no daemon: each address with its error; nil if it found one, or nobody can say.

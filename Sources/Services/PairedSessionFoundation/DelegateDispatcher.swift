@@ -159,7 +159,7 @@ extension WCSession {
     /// the callback, on its queue.
     public var deliveringPairing: UniqueIdentifier? { labels.current }
 
-    /// Something has arrived that the delegate has not been given yet.
+    /// An arrived item has not reached the delegate yet.
     public var hasContentPending: Bool { labels.pending > 0 || pairedSession?.hasContentPending == true }
 
     func observe(_ session: PairedSession) {

@@ -66,7 +66,7 @@ static void run(const struct tandem_program *program, const gid_t *groups, size_
 }
 
 // Waits until exec closed the pipe, or reads why there was none. A program on a file system that does not answer counts
-// as started: the daemon does not wait for it, and hears how it ends.
+// as started: the daemon does not wait for it, and gets its exit status.
 static int outcome_of(int report) {
     int number = 0;
     struct pollfd waiting = {.fd = report, .events = POLLIN};

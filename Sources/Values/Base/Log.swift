@@ -107,7 +107,7 @@ package enum LogLevel: UInt8, Sendable, CaseIterable {
     case debug
     /// A normal step of life: started, linked, stopped.
     case info
-    /// Something was refused or lost; the service goes on.
+    /// Something was refused or lost; the service continues.
     case warning
     /// The service, or a part of it, does not work.
     case error

@@ -88,7 +88,7 @@ struct TreeWriter: ~Copyable, Sendable {
         }
     }
 
-    /// Adds a value where it was met, or finds the scalar that it equals; gives the object's number.
+    /// Adds a value where it was met, or finds the scalar that it equals; returns the object's number.
     private mutating func add(
         _ value: borrowing BorrowedValue, parent: Int, place: Int, depth: Int
     ) throws(PropertyListError.Reason) -> Int {
@@ -221,7 +221,7 @@ extension TreeWriter {
 /// Idle writers, for the next caller: reused memory makes writing cheap. A few, so that as many threads never wait for
 /// memory, and none that has grown large.
 enum WriterPool {
-    /// Larger writers are given back to the system, in bytes.
+    /// Writers with more memory than this are freed, in bytes.
     private static let largest = 1 << 20
 
     private static let idle = Mutex(Slots())

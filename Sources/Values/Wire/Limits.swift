@@ -1,4 +1,4 @@
-// The limits that several rooms share, each as one named constant; Protocol/Limits.md gives the same numbers and
+// The limits that several rooms share, each as one named constant; Protocol/Limits.md lists the same numbers and
 // reasons, and those of a single room stand there. Nothing compares against a literal, so that a limit has one place to
 // change and one test at its edge.
 

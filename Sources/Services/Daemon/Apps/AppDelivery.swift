@@ -281,7 +281,8 @@ package final class AppDelivery {
 
     private func judged(_ frame: VerdictFrame, _ connection: HostAppConnection) {
         let (id, queue) = (frame.item.id, frame.item.queue)
-        // A verdict of what this connection was not given says nothing: it was given again, or withdrawn.
+        // A verdict on an item that this connection does not have is ignored: the item was handed to another, or
+        // withdrawn.
         guard let ordinal = offered.judged(id, in: queue, by: connection.number) else { return }
         switch frame.verdict {
         case .handled:

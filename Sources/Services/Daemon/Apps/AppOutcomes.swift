@@ -66,7 +66,7 @@ final class AppOutcomes {
 
     /// Makes the connection the submitter of what is known of the items: a process of an app that waits for them has
     /// come back (SES-56).
-    /// - Parameter done: gets the items of which nothing is known any more; nil if the store cannot tell.
+    /// - Parameter done: gets the items that are no longer known; nil if the store cannot be read.
     func subscribe(
         to items: [UniqueIdentifier], in queue: QueueKey, _ connection: HostAppConnection,
         then done: @escaping ([UniqueIdentifier]?) -> Void

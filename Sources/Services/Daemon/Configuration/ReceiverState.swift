@@ -108,7 +108,7 @@ struct ReceiverState {
         return due.map { sign($0, signer: signer, now: now) } ?? []
     }
 
-    /// The reports of early failures that were held back until their minute was over (CFG-52).
+    /// The reports of early failures that were delayed until their minute was over (CFG-52).
     mutating func oweHeldFailures(signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         gates.keys.flatMap { key in
             gates[key]?.due(at: now.monotonic).map { sign($0, signer: signer, now: now) } ?? []

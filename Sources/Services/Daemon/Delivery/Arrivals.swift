@@ -103,7 +103,7 @@ package final class Arrivals {
         ledger.perform(arrive, size: item.payload.count, room: .ordinary)
     }
 
-    /// The item of this sequence will not come, or should not be handled any more.
+    /// The item of this sequence will not come, or should no longer be handled.
     func gapArrived(_ sequence: UInt64, _ reason: GapReason, in key: QueueKey) {
         let reading = reading
         guard let ledger = ledger(key) else { return }
@@ -251,7 +251,7 @@ package final class Arrivals {
         }
     }
 
-    /// Returns the attempts that were counted ahead and not made; no item is delivered any more.
+    /// Returns the attempts that were counted ahead and not made; no further item is delivered.
     func stop() {
         let reading = reading
         for ledger in ledgers.values { ledger.perform { $0.stopping(at: reading) } }

@@ -79,7 +79,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         setTimer()
     }
 
-    /// Ends the queue, because its rows are deleted: it writes nothing and runs no effect any more.
+    /// Ends the queue, because its rows are deleted: it no longer writes or runs effects.
     func end() {
         state = .ended
         if let timer { scheduler.cancel(timer.token) }

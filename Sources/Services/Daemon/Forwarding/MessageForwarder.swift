@@ -254,8 +254,8 @@ final class MessageForwarder {
     /// The requests that still wait for an answer.
     var openRequestCount: Int { ledger.waitingCount }
 
-    /// Passes nothing new on from now on (SES-18); calls back once: when no request is open any more, at once if none
-    /// is, or when the time is over.
+    /// Forwards no new message from now on (SES-18); calls back once: when no request is open any longer, at once if
+    /// none is, or when the time is over.
     func stop(within time: Duration, whenIdle: @escaping () -> Void) {
         broadcaster.stop()
         isStopping = true

@@ -233,8 +233,8 @@ package final class Relay {
     /// The requests that still wait for an answer.
     package var openRequestCount: Int { forwarder.openRequestCount }
 
-    /// Passes nothing new on from here on (SES-18); calls back once: when no request is open any more, at once if none
-    /// is, or when the time is over.
+    /// Forwards no new message from now on (SES-18); calls back once: when no request is open any longer, at once if
+    /// none is, or when the time is over.
     package func stop(within time: Duration = .seconds(5), whenIdle: @escaping () -> Void) {
         forwarder.stop(within: time, whenIdle: whenIdle)
     }

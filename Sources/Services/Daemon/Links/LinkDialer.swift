@@ -159,7 +159,7 @@ final class DialledConnection {
         channel.frames.start()
     }
 
-    /// Gives up; the completion is not called any more.
+    /// Cancels the attempt; the completion is not called.
     func cancel() {
         completion = nil
         channel.cut(.ended(.stopping))
@@ -252,7 +252,7 @@ extension DialledConnection: FrameChannelDelegate {
 
 /// Source of streams for the dialling side: sockets in a daemon, in-process streams in tests.
 package struct StreamSource {
-    /// Ends an attempt whose outcome is not wanted any more.
+    /// Ends an attempt whose outcome is no longer needed.
     package typealias Cancel = () -> Void
     package typealias Completion = (Result<any ByteStream, ConnectError>) -> Void
 

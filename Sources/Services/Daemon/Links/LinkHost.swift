@@ -35,7 +35,7 @@ package protocol LinkHost: AnyObject {
     /// unchanged.
     func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame)
 
-    /// The link was congested and is not any more.
+    /// The link is no longer congested.
     func linkDidDrain(_ link: Link)
 
     /// The link is over. Exactly once for each ready link; before another one for the same pairing becomes ready.

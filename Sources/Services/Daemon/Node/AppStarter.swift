@@ -67,7 +67,7 @@ final class AppStarter {
         start(schedule.disconnected(app, at: loop.now))
     }
 
-    /// Starts nothing any more.
+    /// Starts no further app.
     func stop() {
         isStopping = true
         if let timer { loop.cancel(timer) }

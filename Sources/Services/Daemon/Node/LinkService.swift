@@ -130,7 +130,7 @@ final class LinkService {
     }
 
     /// Joins a primary, stores the pending pairing and dials it.
-    /// - Parameter mayReplace: whether a new pairing may end one of before that the primary does not know any more.
+    /// - Parameter mayReplace: whether a new pairing may end an earlier one that the primary no longer knows.
     func join(
         _ credential: JoinAttempt.Credential, mayReplace: Bool = false
     ) async throws(JoinFailure) -> PairingRecord {

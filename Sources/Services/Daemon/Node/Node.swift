@@ -262,7 +262,7 @@ package final class Node {
 
     private func forget(_ record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]) {
         let pairing = record.pairing
-        // First: the requests that are open on its link fail because there is no such pairing any more.
+        // First: the requests that are open on its link fail because the pairing no longer exists.
         relay.removePairing(pairing, role: record.role)
         links.forget(pairing)
         directories.remove(pairing)

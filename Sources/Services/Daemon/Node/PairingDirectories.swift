@@ -50,7 +50,7 @@ final class PairingDirectories {
         }
     }
 
-    /// Directories within directories, each held open while its content goes: no app of sound mind goes deeper.
+    /// Directories within directories, each open while its content is removed: no sane app nests deeper.
     private static let deepest = 64
 
     /// The pairing has ended: its directories go, with all that is in them. Nobody waits for that; what is not done
@@ -65,8 +65,8 @@ final class PairingDirectories {
         }
     }
 
-    /// Removes what an earlier run could not any more. Its names are read at once, before a new pairing can be made:
-    /// the directory of that is there before the worker comes to the removal.
+    /// Removes directories that an earlier run could no longer remove. Its names are read at once, before a new pairing
+    /// can be made: the directory of that is there before the worker comes to the removal.
     func keepOnly(_ pairings: [UniqueIdentifier]) {
         let kept = Set(pairings.map(\.description))
         for (app, owner) in owners() {

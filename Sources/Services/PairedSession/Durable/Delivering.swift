@@ -35,7 +35,7 @@ public struct DeliveryReceipt: Sendable {
     public let level: AcknowledgementLevel
     /// The handler's reply; nil for a user info.
     public let reply: PropertyListDictionary?
-    /// Tells how a user info goes on; nil for a message.
+    /// Reports the progress of a user info; nil for a message.
     public let transfer: Transfer?
     /// Why it was queued; nil for a message.
     public let unreachable: SessionError?

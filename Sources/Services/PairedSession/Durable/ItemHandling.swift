@@ -14,7 +14,7 @@ extension PairedSession {
     ///   - topic: only items of this topic; nil: what no topic's handler takes.
     ///   - handler: returning has handled the item; throwing gets it again after a pause; throwing an
     ///     ``ItemRejection`` refuses it for good.
-    /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
+    /// - Returns: ends the handling when cancelled; the handling continues if the caller drops it.
     @discardableResult
     public func handleUserInfo(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedUserInfo) async throws -> Void

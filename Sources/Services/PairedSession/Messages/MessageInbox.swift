@@ -28,7 +28,7 @@ final class MessageInbox {
         let number: UInt64
         let interest: Interest
         let take: (ReceivedMessage) -> Void
-        /// The session is over: nothing will come any more.
+        /// The session is over: no further message will come.
         let ended: () -> Void
     }
 

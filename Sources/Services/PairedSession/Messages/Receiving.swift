@@ -12,7 +12,7 @@ extension PairedSession {
     ///   - topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody else
     ///     takes.
     ///   - handler: returns the reply, or nil for a message of another receiver.
-    /// - Returns: ends the handling when cancelled; it goes on while it is not kept.
+    /// - Returns: ends the handling when cancelled; the handling continues if the caller drops it.
     @discardableResult
     public func handleMessages(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?

@@ -44,7 +44,7 @@ final class FileArrivals {
         guard let items = environment.items else { return false }
         guard items.wouldStore(frame.sequence, size: frame.body.count, in: queue) else { return items.store(envelope) }
         if opening.contains(queue), arrivals[queue]?.key != key {
-            // A peer that changes its mind with each frame gives the disk one thing to do at a time.
+            // A peer that changes the file with each frame causes one disk operation at a time.
             next[queue] = (frame, envelope)
             return true
         }
@@ -274,7 +274,7 @@ final class FileArrivals {
         if arrivals[arrival.key.queue] === arrival { arrivals[arrival.key.queue] = nil }
     }
 
-    /// An item of the channel will not come, or should not be handled any more.
+    /// An item of the channel will not come, or should no longer be handled.
     func take(_ gap: GapFrame, _ envelope: Envelope) -> GapResult {
         let queue = gap.queue
         if let arrival = arrivals[queue], arrival.sequence == gap.sequence {

@@ -163,7 +163,7 @@ package final class FileDelivery {
     /// A submitted item has ended; the bytes of a dead letter stay.
     func sentItemEnded(_ id: UniqueIdentifier, in queue: QueueKey) { sendings.end(FileKey(queue, id)) }
 
-    /// The bytes of an item are not needed any more (FIL-14).
+    /// The bytes of an item are no longer needed (FIL-14).
     package func released(_ id: UniqueIdentifier, in queue: QueueKey, _ direction: DeliveryDirection) {
         let key = FileKey(queue, id)
         switch direction {

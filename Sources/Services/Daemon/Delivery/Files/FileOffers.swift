@@ -8,7 +8,7 @@ package import TandemWire
 
 /// Why a stored file cannot be offered to its app.
 package enum FileOfferFailure: Error, Sendable, Equatable {
-    /// It is not there any more: another program has moved it.
+    /// It is gone: another program has moved it.
     case missing
     /// Its app has no directory now.
     case noInbox
@@ -96,7 +96,7 @@ package final class FileOffers {
     /// However many ends come meanwhile, the disk is asked once more.
     private func swept(_ queue: QueueKey) { if sweeping.removeValue(forKey: queue) == true { sweep(queue) } }
 
-    /// Removes the files of other pairings and of other items. The directory of a pairing that goes on stays, also
+    /// Removes the files of other pairings and of other items. The directory of a pairing that continues stays, also
     /// without a file: the next one may come into it meanwhile.
     func restore(_ received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
         let received = Dictionary(grouping: received, by: \.queue.app)

@@ -126,7 +126,7 @@ final class FileSendings {
         environment.notify(.transferred(offset: size, nil), of: key, uploads.source(of: key), key.queue.app)
     }
 
-    /// The file is stored, or will not be sent any more.
+    /// The file is stored, or will not be sent again.
     func end(_ key: FileKey) {
         sendings[key] = nil
         senders[key.queue.pairing]?.ended(key)

@@ -194,7 +194,7 @@ package final class FileUploads {
         if let next = waiting.takeFirst(where: { isFree || !apps.contains($0) }) { begin(next) }
     }
 
-    /// One file of each app at any time: an app that begins many and continues none holds up only itself.
+    /// One file of each app at any time: an app that begins many and continues none delays only itself.
     private func mayBegin(_ submission: Submission) -> Bool {
         uploads.count < limits.uploads || !uploads.keys.contains { $0.queue.app == submission.key.queue.app }
     }
