@@ -8,7 +8,8 @@ BODY_LIMIT = 65_536  # LIM-2
 ENVELOPE_TYPES = {  # FRM-8
     "kind": str, "app": str, "pairing": bytes, "id": bytes, "channel": str, "sequence": int, "reply": bool,
     "deadline": int, "age": int, "remaining": int, "attempt": int, "nonce": bytes, "code": int, "name": str,
-    "command": str, "sealing": int, "body": bytes,
+    "command": str, "topic": str, "key": str, "after": bytes, "revision": int, "offset": int, "sealing": int,
+    "body": bytes,
 }
 
 
