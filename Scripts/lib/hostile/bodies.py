@@ -2,13 +2,14 @@
 receive` and `tandem send`, which are apps with the real library.
 """
 import json
+import pathlib
 import threading
 import time
 
-from apps import ZERO, App, Refused, body_of, described, new_identifier
+from apps import ZERO, App, Refused, described, facts_of, install, new_identifier, sent_file
 from case import Case
 from daemons import Program, require, until
-from frames import encode, frame
+from frames import decode, encode, frame
 from peers import Identity, Peer
 
 APP = "org.example.bodies"
@@ -84,9 +85,8 @@ def submitted(world):
     library.until_prints("last context")
     library.until_prints("last item")
     app.close()
-    # The app itself, with the library, comes back and is told its contexts.
-    code, output = hub.command("context", "show", "--app", APP)
-    require(code == 0 and "last context" in output, f"context show ended with {code}: {output.strip()}")
+    told = App(hub, APP).next("context", name="sent")
+    require(decode(told["body"])["mark"] == "last context", "the app is told another context")
     return f"{count} bodies, answered {', '.join(sorted(answers))}; both apps live"
 
 
@@ -257,9 +257,53 @@ def fuzzed(world):
             "the session lives")
 
 
+def shown(world):
+    """`tandem context show`, again and again: what was accepted is there."""
+    hub, kiosk, _ = world.pair()
+    install(kiosk, APP)
+    app = App(hub, APP)
+    app.until_installed()
+    app.accepted(app.submit("context", encode({"mark": "there"})))
+    count = 100
+    missed = sum("there" not in hub.done("context", "show", "--app", APP) for _ in range(count))
+    require(missed == 0, f"{missed} of {count} times the context was not there")
+    return f"{count} times the context was there"
+
+
+def names(world):
+    """Files whose names are paths, and worse (FIL-12): each arrives in its app's directory and nowhere else."""
+    hub, kiosk, _ = world.pair()
+    inside = kiosk.state / "apps"
+    receiver = App(kiosk, APP, receives=True)
+    app = App(hub, APP)
+    app.until_installed()
+    hostile = ["../../../evil", "/tmp/evil", "..", ".", "", "a/../../b", "-rf", ".hidden", "line\nbreak",
+               "\u202egpj.exe", "nul\x01", "x" * 255, "\\share\\evil", "\u00e9" * 100]
+    before = set(world.place.rglob("*"))
+    for name in hostile:
+        identifier = sent_file(app, b"bytes", name=name)
+        delivery = receiver.next("delivery", 10, id=identifier)
+        path = pathlib.Path(facts_of(delivery)["path"])
+        require(path.is_relative_to(inside) and path.resolve() == path and path.read_bytes() == b"bytes",
+                f"'{name}' arrived as {path}")
+        require(not path.name.startswith((".", "-")) and path.name.isprintable(), f"'{name}' became '{path.name}'")
+        receiver.send(kind="verdict", app=APP, pairing=delivery["pairing"], id=identifier, channel="file",
+                      name="handled")
+        app.next("finished", 10, id=identifier)
+        app.send(kind="finishedAck", app=APP, pairing=delivery["pairing"], id=identifier, channel="file")
+    strange = [path for path in set(world.place.rglob("*")) - before
+               if not any(path.is_relative_to(state) for state in (hub.state, kiosk.state))]
+    require(not strange, f"written elsewhere: {strange[:3]}")
+    answer = app.answer_to(app.submit("file", encode({"name": "x" * 256, "size": 5})))
+    require(answer.get("code") == 7008, f"a name of 256 bytes was answered with {described(answer)}")
+    return f"{len(hostile)} names, all within the app's directory"
+
+
 CASES = (
     Case("8a", "bodies that are none, submitted", submitted),
     Case("8b", "bodies that are none, from a device", arrived),
     Case("8c", "answers and messages that are none", answered),
     Case("8d", "mutated frames from a device and an app", fuzzed),
+    Case("8e", "files with hostile names", names),
+    Case("8f", "an app that comes back finds its context", shown, is_short=False),
 )

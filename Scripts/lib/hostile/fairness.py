@@ -5,13 +5,14 @@ import time
 
 from apps import App, Counterpart, Template, body_of, described, facts_of, install
 from case import Case, milliseconds, spread
-from daemons import require
+from daemons import require, until
 from frames import encode
 
 APP = "org.example.other"
 GREEDY = "org.example.greedy"
 ACCEPTED_BESIDE_QUERIES = 0.05  # seconds, median: commits go before reads
 ANSWERED_BESIDE_A_FLOOD = 2  # seconds, at worst
+STORED_BESIDE_A_BACKLOG = 4  # seconds, at worst: a turn of LIM-46 there, and one of the answers
 LINE = (500_000, 0.05)
 
 
@@ -133,8 +134,37 @@ def burst(world):
             f"eight take {spread(latencies)}")
 
 
+def backlog(world):
+    """One app's full queue on a narrow line beside another app's item: how long until that is stored."""
+    count = 2000
+    hub, kiosk, line = world.pair(*LINE)
+    install(kiosk, APP, GREEDY)
+    owner, app = App(hub, GREEDY), App(hub, APP)
+    pairing = owner.until_installed()
+    app.until_installed()
+    line.tell("refuse")
+    identifiers = [owner.submit("userInfo", body_of(16_000, world.random)) for _ in range(count)]
+    for identifier in identifiers:
+        owner.accepted(identifier)
+    links = hub.links_ready()
+    line.tell("open")
+    until(lambda: hub.links_ready() > links, 40, "a link over the open line")
+    latencies = []
+    for _ in range(5):
+        began = time.monotonic()
+        identifier = app.submit("userInfo", encode({"small": 1}), pairing)
+        app.next("progress", 30, id=identifier, name="stored")
+        latencies.append(time.monotonic() - began)
+    stored = sum(envelope["kind"] == "progress" for envelope in owner.rest())
+    require(stored < count, "the backlog had ended before")
+    require(max(latencies) <= STORED_BESIDE_A_BACKLOG,
+            f"stored after {spread(latencies)}; at most {STORED_BESIDE_A_BACKLOG} s are allowed")
+    return f"stored beside {count} items of 16 kB that wait: {spread(latencies)}"
+
+
 CASES = (
     Case("3a", "one user's questions for lists beside another's durable items", queries, needs_root=True),
     Case("3b", "one app's flood on a line of 500 kB/s and 50 ms beside another's requests", messages, is_short=False),
     Case("3c", "bursts of durable items beside another user's", burst, is_short=False),
+    Case("3d", "one app's backlog on a line of 500 kB/s and 50 ms beside another's item", backlog, is_short=False),
 )

@@ -2,7 +2,7 @@
 import signal
 import time
 
-from apps import App, Counterpart, described, new_identifier
+from apps import App, Counterpart, new_identifier, sent_file
 from case import Case
 from daemons import require, until
 from frames import encode
@@ -97,7 +97,64 @@ def lost_in_burst(world):
     return f"{len(wanted)} items submitted {repetitions} times over {rounds} connections: each delivered once, in order"
 
 
+def other_channels(world):
+    """The same with a context and a file: the context has one revision, the file arrives once."""
+    hub, kiosk, _ = world.pair()
+    receiver = Counterpart(App(kiosk, APP, receives=True))
+    pairing = App(hub, APP).until_installed()
+    identifier, revisions = new_identifier(), set()
+    for _ in range(3):
+        app = App(hub, APP)
+        app.submit("context", encode({"same": 1}), pairing, identifier)
+        revisions.add(app.accepted(identifier)["revision"])
+        app.reset()
+    require(revisions == {1}, f"one context has the revisions {sorted(revisions)}")
+    data, identifier = world.random.randbytes(200_000), new_identifier()
+    app = App(hub, APP)
+    sent_file(app, data, pairing=pairing, identifier=identifier)
+    whole = app.next("progress", 20, id=identifier, name="transferred", offset=len(data))
+    require(whole, "the last progress was not heard")
+    app.next("progress", 20, id=identifier, name="stored")
+    require(ended(app, identifier) == "handled", "the file ended otherwise")
+    app.reset()
+    for _ in range(2):
+        app = App(hub, APP)
+        app.submit("file", encode({"name": "hostile.bin", "size": len(data)}), pairing, identifier)
+        app.accepted(identifier)
+        require(ended(app, identifier) == "handled", "the repeated file ended otherwise")
+        app.reset()
+    app = App(hub, APP)
+    last = app.submit("userInfo", encode({"last": 1}), pairing)
+    until(lambda: last in receiver.items, 10, "an item behind it")
+    require(receiver.items.count(identifier) == 1, f"the file was delivered {receiver.items.count(identifier)} times")
+    return "a context submitted 3 times has revision 1; a file submitted 3 times arrived once"
+
+
+def stopped(world):
+    """A receiver's daemon that stops in order marks only the item that a handler had (DEL-35)."""
+    count = 40
+    hub, kiosk, _ = world.pair()
+    slow = App(kiosk, APP, receives=True)
+    app = App(hub, APP)
+    pairing = app.until_installed()
+    wanted = [app.submit("userInfo", encode({"n": number}), pairing) for number in range(count)]
+    for identifier in wanted:
+        app.next("progress", 10, id=identifier, name="stored")
+    first = slow.next("delivery")
+    require(first["id"] == wanted[0], "another item came first")
+    kiosk.stop(signal.SIGTERM)
+    kiosk.start()
+    receiver = Counterpart(App(kiosk, APP, receives=True))
+    until(lambda: len(receiver.items) >= count, 20, f"{count} deliveries")
+    marked = sum(attempt > 1 for attempt in receiver.attempts)
+    require(receiver.items == wanted, "an item came twice or in another order")
+    require(marked <= 1, f"{marked} of {count} items are marked as redelivery")
+    return f"{marked} of {count} items marked as redelivery"
+
+
 CASES = (
     Case("6a", "an identifier submitted again and again", repeated),
     Case("6b", "submissions repeated after connections and daemons that end", lost_in_burst),
+    Case("6c", "contexts and files submitted again", other_channels),
+    Case("6d", "an orderly stop under items", stopped, is_short=False),
 )

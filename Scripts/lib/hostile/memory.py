@@ -1,9 +1,11 @@
 """Accounts: each user, app and device pays for what it makes a daemon keep (LIM-4 to LIM-6, LIM-47 to LIM-52)."""
+import collections
 import ssl
 import struct
 import time
 
-from apps import ZERO, App, Counterpart, Refused, Template, body_of, facts_of, install
+from apps import (
+    ZERO, App, Counterpart, Refused, Template, body_of, described, facts_of, install, new_identifier)
 from case import Case, mebibytes
 from daemons import CaseFailure, require, until
 from frames import encode
@@ -17,6 +19,9 @@ UNREAD_LINKS = 64 * MIB  # LIM-49
 KEPT_OF_EACH_LINK = 64  # LIM-49
 CONNECTION = 16  # what one connection may cost beside what waits for it: its state and a frame that has begun
 SLACK = 16 * MIB  # the store's cache, pages that the allocator keeps
+APPS_OF_A_DEVICE = 256 * 4 * 16  # LIM-11 and LIM-38: the queues of 256 applications, with what waits in them
+DISK_OF_APPS = 64 * MIB  # the same, and what the log keeps of it
+REQUESTS_OF_A_USER = 65_536 // 8  # LIM-53: half of 131,072, of 128 bytes each
 LINKED_HELLO = 4 * 128  # LIM-52: unlinked connections of one pin, payload of each
 
 
@@ -261,6 +266,102 @@ def hellos(world):
     return f"{count} connections, {most} open at most; {text}"
 
 
+def unfinished(world):
+    """One user's connections with frames that have begun and do not end."""
+    count = 400
+    hub = world.hub()
+    watch = Watch(hub)
+    part = struct.pack(">I", 512 * 1024) + bytes(500 * 1024)
+    connections = []
+    for _ in range(count):
+        try:
+            app = App(hub, APP, uid=65_001)
+            connections.append(app)
+            app.write(part)
+        except (Refused, OSError):
+            continue
+    require_alive(hub)
+    text = watch.require(SHARE_OF_UNREAD + count * CONNECTION + SLACK)
+    return f"{count} connections with 500 kB of a frame each; {text}"
+
+
+def named(world):
+    """A paired device that names ever new apps in each kind of frame."""
+    count = 300 if world.short else 5000
+    hub, kiosk, _ = world.pair()
+    peer = Peer(hub, Identity(world.place, 0), "greedy").pair()
+    watch, before = Watch(hub), disk(hub)
+    common = {"pairing": peer.pairing, "channel": "userInfo", "sequence": 1}
+    frames = (
+        {"kind": "item", "body": encode({"n": 1}), "remaining": 3_600_000, **common},
+        {"kind": "gap", "name": "lost", **common}, {"kind": "outcomeAck", **common},
+        {"kind": "item", "body": body_of(20_000, world.random), "revision": 1, **common, "channel": "context"},
+        {"kind": "item", "body": encode({"name": "x", "size": 1 << 30, "digest": bytes(32)}), **common,
+         "channel": "file"},
+        {"kind": "fetch", "pairing": peer.pairing, "channel": "file", "offset": 0},
+        {"kind": "message", "pairing": peer.pairing, "reply": True, "deadline": 600_000, "body": encode({"n": 1})},
+        {"kind": "application", "body": encode({"installed": True, "connected": True, "anchored": False})})
+    link = peer.link()
+    for keys in frames:
+        identified = keys["kind"] in ("item", "fetch", "message")
+        for number in range(count):
+            try:
+                link.send(app=f"{APP}.{number}", **keys, **({"id": new_identifier()} if identified else {}))
+                if number % 100 == 0:
+                    link.rest()
+                    link.kept.clear()
+            except (Refused, OSError):
+                link.close()
+                link = peer.link()
+                break
+    require_alive(hub, kiosk)
+    until(lambda: hub.linked() == 2, 10, "both devices' links")
+    grown = (disk(hub) - before) // 1024
+    require(grown <= DISK_OF_APPS, f"the state directory grew by {mebibytes(grown)}")
+    text = watch.require(APPS_OF_A_DEVICE + SLACK)
+    return f"{count} apps named in each of {len(frames)} frames; {text}, disk +{mebibytes(grown)}"
+
+
+def disk(daemon):
+    """Bytes in a daemon's state directory."""
+    return sum(path.stat().st_size for path in daemon.state.rglob("*") if path.is_file())
+
+
+def requested(world):
+    """One user's requests that nobody answers, and another user's beside them (LIM-7, LIM-53)."""
+    connections, each = 80, 1100
+    greedy, other = 65_001, 65_002
+    hub, kiosk, _ = world.pair()
+    silent, echo = App(kiosk, APP, receives=True), Counterpart(App(kiosk, f"{APP}.other", receives=True))
+    world.beside(swallow, silent.stream)
+    app = App(hub, f"{APP}.other", receives=True, uid=other)
+    first = App(hub, APP, uid=greedy)
+    app.until_reachable()
+    template = Template(kind="message", app=APP, pairing=first.until_reachable(), reply=True, deadline=600_000,
+                        body=encode({"n": 1}))
+    watch, refused, asking = Watch(hub), collections.Counter(), []
+    for _ in range(connections):
+        asker = App(hub, APP, uid=greedy)
+        asking.append(asker)
+        for _ in range(each // 50):
+            asker.write(b"".join(template.new() for _ in range(50)))
+        refused.update(envelope.get("name") for envelope in asker.rest() if envelope["kind"] == "failure")
+    answer, seconds = app.ask(encode({"n": 1}))
+    require(answer["kind"] == "reply", f"another user's request ended as {described(answer)}")
+    require(echo.failure is None, f"the counterpart ended: {echo.failure}")
+    # LIM-53: a request that waits takes some 128 bytes in either daemon.
+    text = watch.require(REQUESTS_OF_A_USER + SLACK)
+    return (f"{connections * each} requests, refused: {dict(refused)}; "
+            f"another's answered in {seconds * 1000:.0f} ms; {text}")
+
+
+def swallow(stream):
+    """Reads all that comes and answers nothing."""
+    stream.settimeout(None)
+    while stream.recv(1 << 20):
+        pass
+
+
 CASES = (
     Case("1a", "connections that never read, and contexts for each", unread),
     Case("1b", "files announced and never sent", announced),
@@ -270,4 +371,7 @@ CASES = (
     Case("1f", "one user takes all connections and identifiers", places, needs_root=True),
     Case("1g", "the daemon's user takes all connections", operator),
     Case("1h", "one device's connections and unfinished hellos", hellos),
+    Case("1i", "one user's unfinished frames", unfinished, is_short=False, needs_root=True),
+    Case("1j", "a device that names ever new apps", named),
+    Case("1k", "one user's requests without an answer beside another's", requested, is_short=False, needs_root=True),
 )

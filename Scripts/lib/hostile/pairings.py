@@ -8,7 +8,8 @@ import time
 from apps import App, Counterpart
 from case import Case, milliseconds
 from daemons import join, link_of, require, until
-from frames import encode
+from frames import decode, encode
+from peers import Identity, Link, Peer
 
 APP = "org.example.pairings"
 COUNT = 20
@@ -130,10 +131,39 @@ def moved(world):
     return f"linked {milliseconds(took)} after the word, {len(items)} items arrived"
 
 
+def overtaken(world):
+    """A device whose new link overtakes its own `stored`, and one whose numbers cannot be (DEL-34, DEL-36)."""
+    hub = world.hub()
+    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    link = peer.link([APP])
+    app = App(hub, APP)
+    pairing = app.until_installed(pairing=peer.pairing)
+    first = app.submit("userInfo", encode({"n": 1}), pairing)
+    item = link.next("item")
+    link.send(kind="stored", app=APP, pairing=pairing, channel="userInfo", sequence=item["sequence"])
+    app.next("progress", 10, id=first, name="stored")
+    newer = peer.link([APP])
+    require(newer.greeting["epoch"] == peer.epoch, "a hello that its own `stored` overtook began a new epoch")
+    second = app.submit("userInfo", encode({"n": 2}), pairing)
+    require(newer.next("item")["id"] == second, "an item that was stored was sent again")
+    impossible = {"app": APP, "channel": "userInfo", "sequence": 1000}
+    link = Link(peer.identity, hub.ports[0])
+    link.send(kind="hello", pairing=pairing, body=peer.hello(received=[impossible]))
+    greeting = decode(link.next("hello")["body"])
+    require(greeting["epoch"] == peer.epoch + 1 and not greeting["received"] and not greeting["sent"],
+            f"an impossible `received` was answered in epoch {greeting['epoch']}")
+    peer.epoch += 1
+    last = peer.link([APP])
+    require(hub.linked() == 1, "there is no link in the new epoch")
+    last.close()
+    return f"an overtaken hello kept epoch {peer.epoch - 1}; an impossible one was answered in epoch {peer.epoch}"
+
+
 CASES = (
     Case("7a", "joining again keeps the items of both sides", again),
     Case("7b", "a replacement needs --replace", replaced),
     Case("7c", "unpair counts", counted),
     Case("7d", "a device cannot join itself", itself),
     Case("7e", "a primary that moved", moved),
+    Case("7f", "a link that overtakes, and numbers that cannot be", overtaken),
 )

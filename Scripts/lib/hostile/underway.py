@@ -2,6 +2,7 @@
 request is 7014, after unpairing 7005, and never 7007, which would say that nobody has seen it.
 """
 import signal
+import time
 
 from apps import App, Counterpart, described, facts_of, new_identifier
 from case import Case
@@ -116,8 +117,25 @@ def unpaired_by_peer(world):
     return f"unpaired there: {sorted(codes)}"
 
 
+def vanished(world):
+    """The line falls silent under requests; then one is asked for while there is no link."""
+    hub, kiosk, line = world.pair(line=True)
+    silent = Counterpart(App(kiosk, APP, receives=True), replies=False)
+    app = App(hub, APP, receives=True)
+    pairing = app.until_reachable()
+    identifiers = begin(app, pairing, lambda: until(lambda: len(silent.requests) == REQUESTS, 10, "arrival"))
+    line.tell("stall")
+    began = time.monotonic()
+    require_ends(app, identifiers, "silence", 7014, 25)
+    took = time.monotonic() - began
+    answer, _ = app.ask(encode({"do": "it"}), 5)
+    require(answer["code"] == 7007 and facts_of(answer).get("retry"), f"without a link: {described(answer)}")
+    return f"7014 after {took:.1f} s of silence; without a link 7007 with retry"
+
+
 CASES = (
     Case("5a", "requests under way when the peer's link ends", peer_ends),
     Case("5b", "requests under way when a daemon stops", daemon_stops, is_short=False),
     Case("5c", "requests under way when the other device unpairs", unpaired_by_peer),
+    Case("5d", "requests under way when the line falls silent", vanished, is_short=False),
 )
