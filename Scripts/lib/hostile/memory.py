@@ -304,16 +304,17 @@ def named(world):
     link = peer.link()
     for keys in frames:
         identified = keys["kind"] in ("item", "fetch", "message")
-        for number in range(count):
-            try:
+        try:
+            for number in range(count):
                 link.send(app=f"{APP}.{number}", **keys, **({"id": new_identifier()} if identified else {}))
                 if number % 100 == 0:
                     link.rest()
                     link.kept.clear()
-            except (Refused, OSError):
-                link.close()
-                link = peer.link()
-                break
+            link.send(kind="ping", id=new_identifier())
+            link.next("pong")
+        except (Refused, OSError):
+            link.close()
+            link = peer.link()
     require_alive(hub, kiosk)
     until(lambda: hub.linked() == 2, 10, "both devices' links")
     grown = (disk(hub) - before) // 1024
