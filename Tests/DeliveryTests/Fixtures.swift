@@ -21,11 +21,11 @@ func queueKey(_ channel: Channel = .configuration) throws -> QueueKey {
 }
 
 func item(
-    _ number: UInt8, size: Int = 3, precedence: Precedence = .ordinary, supersedes: String? = nil,
-    lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UInt8? = nil
+    _ number: UInt8, size: Int = 3, supersedes: String? = nil, lifetime: Duration? = nil, topic: String? = nil,
+    kind: String? = nil, after: UInt8? = nil
 ) -> OutboundItem {
     OutboundItem(
-        id: identifier(number), payload: Array(repeating: number, count: size), precedence: precedence,
+        id: identifier(number), payload: Array(repeating: number, count: size),
         supersedeKey: supersedes.map { Array($0.utf8) }, lifetime: lifetime, topic: topic, kind: kind,
         after: after.map { identifier($0) })
 }

@@ -59,16 +59,6 @@ import Testing
         #expect(dispatch.remaining == 30 * 24 * 3600 * 1000)
     }
 
-    @Test func keySetsGoFirstInTheirOwnOrder() throws {
-        var queue = try outbound()
-        _ = try queue.enqueue(item(1), at: reading(0))
-        _ = try queue.enqueue(item(2, precedence: .first), at: reading(0))
-        _ = try queue.enqueue(item(3), at: reading(0))
-        _ = try queue.enqueue(item(4, precedence: .first), at: reading(0))
-        let sent = queue.linkOpened(received: 0, at: reading(1)).sentItems
-        #expect(sent == [2, 4, 1, 3].map { identifier($0) })
-    }
-
     @Test func aWaitingItemIsSupersededWithoutThePeerHearingOfIt() throws {
         var queue = try outbound()
         _ = try queue.enqueue(item(1, supersedes: "secondary target"), at: reading(0))

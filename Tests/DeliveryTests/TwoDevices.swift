@@ -48,7 +48,6 @@ struct TwoDevices: ~Copyable {
 
     // The books.
     var accepted: [UniqueIdentifier] = []
-    var lane: [UniqueIdentifier: Precedence] = [:]
     var bodies: [UniqueIdentifier: [UInt8]] = [:]
     var outcomes: [UniqueIdentifier: Outcome] = [:]
     var handed: [UniqueIdentifier] = []
@@ -185,14 +184,10 @@ struct TwoDevices: ~Copyable {
     mutating func submit() {
         let id = UniqueIdentifier.random(using: &schedule)
         let body = (0..<Int.random(in: 0..<9, using: &schedule)).map { UInt8($0) } + id.bytes
-        let precedence: Precedence = schedule.chance(15) ? .first : .ordinary
-        let supersedes =
-            precedence == .ordinary && schedule.chance(30) ? [UInt8.random(in: 0..<3, using: &schedule)] : nil
+        let supersedes = schedule.chance(30) ? [UInt8.random(in: 0..<3, using: &schedule)] : nil
         let lifetime = schedule.chance(10) ? Duration.seconds(Int64.random(in: 1..<60, using: &schedule)) : nil
-        lane[id] = precedence
         bodies[id] = body
-        let new = OutboundItem(
-            id: id, payload: body, precedence: precedence, supersedeKey: supersedes, lifetime: lifetime)
+        let new = OutboundItem(id: id, payload: body, supersedeKey: supersedes, lifetime: lifetime)
         if let transition = try? sender.enqueue(new, at: now) { run(transition, accepting: id) }
     }
 

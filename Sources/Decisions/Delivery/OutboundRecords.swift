@@ -4,17 +4,10 @@
 package import TandemBase
 package import TandemWire
 
-/// Which items go first. Key sets and revocations pass configurations, and each other never.
-package enum Precedence: UInt8, Sendable, Hashable, CaseIterable {
-    case first = 0
-    case ordinary = 1
-}
-
 /// An item as it is submitted.
 package struct OutboundItem: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let payload: [UInt8]
-    package let precedence: Precedence
     package internal(set) var supersedeKey: [UInt8]?
     /// The time to live; nil for the usual one.
     package let lifetime: Duration?
@@ -30,13 +23,11 @@ package struct OutboundItem: Sendable, Equatable {
     var revision: UInt64?
 
     package init(
-        id: UniqueIdentifier, payload: [UInt8], precedence: Precedence = .ordinary, supersedeKey: [UInt8]? = nil,
-        lifetime: Duration? = nil, topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil,
-        policy: ContextPolicy = .ifChanged
+        id: UniqueIdentifier, payload: [UInt8], supersedeKey: [UInt8]? = nil, lifetime: Duration? = nil,
+        topic: String? = nil, kind: String? = nil, after: UniqueIdentifier? = nil, policy: ContextPolicy = .ifChanged
     ) {
         self.id = id
         self.payload = payload
-        self.precedence = precedence
         self.supersedeKey = supersedeKey
         self.lifetime = lifetime
         self.topic = topic
@@ -71,7 +62,6 @@ package struct OutboundRecord: Sendable, Equatable {
     package let ordinal: UInt64
     /// The item's identifier, for its submitter and for tracing.
     package let id: UniqueIdentifier
-    package let precedence: Precedence
     /// Items with equal keys supersede each other; nil for one that is never superseded.
     package let supersedeKey: [UInt8]?
     /// Bytes of the body.
@@ -100,8 +90,8 @@ package struct OutboundRecord: Sendable, Equatable {
 
     init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
-            ordinal: ordinal, id: item.id, precedence: item.precedence, supersedeKey: item.supersedeKey,
-            size: item.payload.count, acceptedAt: acceptedAt, expiresAt: expiresAt)
+            ordinal: ordinal, id: item.id, supersedeKey: item.supersedeKey, size: item.payload.count,
+            acceptedAt: acceptedAt, expiresAt: expiresAt)
         topic = item.topic
         revision = item.revision
         kind = item.kind
@@ -109,12 +99,10 @@ package struct OutboundRecord: Sendable, Equatable {
     }
 
     init(
-        ordinal: UInt64, id: UniqueIdentifier, precedence: Precedence, supersedeKey: [UInt8]?, size: Int,
-        acceptedAt: Int64, expiresAt: Int64
+        ordinal: UInt64, id: UniqueIdentifier, supersedeKey: [UInt8]?, size: Int, acceptedAt: Int64, expiresAt: Int64
     ) {
         self.ordinal = ordinal
         self.id = id
-        self.precedence = precedence
         self.supersedeKey = supersedeKey
         self.size = size
         self.acceptedAt = acceptedAt
@@ -145,8 +133,7 @@ package struct OutboundRecord: Sendable, Equatable {
 
     /// The remainder of a record whose outcome its submitter has acknowledged.
     fileprivate init(heard id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
-        self.init(
-            ordinal: ordinal, id: id, precedence: .ordinary, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)
+        self.init(ordinal: ordinal, id: id, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)
         (self.phase, self.revision, isAcknowledged) = (phase, revision, true)
     }
 
@@ -172,7 +159,6 @@ extension OutboundRecord {
     var stored: [UInt8] {
         var record = RecordWriter()
         record.add(.id, id)
-        record.add(.precedence, Int(precedence.rawValue), unless: Int(Precedence.ordinary.rawValue))
         record.add(.size, Int64(size))
         record.add(.accepted, acceptedAt)
         record.add(.expires, expiresAt)
@@ -199,15 +185,11 @@ extension OutboundRecord {
     init(stored: [UInt8], ordinal: UInt64) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .outboundRecord)
         guard let id = try fields.identifier(.id) else { throw .missing(.outboundRecord, .id) }
-        let precedence = try fields.count(.precedence, usually: Int(Precedence.ordinary.rawValue))
-        guard let precedence = UInt8(exactly: precedence).flatMap({ Precedence(rawValue: $0) }) else {
-            throw .invalid(.outboundRecord, .precedence)
-        }
         let (size, acceptedAt) = (try fields.count(.size), try fields.time(.accepted))
         let (expiresAt, attempts) = (try fields.time(.expires), try fields.count(.attempts, usually: 0))
         self.init(
-            ordinal: ordinal, id: id, precedence: precedence, supersedeKey: try fields.bytes(.supersedes), size: size,
-            acceptedAt: acceptedAt, expiresAt: expiresAt)
+            ordinal: ordinal, id: id, supersedeKey: try fields.bytes(.supersedes), size: size, acceptedAt: acceptedAt,
+            expiresAt: expiresAt)
         self.attempts = attempts
         topic = try fields.text(.topic)
         revision = try fields.optionalNumber(.revision)
@@ -239,8 +221,8 @@ struct OutboundRecords: Sendable {
     private var currentByKind: [String: UInt64] = [:]
     /// Items that wait for the end of another item, by that item.
     private var barriers: [UniqueIdentifier: [UInt64]] = [:]
-    /// Items that were not sent, in order of acceptance, for each precedence.
-    private var waiting = Precedence.allCases.map { _ in OrdinalQueue() }
+    /// Items that were not sent, in order of acceptance.
+    private var waiting = OrdinalQueue()
     /// Ended items that their submitters have not acknowledged, in the order of their ends.
     private var ended = OrdinalQueue()
     /// Ended items that their submitters have not acknowledged.
@@ -304,7 +286,7 @@ struct OutboundRecords: Sendable {
     private mutating func index(_ ordinal: UInt64, from before: OutboundRecord?, to after: OutboundRecord?) {
         withdrawing += Self.change(before, after) { $0.sequence != nil && $0.withdrawal != nil }
         let opened = Self.change(before, after, where: \.isUnfinished)
-        if opened > 0, let after, after.phase == .waiting { waiting[Int(after.precedence.rawValue)].insert(ordinal) }
+        if opened > 0, after?.phase == .waiting { waiting.insert(ordinal) }
         switch Self.change(before, after, where: \.isUnacknowledged) {
         case 1:
             unacknowledged += 1
@@ -386,25 +368,21 @@ struct OutboundRecords: Sendable {
 
     /// Puts all items that were not sent in order of acceptance again.
     mutating func rebuildWaiting() {
-        waiting = Precedence.allCases.map { _ in OrdinalQueue() }
-        for record in table.unfinished() where record.phase == .waiting {
-            waiting[Int(record.precedence.rawValue)].append(record.ordinal)
-        }
+        waiting = OrdinalQueue()
+        for record in table.unfinished() where record.phase == .waiting { waiting.append(record.ordinal) }
     }
 
     /// Takes the next item to send; nil if there is none, or if it waits for another item's end.
     mutating func takeWaiting() -> OutboundRecord? {
-        for precedence in waiting.indices {
-            while let ordinal = waiting[precedence].first {
-                guard let record = table[ordinal], record.phase == .waiting else {
-                    waiting[precedence].removeFirst()
-                    continue
-                }
-                // Everything behind it waits with it.
-                if record.after != nil { return nil }
-                waiting[precedence].removeFirst()
-                return record
+        while let ordinal = waiting.first {
+            guard let record = table[ordinal], record.phase == .waiting else {
+                waiting.removeFirst()
+                continue
             }
+            // Everything behind it waits with it.
+            if record.after != nil { return nil }
+            waiting.removeFirst()
+            return record
         }
         return nil
     }

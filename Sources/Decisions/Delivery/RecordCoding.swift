@@ -10,7 +10,9 @@ enum RecordField: UInt8, CaseIterable {
     case epoch = 1
     case nextOrdinal, nextSequence, watermark, storedThrough, contextEpoch, clock, wall
     case id = 16
-    case precedence, sequence, size, accepted, expires, attempts, supersedes, topic, revision, kind, current, after
+    // 17 was the precedence of an item.
+    case sequence = 18
+    case size, accepted, expires, attempts, supersedes, topic, revision, kind, current, after
     case failure, acknowledged, withdrawal, handing, sent, stored, outcome, code, refusal
     case used = 48
     case start
@@ -36,7 +38,7 @@ enum RecordField: UInt8, CaseIterable {
         case .current, .acknowledged, .handing: .none
         case .id, .after: .identifier
         case .supersedes, .topic, .kind, .withdrawal, .outcome, .refusal, .digest, .body: .counted
-        case .epoch, .nextOrdinal, .nextSequence, .watermark, .storedThrough, .contextEpoch, .clock, .wall, .precedence,
+        case .epoch, .nextOrdinal, .nextSequence, .watermark, .storedThrough, .contextEpoch, .clock, .wall,
             .sequence, .size, .accepted, .expires, .attempts, .revision, .failure, .sent, .stored, .code, .used, .start:
             .number
         }
