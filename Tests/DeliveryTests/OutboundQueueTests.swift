@@ -149,7 +149,7 @@ import Testing
     @Test("DEL-33, LIM-59: the newest ends stay known, and push the oldest out with its row")
     func boundedMemory() throws {
         var limits = DeliveryLimits()
-        limits.heard = 2
+        limits.acknowledged = 2
         var queue = try outbound(limits)
         _ = queue.linkOpened(received: 0, at: reading(0))
         var rows: Set<UInt64> = []

@@ -25,10 +25,10 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var lifetime = Duration.seconds(30 * 24 * 3600)
     /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the
     /// store.
-    package var unacknowledged = Limits.unheardEnds
+    package var unacknowledged = Limits.unacknowledgedEnds
     /// Ends kept that the submitter has acknowledged (LIM-59): a submission that is repeated because its `accepted` was
     /// lost is the same item.
-    package var heard = 256
+    package var acknowledged = 256
     /// Dead letters kept (LIM-25), in items; their bytes are bounded by ``bytes``.
     package var deadLetters = 1000
     /// Urgent items of one day (LIM-26): WCSession's budget for complications.

@@ -506,7 +506,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {
-            if !ended.isDeadLetter { hear(ended, &transition) }
+            if !ended.isDeadLetter { close(ended, &transition) }
             return
         }
         transition.effects.append(.finished(record.id, outcome, ended.endingRefusal))
@@ -528,16 +528,16 @@ package struct OutboundQueue: ~Copyable, Sendable {
     }
 
     private mutating func forget(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
-        guard ended.isDeadLetter else { return hear(ended, &transition) }
+        guard ended.isDeadLetter else { return close(ended, &transition) }
         var letter = ended
         letter.isAcknowledged = true
         put(letter, &transition)
     }
 
     /// The item is over for its submitter. A repeated submission finds it until later ends push it out (DEL-33).
-    private mutating func hear(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
-        transition.put(records.hear(ended), of: key)
-        while let oldest = records.takeExcessHeard(over: limits.heard) {
+    private mutating func close(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
+        transition.put(records.acknowledge(ended), of: key)
+        while let oldest = records.takeExcessAcknowledged(over: limits.acknowledged) {
             journal.recordRemoved(oldest.ordinal)
             transition.remove(oldest, of: key)
         }
@@ -556,7 +556,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         ended.withdrawal = nil
         transition.removePayload(of: letter, in: key)
         // Its submitter may still have to acknowledge its end.
-        if letter.isAcknowledged { hear(ended, &transition) } else { put(ended, &transition) }
+        if letter.isAcknowledged { close(ended, &transition) } else { put(ended, &transition) }
     }
 
     /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter

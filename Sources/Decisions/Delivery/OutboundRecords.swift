@@ -129,10 +129,10 @@ package struct OutboundRecord: Sendable, Equatable {
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }
 
     /// Whether it is only kept so that the same identifier remains the same item: its submitter knows how it ended.
-    var isHeard: Bool { !isUnfinished && isAcknowledged && !isDeadLetter }
+    var isAcknowledgedEnd: Bool { !isUnfinished && isAcknowledged && !isDeadLetter }
 
     /// The remainder of a record whose outcome its submitter has acknowledged.
-    fileprivate init(heard id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
+    fileprivate init(acknowledged id: UniqueIdentifier, ordinal: UInt64, _ phase: OutboundPhase, revision: UInt64?) {
         self.init(ordinal: ordinal, id: id, supersedeKey: nil, size: 0, acceptedAt: 0, expiresAt: 0)
         (self.phase, self.revision, isAcknowledged) = (phase, revision, true)
     }
@@ -229,13 +229,15 @@ struct OutboundRecords: Sendable {
     private(set) var unacknowledged = 0
     /// Sent items whose withdrawal the peer has not answered.
     private(set) var withdrawing = 0
-    private var heard = HeardEnds()
+    private var acknowledged = AcknowledgedEnds()
 
     init(_ stored: [OutboundRecord]) {
-        let living = stored.filter { !$0.isHeard }
+        let living = stored.filter { !$0.isAcknowledgedEnd }
         table = RecordTable(living)
         ordinalByID.reserveCapacity(living.count)
-        for record in stored.filter(\.isHeard).sorted(by: { $0.ordinal < $1.ordinal }) { heard.append(record) }
+        for record in stored.filter(\.isAcknowledgedEnd).sorted(by: { $0.ordinal < $1.ordinal }) {
+            acknowledged.append(record)
+        }
         for record in living.sorted(by: { $0.ordinal < $1.ordinal }) {
             index(record.ordinal, from: nil, to: record)
             ordinalByID[record.id] = record.ordinal
@@ -247,7 +249,7 @@ struct OutboundRecords: Sendable {
     // MARK: records
 
     /// A known item; also one of the last whose submitters know how they ended.
-    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } ?? heard[id] }
+    subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } ?? acknowledged[id] }
 
     /// Adds an item that was accepted now.
     mutating func add(_ record: OutboundRecord) {
@@ -272,16 +274,18 @@ struct OutboundRecords: Sendable {
 
     /// The submitter knows how the item ended: only its identifier, its end and its row stay for a while.
     /// - Returns: what is left of it.
-    mutating func hear(_ record: OutboundRecord) -> OutboundRecord {
+    mutating func acknowledge(_ record: OutboundRecord) -> OutboundRecord {
         remove(record)
         let rest = OutboundRecord(
-            heard: record.id, ordinal: record.ordinal, record.phase, revision: record.revision)
-        heard.append(rest)
+            acknowledged: record.id, ordinal: record.ordinal, record.phase, revision: record.revision)
+        acknowledged.append(rest)
         return rest
     }
 
     /// Forgets the oldest end that its submitter knows, if there are more than so many.
-    mutating func takeExcessHeard(over limit: Int) -> OutboundRecord? { heard.takeExcess(over: limit) }
+    mutating func takeExcessAcknowledged(over limit: Int) -> OutboundRecord? {
+        acknowledged.takeExcess(over: limit)
+    }
 
     private mutating func index(_ ordinal: UInt64, from before: OutboundRecord?, to after: OutboundRecord?) {
         withdrawing += Self.change(before, after) { $0.sequence != nil && $0.withdrawal != nil }
@@ -402,7 +406,7 @@ struct OutboundRecords: Sendable {
 
 /// The last items whose submitters know how they ended, the oldest first. No more than that is kept of each in memory,
 /// because a device may have thousands of queues.
-private struct HeardEnds: Sendable {
+private struct AcknowledgedEnds: Sendable {
     private struct End: Sendable {
         let ordinal: UInt64
         let phase: OutboundPhase
@@ -413,7 +417,7 @@ private struct HeardEnds: Sendable {
     private var order: [UniqueIdentifier] = []
 
     subscript(id: UniqueIdentifier) -> OutboundRecord? {
-        ends[id].map { OutboundRecord(heard: id, ordinal: $0.ordinal, $0.phase, revision: $0.revision) }
+        ends[id].map { OutboundRecord(acknowledged: id, ordinal: $0.ordinal, $0.phase, revision: $0.revision) }
     }
 
     mutating func append(_ record: OutboundRecord) {

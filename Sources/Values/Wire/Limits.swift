@@ -94,8 +94,8 @@ package enum Limits {
     package static let userBytes = 1024 * 1024 * 1024
     /// Items of one page of outstanding ones, and of one question to follow some (LIM-40).
     package static let pageItems = 512
-    /// Ends of one queue that a daemon keeps until the app has heard (LIM-24).
-    package static let unheardEnds = 10_000
+    /// Ends of one queue that a daemon keeps until the app acknowledges them (LIM-24).
+    package static let unacknowledgedEnds = 10_000
     /// Ends that are sent ahead of `finishedAck` (LIM-41).
     package static let endsAhead = 256
     /// Time from the beginning of a link in which the other device announces its apps (LIM-44).

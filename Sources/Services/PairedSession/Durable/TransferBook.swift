@@ -265,13 +265,13 @@ struct RecentEnds {
     /// Remembers the item's end, and forgets the oldest if there are too many; false if it is remembered already.
     mutating func insert(_ item: ItemKey) -> Bool {
         guard all.insert(item).inserted else { return false }
-        guard order.count == Limits.unheardEnds else {
+        guard order.count == Limits.unacknowledgedEnds else {
             order.append(item)
             return true
         }
         all.remove(order[oldest])
         order[oldest] = item
-        oldest = (oldest + 1) % Limits.unheardEnds
+        oldest = (oldest + 1) % Limits.unacknowledgedEnds
         return true
     }
 }
