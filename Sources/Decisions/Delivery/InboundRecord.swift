@@ -79,7 +79,7 @@ package struct InboundRecord: Sendable, Equatable {
         id = item.id
         self.sequence = sequence
         size = item.payload.count
-        expiresAt = item.remaining.map { QueueClock.sum(now, max(.zero, $0).saturatingMilliseconds) }
+        expiresAt = item.remaining.map { QueueClock.end(of: $0, from: now) }
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
@@ -101,8 +101,8 @@ package struct InboundRecord: Sendable, Equatable {
     func item(_ id: UniqueIdentifier, in queue: QueueKey, at now: Int64, payload: [UInt8]) -> ReceivedItem {
         ReceivedItem(
             queue: queue, id: id, ordinal: ordinal, attempt: attempts, payload: payload,
-            remaining: expiresAt.map { .milliseconds(max(0, $0 - now)) },
-            age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic, revision: revision)
+            remaining: remaining(at: now), age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic,
+            revision: revision)
     }
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
@@ -117,8 +117,6 @@ extension InboundRecord: QueueRecord {
     static var payloadTable: DeliveryTable { .inboundPayload }
 
     var itemID: UniqueIdentifier? { id }
-    /// An item with its handler does not expire; one that waits again does.
-    var deadline: Int64? { phase == .waiting ? expiresAt : nil }
     var value: DeliveryValue { .inboundRecord(self) }
 }
 

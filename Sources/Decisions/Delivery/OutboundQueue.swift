@@ -144,7 +144,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// When an item expires that is accepted now; nil is the usual time to live.
     private func expiry(of lifetime: Duration?, at reading: ClockReading) -> Int64 {
-        QueueClock.sum(now(reading), max(.zero, lifetime ?? limits.lifetime).saturatingMilliseconds)
+        QueueClock.end(of: lifetime ?? limits.lifetime, from: now(reading))
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.

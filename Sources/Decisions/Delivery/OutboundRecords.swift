@@ -116,7 +116,7 @@ package struct OutboundRecord: Sendable, Equatable {
         return .send(
             OutboundDispatch(
                 ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
-                remaining: max(0, expiresAt - now), attempt: attempts + 1, topic: topic, revision: revision,
+                remaining: remaining(at: now), attempt: attempts + 1, topic: topic, revision: revision,
                 size: size, payload: payload))
     }
 
@@ -147,8 +147,6 @@ extension OutboundRecord: QueueRecord {
 
     var itemID: UniqueIdentifier? { id }
     var sequence: UInt64? { phase.sequence }
-    /// Its time to live counts until it ends or is being taken back.
-    var deadline: Int64? { isUnfinished && withdrawal == nil ? expiresAt : nil }
     var value: DeliveryValue { .outboundRecord(self) }
 }
 

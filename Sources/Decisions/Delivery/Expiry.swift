@@ -1,0 +1,149 @@
+// Expiry of items (DEL-8): the clock that counts their time to live, the items for which it counts, and the times at
+// which they expire. A queue withdraws an item whose time is over, a ledger ends it; `DeliveryLimits` names the time to
+// live of an item that names none.
+
+package import TandemBase
+
+extension OutboundRecord {
+    /// The time to live counts until the item ends or is being taken back.
+    var deadline: Int64? { isUnfinished && withdrawal == nil ? expiresAt : nil }
+
+    /// The rest of the time to live, which the `item` frame carries to the receiver.
+    func remaining(at now: Int64) -> Int64 { max(0, expiresAt - now) }
+}
+
+extension InboundRecord {
+    /// An item with its handler does not expire; one that waits again does.
+    var deadline: Int64? { phase == .waiting ? expiresAt : nil }
+
+    /// The rest of the time to live; nil if the sender named none.
+    func remaining(at now: Int64) -> Duration? { expiresAt.map { .milliseconds(max(0, $0 - now)) } }
+}
+
+// MARK: - clock
+
+/// One reading of both clocks.
+package struct ClockReading: Sendable, Equatable {
+    package let monotonic: MonotonicTime
+    package let wall: WallTime
+
+    package init(monotonic: MonotonicTime, wall: WallTime) {
+        self.monotonic = monotonic
+        self.wall = wall
+    }
+}
+
+/// A queue's own time in milliseconds since the queue began, by which its items expire. It runs with the monotonic
+/// clock while the program runs, so that a jump of the wall clock expires nothing. Across restarts it takes the wall
+/// clock's difference, and it never runs backwards.
+struct QueueClock: Sendable, Equatable {
+    /// The stored form: the queue's time and the wall clock's at one moment.
+    struct Mark: Sendable, Equatable {
+        let milliseconds: Int64
+        let wall: Int64
+    }
+
+    private let start: Int64
+    private let origin: MonotonicTime
+
+    /// Goes on from the stored mark; the time switched off counts, by the wall clock.
+    init(resuming mark: Mark, at reading: ClockReading) {
+        let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
+        let elapsed = overflow ? 0 : max(0, difference)
+        start = Self.sum(mark.milliseconds, elapsed)
+        origin = reading.monotonic
+    }
+
+    func milliseconds(at time: MonotonicTime) -> Int64 {
+        // Several times for each event: a Duration would be 128 bits wide on the way.
+        guard time > origin else { return start }
+        return Self.sum(start, Int64(clamping: time.nanoseconds - origin.nanoseconds) / 1_000_000)
+    }
+
+    func mark(at reading: ClockReading) -> Mark {
+        Mark(milliseconds: milliseconds(at: reading.monotonic), wall: reading.wall.milliseconds)
+    }
+
+    /// Whether a clock that resumed from this mark would differ from this one: the wall clock was set meanwhile.
+    func strays(from mark: Mark, at reading: ClockReading) -> Bool {
+        let (elapsed, isFar) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
+        let (shown, isFarther) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
+        let (difference, isFarthest) = shown.subtractingReportingOverflow(elapsed)
+        return isFar || isFarther || isFarthest || difference.magnitude > 1000
+    }
+
+    /// The queue's time at which a time to live is over that begins now.
+    static func end(of lifetime: Duration, from now: Int64) -> Int64 {
+        sum(now, max(.zero, lifetime).saturatingMilliseconds)
+    }
+
+    /// The monotonic time at which the queue's time reaches `milliseconds`.
+    func time(of milliseconds: Int64) -> MonotonicTime {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)
+        let (nanoseconds, isFar) = max(0, difference).multipliedReportingOverflow(by: 1_000_000)
+        let (time, isFarther) = origin.nanoseconds.addingReportingOverflow(
+            UInt64(clamping: overflow || isFar ? .max : nanoseconds))
+        return MonotonicTime(nanoseconds: isFarther ? .max : time)
+    }
+
+    static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? (right < 0 ? .min : .max) : sum
+    }
+}
+
+// MARK: - index
+
+/// The times at which items expire, as a binary heap: no event looks at all of them. An item that ended earlier leaves
+/// a dead entry; dead entries go when they come to the top, or together when they are the majority.
+struct ExpiryIndex: Sendable {
+    struct Entry: Sendable {
+        let time: Int64
+        let ordinal: UInt64
+
+        func isBefore(_ other: Entry) -> Bool { (time, ordinal) < (other.time, other.ordinal) }
+    }
+
+    private var heap: [Entry] = []
+
+    /// The entry at the top, dead or alive.
+    var first: Entry? { heap.first }
+
+    mutating func add(_ ordinal: UInt64, at time: Int64) {
+        heap.append(Entry(time: time, ordinal: ordinal))
+        var index = heap.count - 1
+        while index > 0, heap[index].isBefore(heap[(index - 1) / 2]) {
+            heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    /// Drops dead entries until the top is alive.
+    /// - Parameter living: how many entries may be alive at most.
+    mutating func prune(living: Int, isAlive: (Entry) -> Bool) {
+        if heap.count > 64, heap.count > 2 * living {
+            heap = heap.filter(isAlive)
+            for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
+        }
+        while let first = heap.first, !isAlive(first) { removeFirst() }
+    }
+
+    mutating func removeFirst() {
+        guard let last = heap.popLast(), !heap.isEmpty else { return }
+        heap[0] = last
+        siftDown(from: 0)
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var index = start
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < heap.count {
+                if heap[child].isBefore(heap[least]) { least = child }
+            }
+            guard least != index else { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}
