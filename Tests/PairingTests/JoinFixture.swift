@@ -23,7 +23,7 @@ struct JoinFixture {
         let secret = SecretBytes(copying: [UInt8](repeating: 9, count: 16))
         link = try JoinLink(
             address: "gateway.example:4747", token: token, secret: secret, primary: primary.pin,
-            expires: start + Limits.joinTokenLife, name: "gateway")
+            expires: start + JoinToken.life, name: "gateway")
         _ = registry.issue(token, secret: secret, expires: link.expires)
     }
 

@@ -1,7 +1,5 @@
-// Bodies of `join` and `joined` (PAR-6, PAR-9, PAR-11) and the proofs in them (PAR-7). Both bodies are closed: this
-// exchange is read from strangers, so an unknown key is refused. A proof shows knowledge of the link's secret. It is
-// bound to the TLS connection, both keys, both claims and the direction: a man in the middle or a replay has another
-// exporter value, and a reflected proof carries the wrong label.
+// Bodies of `join` and `joined` (PAR-6, PAR-9, PAR-11), and the secondary's side of the exchange. Both bodies are
+// closed: this exchange is read from strangers, so an unknown key is refused.
 
 package import TandemBase
 package import TandemCrypto
@@ -137,55 +135,6 @@ extension BodyFields {
     }
 }
 
-/// The facts that both ends of one join agree on.
-package struct JoinTranscript: Sendable {
-    private let exporter: [UInt8]
-    private let primary: KeyIdentifier
-    private let secondary: KeyIdentifier
-    private let token: JoinTokenIdentifier
-
-    /// Bytes of the exporter's value and of a proof.
-    package static var byteCount: Int { 32 }
-
-    package init(exporter: [UInt8], primary: KeyIdentifier, secondary: KeyIdentifier, token: JoinTokenIdentifier) {
-        self.exporter = exporter
-        self.primary = primary
-        self.secondary = secondary
-        self.token = token
-    }
-
-    /// The bytes that the secondary's proof authenticates.
-    package func secondaryMessage(_ claim: JoinClaim) -> [UInt8] { message("tandem-join-1 secondary", claim, []) }
-
-    /// The bytes that the primary's proof authenticates.
-    package func primaryMessage(_ claim: JoinClaim, pairing: UniqueIdentifier) -> [UInt8] {
-        message("tandem-join-1 primary", claim, [pairing.bytes])
-    }
-
-    private func message(_ label: String, _ claim: JoinClaim, _ more: [[UInt8]]) -> [UInt8] {
-        let parts = [
-            Array(label.utf8), exporter, primary.bytes, secondary.bytes, token.bytes,
-            SHA256.digest(claim.reportKey), Array(claim.name.utf8),
-        ]
-        return (parts + more).flatMap { part in
-            let count = UInt32(clamping: part.count)
-            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + part
-        }
-    }
-}
-
-/// Name and report key that an end of a join claims.
-package struct JoinClaim: Sendable, Equatable {
-    package let name: String
-    /// SubjectPublicKeyInfo of the end's report key.
-    package let reportKey: [UInt8]
-
-    package init(name: String, reportKey: [UInt8]) {
-        self.name = name
-        self.reportKey = reportKey
-    }
-}
-
 // MARK: - the secondary
 
 /// Why the secondary does not accept the answer to its join.
@@ -219,6 +168,27 @@ package struct JoinAttempt: Sendable {
     package enum Credential: Sendable {
         case link(JoinLink)
         case trust(TrustedDevice)
+
+        /// The pin that the TLS peer must show.
+        package var pin: KeyIdentifier {
+            switch self {
+            case .link(let link): link.primary
+            case .trust(let device): device.pin
+            }
+        }
+
+        /// Where the primary is dialled.
+        package var address: String? {
+            switch self {
+            case .link(let link): link.address
+            case .trust(let device): device.address
+            }
+        }
+
+        /// Refuses this device's own link, before it is dialled.
+        package func checkPeer(of own: PairingRegistry.OwnDevice) throws(JoinAnswerError) {
+            if pin == own.pin { throw .ownDevice }
+        }
     }
 
     private let credential: Credential
@@ -232,12 +202,9 @@ package struct JoinAttempt: Sendable {
         self.exporter = exporter
     }
 
-    /// Refuses this device's own link, before it is dialled.
-    package func checkPeer() throws(JoinAnswerError) { if expectedPin == own.pin { throw .ownDevice } }
-
     /// The first message; refuses a connection to another device, and an expired link.
     package func request(peer: KeyIdentifier, now: WallTime) throws(JoinAnswerError) -> JoinRequest {
-        guard peer == expectedPin else { throw .wrongPin }
+        guard peer == credential.pin else { throw .wrongPin }
         guard case .link(let link) = credential else { return request(.trust) }
         guard now < link.expires else { throw .expired(at: link.expires) }
         let message = transcript(link).secondaryMessage(own.claim)
@@ -253,23 +220,8 @@ package struct JoinAttempt: Sendable {
             }
         }
         return PairingRecord(
-            pairing: answer.pairing, role: .secondary, peer: expectedPin, claim: answer.claim, epoch: answer.epoch,
-            created: now, address: address)
-    }
-
-    /// The pin that the TLS peer must show.
-    package var expectedPin: KeyIdentifier {
-        switch credential {
-        case .link(let link): link.primary
-        case .trust(let device): device.pin
-        }
-    }
-
-    private var address: String? {
-        switch credential {
-        case .link(let link): link.address
-        case .trust(let device): device.address
-        }
+            pairing: answer.pairing, role: .secondary, peer: credential.pin, claim: answer.claim, epoch: answer.epoch,
+            created: now, address: credential.address)
     }
 
     private func request(_ method: JoinRequest.Method) -> JoinRequest {

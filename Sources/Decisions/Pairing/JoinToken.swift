@@ -1,8 +1,8 @@
-// One-time join tokens: the rule by which a primary takes one (PAR-5, PAR-8), their stored form, and the link that
-// carries one to the other device (PAR-4). All refusals look the same to the peer; the cause goes to the log only. The
-// step that accepts a token consumes it, so of two simultaneous joins exactly one is accepted, and the caller commits
-// the changed token before it answers. A consumed token stays until it expires, because its joiner may have missed the
-// answer and ask again.
+// One-time join tokens: their limits, the rule by which a primary takes one (PAR-5, PAR-8), the proof that goes with one
+// (PAR-7), their stored form, and the link that carries one to the other device (PAR-4). All refusals look the same to
+// the peer; the cause goes to the log only. The step that accepts a token consumes it, so of two simultaneous joins
+// exactly one is accepted, and the caller commits the changed token before it answers. A consumed token stays until it
+// expires, because its joiner may have missed the answer and ask again.
 
 package import TandemBase
 package import TandemCrypto
@@ -120,6 +120,13 @@ package struct JoinToken: Sendable, Equatable {
         package let pairing: UniqueIdentifier
     }
 
+    /// Life of a token if the operator names none (LIM-10): long enough to walk to the other device.
+    package static var life: Duration { .seconds(15 * 60) }
+    /// Seconds that a token may live: an operator who needs longer makes another one.
+    package static var lives: ClosedRange<Int64> { 1...24 * 3600 }
+    /// Wrong proofs that a token survives (LIM-10).
+    package static var attempts: Int { 5 }
+
     package let identifier: JoinTokenIdentifier
     package let secret: SecretBytes
     package let expires: WallTime
@@ -129,7 +136,7 @@ package struct JoinToken: Sendable, Equatable {
 
     package init(
         identifier: JoinTokenIdentifier, secret: SecretBytes, expires: WallTime,
-        attemptsLeft: Int = Limits.joinAttempts, consumption: Consumption? = nil
+        attemptsLeft: Int = JoinToken.attempts, consumption: Consumption? = nil
     ) {
         self.identifier = identifier
         self.secret = secret
@@ -161,7 +168,7 @@ extension JoinToken {
             throw .invalidValue(key: "secret", expected: "data of 16 bytes")
         }
         let attempts = try fields.unsigned("attempts")
-        guard attempts <= UInt64(Limits.joinAttempts) else {
+        guard attempts <= UInt64(Self.attempts) else {
             throw .invalidValue(key: "attempts", expected: "an integer up to 5")
         }
         self.init(
@@ -169,6 +176,59 @@ extension JoinToken {
             expires: WallTime(milliseconds: try fields.integer("expires")), attemptsLeft: Int(attempts))
         guard row["pin"] != nil || row["pairing"] != nil else { return }
         consumption = Consumption(pin: try fields.pin("pin"), pairing: try fields.identifier("pairing"))
+    }
+}
+
+// MARK: - proof
+
+/// The facts that both ends of one join agree on, as the bytes under a proof. A proof shows knowledge of the link's
+/// secret. It is bound to the TLS connection, both keys, both claims and the direction: a man in the middle or a replay
+/// has another exporter value, and a reflected proof carries the wrong label.
+package struct JoinTranscript: Sendable {
+    private let exporter: [UInt8]
+    private let primary: KeyIdentifier
+    private let secondary: KeyIdentifier
+    private let token: JoinTokenIdentifier
+
+    /// Bytes of the exporter's value and of a proof.
+    package static var byteCount: Int { 32 }
+
+    package init(exporter: [UInt8], primary: KeyIdentifier, secondary: KeyIdentifier, token: JoinTokenIdentifier) {
+        self.exporter = exporter
+        self.primary = primary
+        self.secondary = secondary
+        self.token = token
+    }
+
+    /// The bytes that the secondary's proof authenticates.
+    package func secondaryMessage(_ claim: JoinClaim) -> [UInt8] { message("tandem-join-1 secondary", claim, []) }
+
+    /// The bytes that the primary's proof authenticates.
+    package func primaryMessage(_ claim: JoinClaim, pairing: UniqueIdentifier) -> [UInt8] {
+        message("tandem-join-1 primary", claim, [pairing.bytes])
+    }
+
+    private func message(_ label: String, _ claim: JoinClaim, _ more: [[UInt8]]) -> [UInt8] {
+        let parts = [
+            Array(label.utf8), exporter, primary.bytes, secondary.bytes, token.bytes,
+            SHA256.digest(claim.reportKey), Array(claim.name.utf8),
+        ]
+        return (parts + more).flatMap { part in
+            let count = UInt32(clamping: part.count)
+            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + part
+        }
+    }
+}
+
+/// Name and report key that an end of a join claims.
+package struct JoinClaim: Sendable, Equatable {
+    package let name: String
+    /// SubjectPublicKeyInfo of the end's report key.
+    package let reportKey: [UInt8]
+
+    package init(name: String, reportKey: [UInt8]) {
+        self.name = name
+        self.reportKey = reportKey
     }
 }
 

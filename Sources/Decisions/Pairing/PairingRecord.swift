@@ -56,10 +56,11 @@ package struct PairingRecord: Sendable, Equatable {
     /// The other device's vendor identifier (PAR-2).
     package var peerVendorIdentifier: UniqueIdentifier? { peer.derivedIdentifier }
 
+    /// Life of a pairing that never said hello (LIM-10): a consumed token must not stay half open.
+    private static var pendingLife: Duration { .seconds(24 * 3600) }
+
     /// Whether it stayed pending for too long (PAR-10).
-    package func hasLapsed(now: WallTime) -> Bool {
-        state == .pending && now >= created + Limits.pendingPairingLife
-    }
+    package func hasLapsed(now: WallTime) -> Bool { state == .pending && now >= created + Self.pendingLife }
 }
 
 extension PairingRecord {

@@ -62,12 +62,6 @@ package enum Limits {
     /// Silent heartbeat intervals after which a link is dead (LIM-9).
     package static let heartbeatsUntilDead = 3
 
-    /// Life of a join token (LIM-10): long enough to walk to the other device.
-    package static let joinTokenLife = Duration.seconds(15 * 60)
-    /// Wrong proofs that a join token survives (LIM-10).
-    package static let joinAttempts = 5
-    /// Life of a pairing that never said hello (LIM-10): a consumed token must not stay half open.
-    package static let pendingPairingLife = Duration.seconds(24 * 3600)
     /// Applications of one device (LIM-11): they are announced after each hello.
     package static let applications = 256
     /// From an app's first receiver until it has registered them all (LIM-33).

@@ -98,10 +98,7 @@ package final class JoinClient {
 
     /// Connects, asks, and commits the answer; once.
     package func join(over source: StreamSource, commit: Commit) async throws(JoinFailure) -> PairingRecord {
-        do throws(JoinAnswerError) { try JoinAttempt(credential: credential, own: own, exporter: []).checkPeer() } catch
-        {
-            throw .answer(error)
-        }
+        do throws(JoinAnswerError) { try credential.checkPeer(of: own) } catch { throw .answer(error) }
         defer { channel?.end(.joined) }
         let channel = try await connect(over: source)
         let attempt = try await ask(over: channel)
@@ -148,8 +145,8 @@ package final class JoinClient {
         case .secured, .received: preconditionFailure("a frame before the connection")
         }
         do throws(TLSError) {
-            let pin = JoinAttempt(credential: credential, own: own, exporter: []).expectedPin
-            let channel = try SecuredChannel(over: stream, side: .client, peer: .pinned(pin), context: context)
+            let channel = try SecuredChannel(
+                over: stream, side: .client, peer: .pinned(credential.pin), context: context)
             self.channel = channel
             channel.frames.delegate = self
             channel.frames.start()
@@ -224,14 +221,5 @@ extension JoinClient: FrameChannelDelegate {
 
     package func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         post(.closed(channel?.reason(for: reason) ?? .stream(reason)))
-    }
-}
-
-extension JoinAttempt.Credential {
-    fileprivate var address: String? {
-        switch self {
-        case .link(let link): link.address
-        case .trust(let device): device.address
-        }
     }
 }

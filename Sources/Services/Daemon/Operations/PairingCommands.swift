@@ -13,16 +13,13 @@ import TandemWire
 /// `pair`: makes a join link (PAR-4).
 struct PairCommand: ControlCommand {
     static let name = ControlName.pair
-    /// A link lives at most a day: an operator who needs longer makes another one.
-    private static var longestLife: Int64 { 24 * 3600 }
-
     private let life: Duration
 
     init(_ request: ControlRequest) throws(WireError) {
         let seconds = try request.fields.optional("seconds", "seconds from 1 to 86400") { value in
-            value.integerValue.flatMap { (1...Self.longestLife).contains($0) ? $0 : nil }
+            value.integerValue.flatMap { JoinToken.lives.contains($0) ? $0 : nil }
         }
-        life = seconds.map { .seconds($0) } ?? Limits.joinTokenLife
+        life = seconds.map { .seconds($0) } ?? JoinToken.life
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
