@@ -72,7 +72,7 @@ package struct InboundLedger: ~Copyable, Sendable {
             return InboundTransition(effects: [.droppedFull])
         }
         return transition(at: reading) { ledger, transition in
-            if ledger.key.channel == .context, !ledger.takeContext(item, &transition) {
+            if ledger.key.channel.properties.isLatestWins, !ledger.takeContext(item, &transition) {
                 return ledger.close(sequence, .superseded, &transition)
             }
             let ordinal = ledger.store(item, sequence, at: reading, &transition)

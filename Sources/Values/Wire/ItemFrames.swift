@@ -31,7 +31,7 @@ package struct ItemFrame: TypedFrame {
         topic = try envelope.optional(.topic)
         revision = try envelope.optional(.revision)
         body = try envelope.requiredBody()
-        if item.queue.channel == .context, revision == nil { throw .missingKey(.revision, .item) }
+        if item.queue.channel.properties.isLatestWins, revision == nil { throw .missingKey(.revision, .item) }
     }
 
     package var envelope: Envelope {

@@ -135,7 +135,7 @@ package final class AppDelivery {
             // Nothing was submitted, so nothing will end.
             if receipt.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
             connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
-            if isKnown, item.queue.channel != .context {
+            if isKnown, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }
         case .failure(let failure):
@@ -169,7 +169,7 @@ package final class AppDelivery {
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
         let channel = frame.item.queue.channel
         guard let limit = channel.properties.bodyLimit else { return .channel }
-        if channel == .urgent, !frame.urgentKind.isShortText { return .kind }
+        if channel.properties.overflow != nil, !frame.urgentKind.isShortText { return .kind }
         // A body that is too large is refused for its size, without being parsed.
         return frame.body.count > limit || PropertyListReader.isDictionary(frame.body) ? nil : .body
     }

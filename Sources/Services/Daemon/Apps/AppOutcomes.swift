@@ -108,7 +108,7 @@ final class AppOutcomes {
 
     /// An item of an app is durable on the other device.
     func stored(_ id: UniqueIdentifier, in queue: QueueKey) {
-        guard queue.channel != .context else { return }
+        guard !queue.channel.properties.isLatestWins else { return }
         if let connection = recipient(of: id, in: queue) { sendStored(id, queue, to: connection) }
     }
 
@@ -119,7 +119,7 @@ final class AppOutcomes {
     /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?) {
         // A context has no end that its app waits for: the next one takes its place (SES-50).
-        if queue.channel == .context { return forgetContext(id, in: queue) }
+        if queue.channel.properties.isLatestWins { return forgetContext(id, in: queue) }
         let connection = recipient(of: id, in: queue)
         submitters[Submitted(id, in: queue)] = nil
         guard let connection else { return }
@@ -178,9 +178,9 @@ final class AppOutcomes {
         while missed.unconfirmed.count < Limits.endsAhead, let queue = missed.queues.last {
             let limit = Limits.endsAhead - missed.unconfirmed.count
             let page = submissions.unacknowledged(in: queue, limit: limit)
-            if page.count < limit || queue.channel == .context { missed.queues.removeLast() }
+            if page.count < limit || queue.channel.properties.isLatestWins { missed.queues.removeLast() }
             for record in page {
-                guard queue.channel != .context else {
+                guard !queue.channel.properties.isLatestWins else {
                     forgetContext(record.id, in: queue)
                     continue
                 }

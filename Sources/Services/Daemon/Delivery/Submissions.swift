@@ -151,7 +151,7 @@ package final class Submissions {
 
     /// Calls back when all that is known of a queue's items is durable and reported, including those that were demoted.
     package func whenDurable(_ key: QueueKey, then done: @escaping (Bool) -> Void) {
-        whenDurable((key.channel == .urgent ? [key, key.demoted] : [key])[...], done)
+        whenDurable((key.demoted == key ? [key] : [key, key.demoted])[...], done)
     }
 
     private func whenDurable(_ keys: ArraySlice<QueueKey>, _ done: @escaping (Bool) -> Void) {
@@ -165,7 +165,7 @@ package final class Submissions {
 
     /// The queue that the item is in: an urgent one may have been demoted.
     private func place(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
-        guard key.channel == .urgent else { return key }
+        guard key.channel.properties.overflow != nil else { return key }
         return queues[key.demoted]?.machine.record(of: id) == nil ? key : key.demoted
     }
 
@@ -200,7 +200,7 @@ package final class Submissions {
 }
 
 extension QueueKey {
-    /// The queue that takes urgent items over budget.
+    /// The queue that takes urgent items over budget; that of other items is their own.
     fileprivate var demoted: QueueKey {
         QueueKey(pairing: pairing, app: app, channel: channel.properties.overflow ?? channel)
     }

@@ -185,7 +185,7 @@ extension LinkService: LinkHost {
         _ peer: PeerGreeting, in pairing: UniqueIdentifier, capabilities: Set<Capability>
     ) -> Bool {
         delivery.contradicts(
-            pairing, received: peer.received, channels: Set(capabilities.channels),
+            pairing, received: peer.received, channels: Set(capabilities.compactMap(\.channel)),
             isSameRun: peerRuns[pairing] == peer.instance)
     }
 
@@ -296,10 +296,6 @@ extension PeerGreeting {
     fileprivate var received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] {
         positions.received.map { ($0.app, $0.channel, $0.sequence) }
     }
-}
-
-extension Set<Capability> {
-    fileprivate var channels: [Channel] { compactMap { Channel(rawValue: $0.rawValue) } }
 }
 
 extension LinkFailure {

@@ -248,12 +248,12 @@ package final class Node {
         var contents = PairingContents(configurations: configuration.count(of: targets))
         for direction in DeliveryDirection.allCases {
             for (channel, count) in delivery.counts(of: record.pairing, direction) {
-                switch channel {
-                case .context, .userInfo, .urgent: contents.items += count
-                case .file: contents.files += count
-                case .configuration where record.role == .primary && direction == .outbound:
+                if channel.properties.hasFile {
+                    contents.files += count
+                } else if channel.isForApps {
+                    contents.items += count
+                } else if record.role == .primary, direction == .outbound {
                     contents.configurations += count
-                case .configuration: break
                 }
             }
         }

@@ -113,7 +113,7 @@ final class TransferBook {
         guard let entry = items.reached(.accepted, frame.item.id) else { return }
         entry.token.accepted(.success(Acceptance(note: frame.note, revision: frame.revision)))
         // A context has no end: the next one takes its place.
-        if entry.channel == .context { _ = items.ended(frame.item.id) }
+        if entry.channel.properties.isLatestWins { _ = items.ended(frame.item.id) }
     }
 
     /// The daemon did not take the item, or the app took it back before it could.
@@ -152,7 +152,7 @@ final class TransferBook {
             return
         }
         // Nobody waits for the end of a context: keeping it would keep one for each that was ever set.
-        let isAnothers = follower == nil && !isOurs && event.channel != .context
+        let isAnothers = follower == nil && !isOurs && !event.channel.properties.isLatestWins
         if observers.isEmpty, isAnothers {
             if !isUnreported(event) { unreported.append(event) }
         } else {
