@@ -1,6 +1,6 @@
-// Queue headers: what a machine stores of itself as a whole, a mark of its clock included, and when it must. Most numbers follow
-// from the records' rows, so a header is written only when those rows would no longer restore it, or when the wall
-// clock was set (DEL-26).
+// Queue headers: what a machine stores of itself as a whole, a mark of its clock included, and when it must. Most
+// numbers follow from the records' rows, so a header is written only when those rows would no longer restore it, or if
+// the wall clock was set (DEL-26).
 
 import TandemBase
 import TandemWire

@@ -1,4 +1,4 @@
-// One-time join tokens: their limits, the rule by which a primary takes one (PAR-5, PAR-8), the proof that goes with one
+// One-time join tokens: their limits, the rule by which a primary takes one (PAR-5, PAR-8), the proof of knowing one
 // (PAR-7), their stored form, and the link that carries one to the other device (PAR-4). All refusals look the same to
 // the peer; the cause goes to the log only. The step that accepts a token consumes it, so of two simultaneous joins
 // exactly one is accepted, and the caller commits the changed token before it answers. A consumed token stays until it
