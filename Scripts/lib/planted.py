@@ -51,6 +51,8 @@ FILES = [
      'let planted = Planted(name: isFull ? "full" : "store")\n', "write the case of AnswerName or ControlFailureName"),
     ("compared channel", "Sources/Services/Daemon/Node/Planted.swift", 'let planted = word == "urgent"\n',
      "write the case of Capability or Channel"),
+    ("word in a command", "Sources/Commands/tandem/Planted.swift", 'let planted = request(command: "join")\n',
+     "write the case of ControlName or FrameKind"),
     ("switch over kinds", "Sources/Decisions/Session/Planted.swift", '    case "ping", "pong": true\n',
      '"pong" is a wire word'),
     ("word that is no English", "Sources/Decisions/Delivery/Planted.swift", 'let planted = log("too-large")\n',

@@ -14,7 +14,7 @@ import re
 from clauses import CASE, CASES, between
 
 HOME = "Sources/Values/Wire"
-FLOORS = ("Decisions", "Services")
+FLOORS = ("Decisions", "Services", "Commands")
 # Where bodies are those of items, failures and refusals; other folders have types with keys of their own.
 KEYED = ("Decisions/Delivery/", "Services/PairedSession/", "Services/PairedSessionFoundation/", "Services/Daemon/Apps/",
          "Services/Daemon/Delivery/", "Services/Daemon/Forwarding/", "Services/Daemon/Links/")
@@ -30,6 +30,7 @@ COMPARED = re.compile(r"\s*[=!]=")
 NO_ENGLISH = re.compile(r"-|[a-z][A-Z]")
 KEY_LABEL = re.compile(r"\bkey:\s*$")
 RAW_VALUE = re.compile(r"^\s*case \w+ = $")
+PATH = re.compile(r"\bpath: \[[^\]]*$")
 
 
 def wire_words(root):
@@ -76,7 +77,8 @@ def literals(source, floor, *_):
             before, after, text = line[:literal.start()], line[literal.end():], literal.group(1)
             is_key = (after.startswith(":") and not before.lstrip().startswith("case") or KEY_LABEL.search(before)
                       or before.endswith("[") and after.startswith("]"))
-            is_own = floor == "Decisions" and RAW_VALUE.match(before)
+            # A subcommand's path is what a person types; it may share a word.
+            is_own = floor == "Decisions" and RAW_VALUE.match(before) or floor == "Commands" and PATH.search(before)
             if is_key or not is_own and (MADE.search(before) or COMPARED.match(after) or NO_ENGLISH.search(text)):
                 found.append((number, text, bool(is_key)))
     return found

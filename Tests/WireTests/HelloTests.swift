@@ -31,6 +31,16 @@ import Testing
         #expect(try Hello(body: body).capabilities == [.message])
     }
 
+    @Test func `SES-3: the queues of a newer peer in a channel that this end does not know are ignored`() throws {
+        let uuid = UniqueIdentifier.random()
+        let mark = SequenceMark(app: try ApplicationIdentifier("a.b"), channel: .context, sequence: 9)
+        let link = LinkHello(name: "kitchen", epoch: 2, instance: uuid, received: [mark], sent: [mark])
+        var body = Hello(.chosen(.first), software: "newer 9", role: .secondary, device: uuid, link: link).body
+        let stray: PropertyListValue = ["app": "a.b", "channel": "telepathy", "sequence": 4]
+        for key in ["received", "sent"] { body[key] = .array((body[key]?.arrayValue ?? []) + [stray]) }
+        #expect(try Hello(body: body).link == link)
+    }
+
     @Test(
         arguments: [
             ("minimum", 0), ("minimum", 2), ("maximum", "1"), ("maximum", nil), ("minimum", 4_294_967_296),

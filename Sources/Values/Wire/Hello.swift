@@ -184,8 +184,10 @@ extension LinkHello {
     private static func marks(_ fields: BodyFields, _ key: String) throws(WireError) -> [SequenceMark] {
         var marks: [SequenceMark] = []
         for entry in try fields.dictionaries(key) {
-            let channel: Channel = try entry.choice("channel", "a channel")
+            let word = try entry.string("channel")
             let (app, sequence) = (try entry.application("app"), try entry.unsigned("sequence"))
+            // A newer peer has queues in channels that this end does not know, and uses none of them here (SES-3).
+            guard let channel = Channel(rawValue: word) else { continue }
             marks.append(SequenceMark(app: app, channel: channel, sequence: sequence))
         }
         return marks

@@ -98,21 +98,21 @@ enum ItemVerdict: String {
 }
 
 extension ReceivedUserInfo {
-    var line: PropertyListDictionary { facts.line(isUrgent ? "urgent" : "userInfo", userInfo) }
+    var line: PropertyListDictionary { facts.line(isUrgent ? .urgent : .userInfo, userInfo) }
 }
 
 extension ReceivedContext {
     var line: PropertyListDictionary {
-        var line = facts.line("context", context)
+        var line = facts.line(.context, context)
         line["revision"] = PropertyListValue(revision)
         return line
     }
 }
 
 extension ItemFacts {
-    fileprivate func line(_ channel: String, _ content: PropertyListDictionary) -> PropertyListDictionary {
+    fileprivate func line(_ channel: Channel, _ content: PropertyListDictionary) -> PropertyListDictionary {
         var line: PropertyListDictionary = [
-            "channel": .string(channel), "id": .string("\(id)"), "attempt": .integer(Int64(attempt)),
+            "channel": .string(channel.rawValue), "id": .string("\(id)"), "attempt": .integer(Int64(attempt)),
             "body": .dictionary(content),
         ]
         line["topic"] = topic.map { .string($0) }

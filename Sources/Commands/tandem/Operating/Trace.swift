@@ -2,6 +2,7 @@
 // monotonic clock, which they share: wall clocks may jump.
 
 import TandemBase
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 
@@ -77,7 +78,8 @@ struct TraceAnswer {
     static func isEarlier(_ left: Fact, _ right: Fact) -> Bool {
         let order = { (fact: Fact) in
             (
-                fact.body["time"]?.unsignedValue ?? 0, fact.text("device"), fact.text("step") == "accepted" ? 0 : 1,
+                fact.body["time"]?.unsignedValue ?? 0, fact.text("device"),
+                fact.text("step") == TraceEvent.Step.accepted.rawValue ? 0 : 1,
                 fact.body["ordinal"]?.unsignedValue ?? 0
             )
         }
