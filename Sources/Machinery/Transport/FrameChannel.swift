@@ -202,7 +202,10 @@ extension FrameChannel: ByteStreamDelegate {
 
     package func stream(_ stream: any ByteStream, didCloseWith reason: CloseReason) {
         phase = .closed
-        watch?.cancel(on: scheduler)
+        if let watch {
+            chargeBegun(0, to: watch)
+            watch.cancel(on: scheduler)
+        }
         let delegate = delegate
         self.delegate = nil
         delegate?.channel(self, didCloseWith: reason == .closedByPeer ? ended() : reason)
@@ -249,6 +252,8 @@ extension FrameChannel {
     final class Watch {
         /// Unchecked, because no method of it calls out.
         @exclusivity(unchecked) var pace: FramePace
+        /// The bytes of a begun frame that the stream's account counts.
+        var charged = 0
         var paceTimer = PendingTimer()
         var firstFrameTimer = PendingTimer()
 
@@ -272,8 +277,30 @@ extension FrameChannel {
     /// Sets the timer if an unfinished frame is here and none runs.
     func watchPace() {
         guard phase != .closed, let watch = watch ?? watchUnfinished() else { return }
+        chargeBegun(decoder.bufferedCount, to: watch)
+        guard phase != .closed else { return }
         if !watch.paceTimer.isSet, let deadline = watch.pace.deadline { setPaceTimer(of: watch, at: deadline) }
     }
+
+    /// The bytes that the stream's account counts for this channel.
+    var begunBytes: Int { watch?.charged ?? 0 }
+
+    /// Charges what is here of a large frame that is not whole (LIM-70). May end the channel.
+    private func chargeBegun(_ count: Int, to watch: Watch) {
+        let (count, before) = (count > Self.begunFree ? count : 0, watch.charged)
+        guard count != before, let account = stream.account else { return }
+        watch.charged = count
+        if count > 0 { account.begin(self, count - before) } else { account.end(self, before) }
+    }
+
+    /// The owner of the stream has begun more than it may.
+    func refuseBegun() {
+        if let watch { chargeBegun(0, to: watch) }
+        refuse(Refusal(.tooSlow, "the unfinished frames of one user take more than they may"), .frameTooSlow)
+    }
+
+    /// A begun frame of this size is not counted (LIM-70).
+    private static var begunFree: Int { 64 * 1024 }
 
     private func watchUnfinished() -> Watch? {
         guard decoder.bufferedCount > 0 else { return nil }

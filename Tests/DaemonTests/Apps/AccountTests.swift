@@ -88,6 +88,35 @@ import Testing
         #expect(simulation.simulator.secondaries[0].waitingBytes == 0)
     }
 
+    @Test func `LIM-70, SES-59: unfinished frames of one user have a limit, and another user's frame ends`() throws {
+        let device = device(connections: 400)
+        let body = [UInt8](repeating: 0, count: 400_000)
+        let frame = Bytes.frame(body)
+        let neighbour = device.connect(user: 3000)
+        try neighbour.hello()
+        neighbour.stream.send(ByteSlice(copying: Array(frame[..<300_000])))
+        let hostile = (0..<130).map { _ in device.connect(user: 2000) }
+        for client in hostile {
+            try client.hello()
+            client.stream.send(ByteSlice(copying: Array(frame[..<350_000])))
+        }
+        scheduler.run()
+        let left = hostile.count { !$0.isClosed }
+        #expect(left * 350_000 <= Limits.begunBytesOfApps / 2 && left > 50, "\(left) connections")
+        #expect(hostile.filter(\.isClosed).allSatisfy { $0.refusal == "too-slow" })
+        neighbour.stream.send(ByteSlice(copying: Array(frame[300_000...])))
+        scheduler.run()
+        // The frame is whole, and refused for what it says.
+        #expect(neighbour.refusal != nil && neighbour.refusal != "too-slow")
+        for client in hostile { client.disconnect() }
+        scheduler.run()
+        let next = device.connect(user: 2000)
+        try next.hello()
+        next.stream.send(ByteSlice(copying: Array(frame[..<350_000])))
+        scheduler.run()
+        #expect(!next.isClosed, "what is gone is not counted")
+    }
+
     @Test func `LIM-11, SES-60: a user's identifiers end at half, and another user registers its app`() throws {
         let simulation = Simulation()
         for number in 0..<Limits.applications / 2 {

@@ -1,6 +1,7 @@
 // Accounts of the users of one local socket (SES-58 to SES-60): their connections, the bytes that wait because their
-// apps do not read, the lists that are made for them, and the warnings that they cause. Each user gets a part of what
-// the others leave (LIM-47), so that one user's apps cannot keep out another user's, nor the operator.
+// apps do not read, their unfinished frames, the lists that are made for them, and the warnings that they cause. Each
+// user gets a part of what the others leave (LIM-47), so that one user's apps cannot keep out another user's, nor the
+// operator.
 
 import TandemBase
 import TandemOperations
@@ -32,6 +33,7 @@ final class LocalAccounts {
     private var places: SharedResource<UInt32>
     private var reserved = 0
     private var waiting = SharedResource<UInt32>(total: Limits.queuedBytesOfApps)
+    private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
     private var queues: [UInt32: QueueAccount] = [:]
     private var paces: [UInt32: LogPace] = [:]
@@ -78,7 +80,9 @@ final class LocalAccounts {
     /// The account of the bytes that wait for a user's connections.
     func queue(of user: UInt32) -> QueueAccount {
         if let queue = queues[user] { return queue }
-        let queue = QueueAccount { [weak self] in self?.recordWaiting($0, of: user) ?? true }
+        let queue = QueueAccount(
+            record: { [weak self] in self?.recordWaiting($0, of: user) ?? true },
+            recordBegun: { [weak self] in self?.recordBegun($0, of: user) ?? true })
         queues[user] = queue
         return queue
     }
@@ -92,6 +96,11 @@ final class LocalAccounts {
                 .integer("uid", user), .integer("bytes", waiting.used(by: user)),
                 .integer("limit", waiting.limit(of: user))), of: user)
         return false
+    }
+
+    private func recordBegun(_ change: Int, of user: UInt32) -> Bool {
+        begun.record(change, of: user)
+        return change < 0 || begun.isWithinLimit(user)
     }
 
     // MARK: lists
