@@ -4,8 +4,10 @@ import Glibc
 import TandemBase
 import TandemReactor
 import TandemTestSupport
-import TandemTransport
+import TandemWire
 import Testing
+
+@testable import TandemTransport
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectorTests {
     private let loop: EventLoop
@@ -50,6 +52,23 @@ import Testing
     @Test func aNumericAddressIsReached() throws {
         let bytes = try exchange(at: .tcp(host: "127.0.0.1", port: 0)) { $0 }
         #expect(bytes == Bytes.text("hello"))
+    }
+
+    @Test func `LIM-63: the system takes little for another device ahead of sending it, at both ends`() throws {
+        var streams: [SocketStream] = []
+        let listener = try StreamListener(
+            at: .tcp(host: "127.0.0.1", port: 0), loop: loop, budget: ConnectionBudget(limit: 10)
+        ) { streams.append($0) }
+        streams.append(try connect(to: listener.address).get())
+        loop.run { streams.count == 2 }
+        for stream in streams {
+            var (value, length) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
+            let result = getsockopt(
+                stream.descriptor?.raw ?? -1, CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &value, &length)
+            #expect(result == 0 && value == Limits.unsentBytes && value == 131_072)
+            stream.close(.closedHere)
+        }
+        listener.close()
     }
 
     @Test func aNameIsLookedUpOffTheLoopAndReached() throws {

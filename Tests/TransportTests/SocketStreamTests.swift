@@ -147,6 +147,18 @@ import Testing
         #expect(recorder.drains == 1)
     }
 
+    @Test func `an awaited drain is told once, when the system has taken more`() throws {
+        stream.send([UInt8](repeating: 7, count: 4_000_000))
+        loop.runOnce()
+        #expect(stream.isBlocked && recorder.drains == 0)
+        stream.awaitDrain()
+        var received = try peer.receiveAvailable().count
+        loop.run { recorder.drains > 0 }
+        #expect(stream.queuedBytes > 400_000 && stream.isCongested)
+        received += try collect(4_000_000 - received).count
+        #expect(recorder.drains == 2, "once because it was awaited, and once below the low mark")
+    }
+
     @Test func whatIsQueuedAtTheCloseStaysKnownAsNeverSent() throws {
         stream.send([UInt8](repeating: 7, count: 1_000_000))
         loop.runOnce()

@@ -84,6 +84,12 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         return request
     }
 
+    /// A request that waited has been written to its destination's channel.
+    package mutating func wrote(_ id: UniqueIdentifier, to party: RequestParty, endOffset: UInt64) {
+        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return }
+        requests[number].request.endOffset = endOffset
+    }
+
     /// Drops the requests whose deadline has passed; returns how many.
     package mutating func expire(now: MonotonicTime) -> Int {
         var expired = 0
@@ -196,8 +202,8 @@ package struct OpenRequest: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     /// When the caller stops waiting; the table forgets the request then.
     package let deadline: MonotonicTime
-    /// Offset of the frame's end in the bytes written to the destination's channel.
-    package let endOffset: UInt64
+    /// Offset of the frame's end in the bytes written to the destination's channel; the highest while it waits.
+    package fileprivate(set) var endOffset: UInt64
     package let app: ApplicationNumber
     /// The connection that asked and gets the answer.
     package let origin: RequestParty
@@ -228,7 +234,7 @@ private struct RequestRecord: ChainedRecord {
         case asked, owed, deadline, unanswered
     }
 
-    let request: OpenRequest
+    var request: OpenRequest
     private let askerNumber: Int32
     private let slotNumber: Int32
     let askedHash: UInt32

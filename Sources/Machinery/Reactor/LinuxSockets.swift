@@ -96,18 +96,25 @@ extension Linux {
 
     /// Lets a listener have its port again while old connections of it fade.
     package static func setReuseAddress(_ descriptor: CInt) throws(SystemError) {
-        try setOption(descriptor, SOL_SOCKET, SO_REUSEADDR)
+        try setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     }
 
     /// Sends each write at once: they are coalesced before.
     package static func setNoDelay(_ descriptor: CInt) throws(SystemError) {
-        try setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
+        try setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
-    private static func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) throws(SystemError) {
-        var isOn: CInt = 1
+    /// The system takes no more than this many bytes ahead of those that it has sent.
+    package static func setUnsentLimit(_ descriptor: CInt, _ bytes: Int) throws(SystemError) {
+        try setOption(descriptor, CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, CInt(clamping: bytes))
+    }
+
+    private static func setOption(
+        _ descriptor: CInt, _ level: CInt, _ option: CInt, _ value: CInt
+    ) throws(SystemError) {
+        var value = value
         let size = socklen_t(MemoryLayout<CInt>.size)
-        try SystemCall.check(SystemCall.once { setsockopt(descriptor, level, option, &isOn, size) }, "setsockopt")
+        try SystemCall.check(SystemCall.once { setsockopt(descriptor, level, option, &value, size) }, "setsockopt")
     }
 
     /// Sets the mode that the socket's file will have. Linux takes it from the descriptor when that is bound, so that

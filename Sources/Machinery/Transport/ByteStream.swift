@@ -18,7 +18,7 @@ package protocol ByteStreamDelegate: AnyObject {
     /// The receiver must copy its slices of this block away. Nothing else may happen in this call.
     func stream(_ stream: any ByteStream, mustLeave block: ByteBlock)
 
-    /// The queue was over the high-water mark and has fallen to the low-water mark.
+    /// The queue was over the high-water mark and has fallen to the low-water mark, or was awaited and has moved on.
     func streamDidDrain(_ stream: any ByteStream)
 
     /// The stream is over, whichever end closed it. Called exactly once for a started stream, never from inside a call
@@ -40,6 +40,12 @@ package protocol ByteStream: AnyObject {
 
     /// Whether more is queued than the high-water mark; `streamDidDrain` will follow.
     var isCongested: Bool { get }
+
+    /// Whether the system takes no more for now.
+    var isBlocked: Bool { get }
+
+    /// `streamDidDrain` follows once, when the system has taken more of what is queued.
+    func awaitDrain()
 
     /// Charged with the bytes that wait because the peer does not read; it may close the stream. Set before the start.
     var account: QueueAccount? { get set }

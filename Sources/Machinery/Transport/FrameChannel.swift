@@ -13,7 +13,7 @@ package protocol FrameChannelDelegate: AnyObject {
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame)
 
-    /// The queue was over its high-water mark and has fallen to the low one.
+    /// The queue was over its high-water mark and has fallen to the low one, or was awaited and has moved on.
     func channelDidDrain(_ channel: FrameChannel)
 
     /// The channel is over; called exactly once after `start`, never from inside a call to it.
@@ -68,6 +68,12 @@ package final class FrameChannel {
 
     /// Whether a sender should wait for `channelDidDrain`.
     package var isCongested: Bool { stream.isCongested }
+
+    /// Whether the system takes no more for now.
+    package var isBlocked: Bool { stream.isBlocked }
+
+    /// `channelDidDrain` follows once, when the system has taken more of what is queued.
+    package func awaitDrain() { stream.awaitDrain() }
 
     /// Begins; without a filter `channelDidOpen` is called before it returns. The delegate is set before.
     package func start() {

@@ -41,8 +41,9 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
     private var registration: Registration?
-    var isBlocked = false
+    package internal(set) var isBlocked = false
     var isFlushDue = false
+    var isDrainAwaited = false
     var descriptor: OwnedDescriptor?
 
     /// Takes over a connected, non-blocking socket.
@@ -217,6 +218,11 @@ extension SocketStream {
 // MARK: the end of a turn
 
 extension SocketStream {
+    package func awaitDrain() {
+        isDrainAwaited = true
+        scheduleFlush()
+    }
+
     func scheduleFlush() {
         guard !isFlushDue, !isBlocked else { return }
         isFlushDue = true
@@ -239,8 +245,10 @@ extension SocketStream {
             loop.stalls.watch(self, on: loop)
         }
         updateInterest()
-        if isCongested, queue.byteCount <= marks.low {
-            isCongested = false
+        let hasDrained = isCongested && queue.byteCount <= marks.low
+        if hasDrained { isCongested = false }
+        if hasDrained || isDrainAwaited {
+            isDrainAwaited = false
             delegate?.streamDidDrain(self)
         }
         if phase == .finishing, queue.isEmpty { beginLinger() }

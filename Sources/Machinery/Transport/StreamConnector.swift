@@ -110,7 +110,7 @@ package final class StreamConnector {
         guard let descriptor = connection.take() else { return }
         do throws(SystemError) {
             let peer = try PeerDescription(descriptor: descriptor.raw, address: connection.address)
-            if !connection.address.isLocal { try Linux.setNoDelay(descriptor.raw) }
+            if !connection.address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
             finish(
                 .success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer, marks: marks)))
         } catch {

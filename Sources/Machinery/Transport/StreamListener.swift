@@ -84,7 +84,7 @@ package final class StreamListener: ReadinessTarget {
         isRefusing = false
         do throws(SystemError) {
             let peer = try PeerDescription(descriptor: descriptor.raw, address: address)
-            if !address.isLocal { try Linux.setNoDelay(descriptor.raw) }
+            if !address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
             let stream = SocketStream(
                 takingOwnership: descriptor, loop: loop, peer: peer, marks: marks, charge: consume charge)
             onAccept(stream)

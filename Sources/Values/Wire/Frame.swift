@@ -45,6 +45,9 @@ public import TandemBase
         bytes = block.take(block.capacity)
     }
 
+    /// A copy of a whole frame in memory that is only lent.
+    package init(copying frame: RawSpan) { bytes = ByteSlice(copying: frame) }
+
     /// A frame whose header the decoder has checked.
     @inlinable init(checkedBytes: ByteSlice) { bytes = checkedBytes }
 }

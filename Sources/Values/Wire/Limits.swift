@@ -38,6 +38,17 @@ package enum Limits {
     /// Bytes that wait because peers do not read their links (LIM-49).
     package static let queuedBytesOfLinks = 64 * 1024 * 1024
 
+    /// Bytes of apps' messages in a link's own queue, behind which others wait for their turn (LIM-60).
+    package static let linkBacklog = 64 * 1024
+    /// The same while nothing waits and the system takes them (LIM-60): one reading of a connection.
+    package static let linkBurst = 256 * 1024
+    /// Bytes of one app's turn at a link (LIM-61).
+    package static let turnBytes = 16 * 1024
+    /// Bytes waiting for a link above which their app is not read (LIM-62).
+    package static let waitingBytesOfApp = 128 * 1024
+    /// Bytes that the system takes for a TCP connection ahead of sending them (LIM-63).
+    package static let unsentBytes = 128 * 1024
+
     /// Pairings of an app up to which each change is reported at once (LIM-19).
     package static let pairingsToldAtOnce = 8
     /// Beyond them, the pause after a `state` for each pairing in it (LIM-19).

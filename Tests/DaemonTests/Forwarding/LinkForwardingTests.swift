@@ -7,6 +7,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -178,7 +179,7 @@ import Testing
         #expect(link.overflows == failed.count && link.queuedBytes <= Limits.queuedBytes)
     }
 
-    @Test func `a congested link holds back the apps that send on it, and a drained one lets them go on`() throws {
+    @Test func `SES-67: what is for a congested link waits, and goes on when it has drained`() throws {
         try world.linkUp()
         let caller = try world.devices.primary.app()
         let counterpart = try world.devices.secondary.app()
@@ -188,11 +189,114 @@ import Testing
             try caller.send(world.message())
             world.scheduler.run()
         }
-        #expect(counterpart.received(.message).count == 1)
+        #expect(counterpart.received(.message).isEmpty)
         link.isCongested = false
         link.port?.drained()
         world.scheduler.run()
         #expect(counterpart.received(.message).count == 3)
+    }
+
+    @Test func `SES-67, LIM-61: at a congested link apps take turns, and each one's messages keep their order`() throws
+    {
+        try world.linkUp()
+        let names = ["app.a", "app.b"]
+        let callers = try names.map { try world.devices.primary.app($0) }
+        let counterparts = try names.map { try world.devices.secondary.app($0) }
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        let text = String(repeating: "x", count: 30_000)
+        for number in 0..<4 { try callers[0].send(world.message("\(number)\(text)", app: names[0])) }
+        try callers[1].send(world.message("quick", app: names[1]))
+        world.scheduler.run()
+        link.isCongested = false
+        link.port?.drained()
+        world.scheduler.run()
+        let order = link.sent(.message)
+        #expect(order.map(\.app?.description) == ["app.a", "app.b", "app.a", "app.a", "app.a"])
+        #expect(counterparts.map { $0.received(.message).count } == [4, 1])
+        #expect(
+            order.filter { $0.app?.description == "app.a" }.map(\.id) == counterparts[0].received(.message).map(\.id))
+    }
+
+    @Test func `SES-67, SES-11: what waits for a link that goes has not left, a broadcast neither`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        let sent = try world.message()
+        try caller.send(sent)
+        world.scheduler.run()
+        link.isCongested = true
+        var broadcast = try world.message(wantsReply: false)
+        (broadcast.pairing, broadcast.reply) = (.zero, nil)
+        let request = try world.message()
+        for message in [request, broadcast] { try caller.send(message) }
+        world.scheduler.run()
+        #expect(link.sent(.message).count == 1)
+        world.linkDown()
+        let codes = Dictionary(uniqueKeysWithValues: caller.received(.failure).map { ($0.id, $0.code) })
+        #expect(codes == [sent.id: 7014, request.id: 7007, broadcast.id: 7007])
+    }
+
+    @Test func `SES-67: a request that has waited and left is 7014 when the link goes`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        for _ in 0..<2 { try caller.send(world.message()) }
+        world.scheduler.run()
+        (link.isCongested, link.isStuck) = (false, true)
+        link.port?.drained()
+        let first = try #require(link.sent.last?.count)
+        link.departedBytes = link.acceptedBytes - UInt64(first)
+        world.linkDown()
+        #expect(caller.received(.failure).map(\.code) == [7014, 7007])
+    }
+
+    @Test func `LIM-62: an app with much that waits is not read, and a link that stays full costs it 1 s`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app("app.a")
+        _ = try world.devices.secondary.app("app.a")
+        let (other, counterpart) = (try world.devices.primary.app("app.b"), try world.devices.secondary.app("app.b"))
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        var message = try world.message(app: "app.a", wantsReply: false)
+        message.kind = .messageData
+        message.body = [UInt8](repeating: 1, count: 60_000)[...]
+        for _ in 0..<40 {
+            message.id = .random()
+            try caller.send(message)
+        }
+        world.scheduler.run()
+        #expect(caller.stream.queuedBytes > 2_000_000 && caller.received(.failure).isEmpty)
+        world.scheduler.advance(by: .milliseconds(1100))
+        #expect(caller.stream.queuedBytes == 0)
+        let failures = caller.received(.failure)
+        #expect(failures.count == 6 && failures.allSatisfy { $0.name == "slow-consumer" }, "half of LIM-6 (LIM-47)")
+        try other.send(world.message(app: "app.b"))
+        world.scheduler.run()
+        link.isCongested = false
+        link.port?.drained()
+        world.scheduler.run()
+        #expect(counterpart.received(.message).count == 1 && link.sent(.messageData).count == 34)
+    }
+
+    @Test func `SES-18: answers that wait for their turn leave before a daemon stops`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        let counterpart = try world.devices.secondary.app()
+        let request = try world.message()
+        try caller.send(request)
+        world.scheduler.run()
+        let link = try #require(world.links?.secondary)
+        link.isCongested = true
+        try counterpart.send(request.answer("yes"))
+        world.scheduler.run()
+        #expect(link.sent(.reply).isEmpty)
+        world.devices.secondary.relay.stop {}
+        world.scheduler.run()
+        #expect(caller.received(.reply).count == 1)
     }
 
     @Test func `PAR-13: a removed pairing is 7005, and its link is no longer of use`() throws {

@@ -271,6 +271,45 @@ import Testing
         #expect(nodes.network.connections == connections, "the link stays")
     }
 
+    @Test func `SES-67, LIM-60 to LIM-62: an app that floods a slow line is held back itself, and loses nothing`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.network.cut()
+        nodes.network.faults.bytesPerSecond = 500_000
+        nodes.network.faults.delay = .milliseconds(50) ... .milliseconds(50)
+        let (handler, caller) = (try nodes.connect(to: .secondary), try nodes.connect(to: .primary))
+        let pairing = try nodes.pairingIdentifier()
+        let flooding = try (0..<3).map { try ApplicationIdentifier("org.example.flood\($0)") }
+        let sinks = try flooding.map { try nodes.connect(to: .secondary, as: $0) }
+        let floods = try flooding.map { try nodes.connect(to: .primary, as: $0) }
+        nodes.waitForLink()
+        nodes.clock.advance(by: .seconds(3))
+        let before = sinks.map(\.frames.count)
+        let body = try Body.bytes(["a": .data([UInt8](repeating: 7, count: 60_000))])
+        for (app, flood) in zip(flooding, floods) {
+            for _ in 0..<60 {
+                try flood.send(Envelope(.message, app: app, pairing: pairing, id: .random(), body: body))
+            }
+        }
+        var (sent, sentAt, answered, slowest) = (0, nodes.clock.now, 0, Duration.zero)
+        nodes.run(until: {
+            for message in handler.received(.message).dropFirst(answered) {
+                answered += 1
+                try? handler.reply(to: message)
+            }
+            if caller.received(.reply).count == sent {
+                if sent > 0 { slowest = max(slowest, nodes.clock.now.since(sentAt)) }
+                (sent, sentAt) = (sent + 1, nodes.clock.now)
+                try? caller.send(nodes.message(through: pairing))
+            }
+            return zip(sinks, before).allSatisfy { $0.frames.count >= $1 + 60 }
+        })
+        #expect(slowest <= .seconds(2) && sent > 10, "the slowest of \(sent) messages took \(slowest)")
+        #expect((floods + [caller]).allSatisfy { $0.received(.failure).isEmpty })
+    }
+
     // MARK: hostile bodies
 
     @Test func `DEL-28: a body that no app could read is refused where it enters`() throws {

@@ -26,7 +26,8 @@ package final class InProcessStream: ByteStream, TurnParticipant {
     package private(set) var queuedBytes = 0
     package var account: QueueAccount?
     /// As much as a socket's buffer holds is under way, and more is queued.
-    private var isBlocked = false
+    package private(set) var isBlocked = false
+    private var isDrainAwaited = false
     package let scheduler: any Scheduler
     private let marks: WaterMarks
     private var dice: FaultDice
@@ -80,6 +81,11 @@ package final class InProcessStream: ByteStream, TurnParticipant {
         if isBlocked { account?.charge(bytes.count) }
     }
 
+    package func awaitDrain() {
+        isDrainAwaited = true
+        if !isBlocked { endTurnLater() }
+    }
+
     package func keep(_ block: ByteBlock) {}
 
     package func pauseReading() { isReadingPaused = true }
@@ -130,13 +136,16 @@ package final class InProcessStream: ByteStream, TurnParticipant {
 
     private func sendQueued() {
         if isBlocked, underWay < Self.capacity { unblock() }
+        let canDrain = !isBlocked
         while phase == .open || phase == .finishing, underWay < Self.capacity, !queue.isEmpty {
             let piece = queue.removeFirst()
             queuedBytes -= piece.count
             put(dice.roll(for: piece))
         }
-        if isCongested, queuedBytes <= marks.low {
-            isCongested = false
+        let hasDrained = isCongested && queuedBytes <= marks.low
+        if hasDrained { isCongested = false }
+        if hasDrained || (isDrainAwaited && canDrain) {
+            isDrainAwaited = false
             delegate?.streamDidDrain(self)
         }
         if phase == .finishing, queue.isEmpty { close(finishReason) }

@@ -88,7 +88,7 @@ final class Broadcaster {
         deliveries.reserveCapacity(application.routes.count)
         for route in application.routes.all {
             batch.address(to: route.pairing.known.pairing)
-            if let port = route.port, batch.fits(port) {
+            if let port = route.port, !port.mustWait, batch.fits(port) {
                 deliveries.append(give(batch.frames.bytes.span.bytes, to: port, along: route, from: origin))
             } else {
                 sendEach(of: &batch, application.app, along: route, from: origin)
@@ -108,9 +108,23 @@ final class Broadcaster {
         let endpoint = port.endpoint
         let start = port.isLink ? endpoint.acceptedBytes : nil
         endpoint.write(frames)
-        if endpoint.isCongested { port.congestion.hold(origin, scheduler) }
+        if !port.isLink, endpoint.isCongested { port.congestion.hold(origin, scheduler) }
         return BroadcastLedger.Delivery(
             pairing: route.pairing.known.pairing, destination: port.number, startOffset: start)
+    }
+
+    /// Gives a receiver one frame, or keeps it for its app's turn at a link; nil if there is no room.
+    private func offer(
+        _ frame: RawSpan, _ id: UniqueIdentifier, to port: RelayPort, along route: Route, from origin: RelayPort
+    ) -> BroadcastLedger.Delivery? {
+        guard port.mustWait else {
+            return port.endpoint.isWritable(frame.byteCount) ? give(frame, to: port, along: route, from: origin) : nil
+        }
+        guard port.hasRoom(for: frame.byteCount, from: origin) else { return nil }
+        port.wait(frame, id, .broadcast, from: origin)
+        // It leaves behind this at the earliest.
+        return BroadcastLedger.Delivery(
+            pairing: route.pairing.known.pairing, destination: port.number, startOffset: port.endpoint.acceptedBytes)
     }
 
     /// Judges each frame by itself for a receiver that cannot take all; of those that it cannot take, the sender gets a
@@ -124,9 +138,12 @@ final class Broadcaster {
             let frame = start..<start + message.count
             start = frame.upperBound
             let isAgreed = route.port.map { batch.isAgreed(index, with: $0) } ?? false
-            if let port = route.port, isAgreed, port.endpoint.isWritable(frame.count) {
-                let delivery = give(
-                    batch.frames.bytes.span.bytes.extracting(frame), to: port, along: route, from: origin)
+            var delivery: BroadcastLedger.Delivery?
+            if let port = route.port, isAgreed {
+                let bytes = batch.frames.bytes.span.bytes.extracting(frame)
+                delivery = offer(bytes, message.id, to: port, along: route, from: origin)
+            }
+            if let delivery {
                 batch.delivered(index, delivery)
                 counts.forwarded.add()
             } else {
@@ -157,6 +174,15 @@ final class Broadcaster {
         ports[failure.origin]?.deliver(frame)
         counts.answered.add()
         return true
+    }
+
+    /// A broadcast waited for a link that is gone.
+    func neverLeft(_ id: UniqueIdentifier, _ app: ApplicationIdentifier, to port: RelayPort) {
+        guard case .link(let end) = port.source else { return }
+        let failure = ledger.failed(id, app: app, pairing: end.known.pairing, by: port.number)
+        guard let failure else { return }
+        ports[failure.origin]?.fail(
+            Message(app: app, pairing: failure.pairing, id: id), .notReachable(.noLink))
     }
 
     /// The connection is gone: of the broadcasts to it those fail that certainly did not leave (SES-11).

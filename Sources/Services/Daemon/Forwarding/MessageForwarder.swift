@@ -124,16 +124,13 @@ final class MessageForwarder {
         if let failure = obstacle(header, to: destination) {
             return fail(frame, header, of: application, failure, to: origin)
         }
+        if destination.mustWait { return wait(frame, header, of: application, from: origin, for: destination) }
         let endpoint = destination.endpoint
         guard endpoint.isWritable(frame.count) else {
             return shed(frame, header, of: application, from: origin, to: destination)
         }
-        let request = OpenRequest(
-            id: header.id, app: application.number, pairing: header.pairing, origin: origin.party,
-            destination: destination.party, wantsReply: header.wantsReply,
-            deadline: scheduler.now.adding(milliseconds: header.deadline),
-            endOffset: endpoint.acceptedBytes + UInt64(frame.count))
-        let opening = ledger.open(request)
+        let endOffset = endpoint.acceptedBytes + UInt64(frame.count)
+        let opening = open(header, of: application, from: origin, to: destination, endOffset)
         guard case .opened = opening else {
             return refuse(frame, header, of: application, opening, to: origin)
         }
@@ -141,7 +138,45 @@ final class MessageForwarder {
         endpoint.send(frame)
         counts.forwarded.add()
         if trace != nil { traced(header, application, to: destination) }
-        if endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
+        if !destination.isLink, endpoint.isCongested { destination.congestion.hold(origin, scheduler) }
+    }
+
+    @inline(__always)
+    private func open(
+        _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort, to destination: RelayPort,
+        _ endOffset: UInt64
+    ) -> ForwardedRequests.Opening {
+        ledger.open(
+            OpenRequest(
+                id: header.id, app: application.number, pairing: header.pairing, origin: origin.party,
+                destination: destination.party, wantsReply: header.wantsReply,
+                deadline: scheduler.now.adding(milliseconds: header.deadline), endOffset: endOffset))
+    }
+
+    /// The link takes no more for now: the message waits for its app's turn. Until it is written it has not left.
+    @inline(never)
+    private func wait(
+        _ frame: Frame, _ header: RoutingHeader, of application: LocalApplication, from origin: RelayPort,
+        for link: RelayPort
+    ) {
+        guard link.hasRoom(for: frame.count, from: origin) else {
+            return shed(frame, header, of: application, from: origin, to: link)
+        }
+        let opening = open(header, of: application, from: origin, to: link, .max)
+        guard case .opened = opening else { return refuse(frame, header, of: application, opening, to: origin) }
+        if !isSweepScheduled { scheduleSweep() }
+        frame.bytes.withBytes { link.wait($0, header.id, .request, from: origin) }
+        counts.forwarded.add()
+        if trace != nil { traced(header, application, to: link) }
+    }
+
+    /// A message that waited is in its link's queue.
+    func wrote(_ id: UniqueIdentifier, to link: RelayPort) {
+        ledger.wrote(id, to: link.party, endOffset: link.endpoint.acceptedBytes)
+    }
+
+    func broadcastNeverLeft(_ id: UniqueIdentifier, of number: ApplicationNumber, to link: RelayPort) {
+        broadcaster.neverLeft(id, app(number), to: link)
     }
 
     private func obstacle(_ header: RoutingHeader, to destination: RelayPort) -> RelayFailure? {
@@ -194,7 +229,7 @@ final class MessageForwarder {
         if let failure = fault(of: header, from: application, to: request) {
             fail(request, failure)
         } else if let caller = self.port(request.origin) {
-            caller.deliver(frame)
+            caller.deliver(frame, from: port)
             counts.answered.add()
             if trace != nil { traced(header, request, to: caller) }
         }
@@ -272,6 +307,7 @@ final class MessageForwarder {
         guard let whenIdle else { return }
         self.whenIdle = nil
         if let stopTimer { scheduler.cancel(stopTimer) }
+        for port in parties { port?.handOverAll() }
         whenIdle()
     }
 

@@ -16,8 +16,15 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Whether a frame of this many bytes fits what may wait for this end (LIM-6).
     func isWritable(_ count: Int) -> Bool
 
-    /// Whether senders to this end should pause; ``RelayPort/drained()`` must follow once it no longer holds.
+    /// Whether senders to this end should pause, or their frames wait for a link; ``RelayPort/drained()`` must follow
+    /// once it no longer holds, for a link only after ``awaitRoom()``.
     var isCongested: Bool { get }
+
+    /// ``RelayPort/drained()`` follows when frames have left a link's queue.
+    func awaitRoom()
+
+    /// Frames wait in front of a link's queue, or do no longer: the change of their bytes.
+    func frontWaits(_ change: Int)
 
     /// The bytes accepted by ``send(_:)`` and ``write(_:)`` since the connection began. Only a link's count: what an
     /// app has not answered fails in the same way whether it left or not (SES-11), so its connection may say 0.
@@ -47,6 +54,10 @@ package protocol RelayEndpoint: NumberedConnection {
 
 extension RelayEndpoint {
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
+
+    package func awaitRoom() {}
+
+    package func frontWaits(_ change: Int) {}
 }
 
 /// The relay's side of one attached connection.
@@ -61,6 +72,8 @@ package final class RelayPort: NumberedConnection {
     private final class LinkSource {
         let end: PairingEnd
         let side: RoleContext
+        /// The frames that wait; nil while there are none.
+        var turns: LinkTurns?
 
         init(_ end: PairingEnd, _ side: RoleContext) {
             self.end = end
@@ -208,6 +221,64 @@ package final class RelayPort: NumberedConnection {
 
     func broadcastsWait(_ wait: Bool) { hasWaitingBroadcasts = wait }
 
+    // MARK: turns at a link
+
+    /// Whether a frame to this link waits for its app's turn.
+    var mustWait: Bool {
+        guard let link else { return false }
+        return link.turns != nil || endpoint.isCongested
+    }
+
+    /// Whether a frame of the origin's app may wait for this link.
+    func hasRoom(for count: Int, from origin: RelayPort) -> Bool {
+        guard let app = origin.application, endpoint.isWritable(count) else { return false }
+        return itsLink.turns?.hasRoom(for: count, of: app.number) ?? true
+    }
+
+    /// Keeps a frame of the origin's app for its turn.
+    @inline(never)
+    func wait(_ frame: RawSpan, _ id: UniqueIdentifier, _ purpose: LinkTurns.Purpose, from origin: RelayPort) {
+        guard let app = origin.application else { preconditionFailure("a link gets frames of apps") }
+        let turns = itsLink.turns ?? LinkTurns(forwarder.scheduler)
+        itsLink.turns = turns
+        if turns.isEmpty { endpoint.awaitRoom() }
+        turns.append(frame, id, purpose, of: app.number, from: origin)
+        endpoint.frontWaits(frame.byteCount)
+    }
+
+    /// Hands frames over in turn until the link takes no more.
+    private func handOver(_ turns: LinkTurns) {
+        while !endpoint.isCongested, let next = turns.next() { handOver(next.waiting) }
+        if turns.isEmpty { itsLink.turns = nil } else { endpoint.awaitRoom() }
+    }
+
+    private func handOver(_ waiting: LinkTurns.Waiting) {
+        endpoint.frontWaits(-waiting.frame.count)
+        endpoint.send(waiting.frame)
+        if waiting.purpose == .request { forwarder.wrote(waiting.id, to: self) }
+    }
+
+    /// Hands all frames over: the link is about to end in order, and sends what is in its queue.
+    func handOverAll() {
+        guard let turns = link?.turns else { return }
+        while endpoint.queuedBytes + Limits.frame <= Limits.queuedBytes, let next = turns.next() {
+            handOver(next.waiting)
+        }
+        if turns.isEmpty { itsLink.turns = nil }
+    }
+
+    /// The frames that wait never leave. Requests among them fail with those that the link owes.
+    private func dropWaiting() {
+        guard let turns = link?.turns else { return }
+        itsLink.turns = nil
+        endpoint.frontWaits(-turns.byteCount)
+        while let next = turns.next() {
+            if next.waiting.purpose == .broadcast {
+                forwarder.broadcastNeverLeft(next.waiting.id, of: next.app, to: self)
+            }
+        }
+    }
+
     // MARK: sending
 
     /// Sends within the quota; a frame that does not fit is dropped, and the endpoint is notified.
@@ -217,6 +288,16 @@ package final class RelayPort: NumberedConnection {
             return endpoint.overflowed()
         }
         endpoint.send(frame)
+    }
+
+    /// Sends an answer of an app; at a link in the app's turn.
+    func deliver(_ answer: Frame, from origin: RelayPort) {
+        guard mustWait else { return deliver(answer) }
+        guard hasRoom(for: answer.count, from: origin) else {
+            forwarder.counts.shed.add()
+            return endpoint.overflowed()
+        }
+        answer.bytes.withBytes { wait($0, .zero, .answer, from: origin) }
     }
 
     /// Reports to the sender of a message that it goes no further.
@@ -241,7 +322,10 @@ package final class RelayPort: NumberedConnection {
     // MARK: the endpoint's events
 
     /// The endpoint's queue has drained: resumes the senders that were paused.
-    package func drained() { ownCongestion?.end(forwarder.scheduler) }
+    package func drained() {
+        ownCongestion?.end(forwarder.scheduler)
+        if let turns = link?.turns { handOver(turns) }
+    }
 
     /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.
     /// - Parameter reason: for a link, what host apps see as the reason.
@@ -251,6 +335,7 @@ package final class RelayPort: NumberedConnection {
         sendBroadcasts()
         isClosed = true
         ownCongestion?.end(forwarder.scheduler)
+        dropWaiting()
         forwarder.detach(self, reason: reason)
     }
 }
@@ -267,6 +352,7 @@ final class Backpressure {
     private var held: [RelayPort] = []
     private var timer: TimerToken?
     private var isPatienceOver = false
+    private var hasProgressed = false
     private var holders = 0
 
     /// `sender` has just sent to the receiver whose congestion this is.
@@ -277,8 +363,14 @@ final class Backpressure {
         held.append(sender)
         sender.congestion.holders += 1
         if sender.congestion.holders == 1 { sender.endpoint.pauseReading() }
-        guard timer == nil else { return }
-        timer = scheduler.schedule(after: Self.patience) { [weak self] in self?.patienceEnded() }
+        if timer == nil { beginPatience(scheduler) }
+    }
+
+    /// The receiver still has too much, and takes more: patience begins again.
+    func progressed() { hasProgressed = true }
+
+    private func beginPatience(_ scheduler: any Scheduler) {
+        timer = scheduler.schedule(after: Self.patience) { [weak self] in self?.patienceEnded(scheduler) }
     }
 
     /// The receiver has drained, or is gone.
@@ -289,8 +381,12 @@ final class Backpressure {
         release()
     }
 
-    private func patienceEnded() {
+    private func patienceEnded(_ scheduler: any Scheduler) {
         timer = nil
+        if hasProgressed {
+            hasProgressed = false
+            return beginPatience(scheduler)
+        }
         isPatienceOver = true
         release()
     }

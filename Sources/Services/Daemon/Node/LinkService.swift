@@ -230,7 +230,8 @@ extension LinkService: LinkHost {
     }
 }
 
-/// The relay's end of a ready link; confined to the loop.
+/// The relay's end of a ready link; confined to the loop. Messages and their answers have a part of the link's queue of
+/// their own (LIM-60): beyond it they wait in turns, however much durable delivery has in the queue.
 private final class LinkEndpoint: RelayEndpoint {
     let number: ConnectionNumber
     private let link: Link
@@ -238,6 +239,11 @@ private final class LinkEndpoint: RelayEndpoint {
     /// Bytes queued for the peers of all links.
     private let queue: QueueAccount
     private var forwardedBytes: UInt64 = 0
+    /// The end of the last frame in the bytes accepted, and the bytes since the queue had none of these frames.
+    private var lastEnd: UInt64 = 0
+    private var backlog = 0
+    /// Bytes that wait in turns in front of the queue.
+    private var waiting = 0
 
     init(_ link: Link, queue: QueueAccount, number: ConnectionNumber) {
         self.link = link
@@ -247,11 +253,25 @@ private final class LinkEndpoint: RelayEndpoint {
     }
 
     var queuedBytes: Int { frames.queuedBytes }
-    var isCongested: Bool { frames.isCongested }
+
+    /// With nothing in turns, a burst that the system may take whole goes ahead.
+    var isCongested: Bool {
+        backlog >= (waiting > 0 || frames.isBlocked ? Limits.linkBacklog : Limits.linkBurst) && !hasLeft
+    }
+
+    /// Whether all of these frames have certainly left the queue. Enciphered bytes are more than they were.
+    private var hasLeft: Bool { lastEnd + UInt64(frames.queuedBytes) <= acceptedBytes }
+
+    func awaitRoom() { frames.awaitDrain() }
+
+    func frontWaits(_ change: Int) {
+        waiting += change
+        queue.charge(change)
+    }
 
     /// A frame and 64 KiB are always taken; beyond that all links share the room for what peers do not read (LIM-49).
     func isWritable(_ count: Int) -> Bool {
-        let queued = frames.queuedBytes
+        let queued = frames.queuedBytes + waiting
         if queued == 0 || queued + count <= Self.ownRoom { return true }
         return queued + count <= Limits.queuedBytes && queue.byteCount + count <= Limits.queuedBytesOfLinks
     }
@@ -271,13 +291,20 @@ private final class LinkEndpoint: RelayEndpoint {
     }
 
     func send(_ frame: Frame) {
-        forwardedBytes += UInt64(frame.count)
+        count(frame.count)
         frames.send(frame)
     }
 
     func write(_ bytes: RawSpan) {
-        forwardedBytes += UInt64(bytes.byteCount)
+        count(bytes.byteCount)
         frames.write(bytes)
+    }
+
+    private func count(_ bytes: Int) {
+        if backlog > 0, hasLeft { backlog = 0 }
+        backlog += bytes
+        forwardedBytes += UInt64(bytes)
+        lastEnd = acceptedBytes
     }
 
     func overflowed() {

@@ -1,0 +1,89 @@
+// Turns of owners in front of something narrow: each in its turn takes about as many bytes as every other, so that an
+// owner with much that waits delays the others by one turn and not by all of it. The rule of shares (LIM-47) bounds the
+// elements that wait. It is surplus round robin: an element that is larger than the rest of a turn leaves, and its
+// owner passes the turns that it has used up.
+
+/// Elements that wait for their owners' turns.
+package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyable, Sendable {
+    private struct Lane {
+        private var waiting: [(element: Element, size: Int)] = []
+        private var taken = 0
+        /// Bytes that are left of the owner's turn; not above zero after its end.
+        private var credit: Int
+
+        init(credit: Int) { self.credit = credit }
+
+        var isEmpty: Bool { taken == waiting.count }
+
+        mutating func append(_ element: Element, _ size: Int) { waiting.append((element, size)) }
+
+        /// False at the end of the owner's turn: the next one begins behind the others.
+        mutating func mayTake(_ turn: Int) -> Bool {
+            if credit > 0 { return true }
+            credit += turn
+            return false
+        }
+
+        mutating func take() -> (element: Element, size: Int) {
+            if taken > 64, taken > waiting.count / 2 {
+                waiting.removeFirst(taken)
+                taken = 0
+            }
+            let next = waiting[taken]
+            taken += 1
+            credit -= next.size
+            return next
+        }
+    }
+
+    private var lanes: [Owner: Lane] = [:]
+    /// The owners with something that waits; the first one has the turn.
+    private var order: [Owner] = []
+    private var shares: SharedResource<Owner>
+    private let turn: Int
+
+    /// - Parameters:
+    ///   - total: bytes of all owners, which they share.
+    ///   - turn: bytes of one turn.
+    package init(total: Int, turn: Int) {
+        shares = SharedResource(total: total)
+        self.turn = turn
+    }
+
+    package var isEmpty: Bool { order.isEmpty }
+
+    /// All bytes that wait.
+    package var byteCount: Int { shares.used }
+
+    /// The bytes of one owner that wait.
+    package func byteCount(of owner: Owner) -> Int { shares.used(by: owner) }
+
+    /// Whether an owner's share has room for one more element. There is always room for the first.
+    package func hasRoom(for size: Int, of owner: Owner) -> Bool {
+        let used = shares.used(by: owner)
+        return used == 0 || used + size <= shares.limit(of: owner)
+    }
+
+    package mutating func append(_ element: Element, size: Int, of owner: Owner) {
+        shares.record(size, of: owner)
+        if lanes[owner] == nil {
+            lanes[owner] = Lane(credit: turn)
+            order.append(owner)
+        }
+        lanes[owner]?.append(element, size)
+    }
+
+    /// Takes the next element in turn.
+    package mutating func next() -> (owner: Owner, element: Element)? {
+        guard !order.isEmpty else { return nil }
+        while lanes[order[0]]?.mayTake(turn) == false { order.append(order.removeFirst()) }
+        let owner = order[0]
+        guard let (element, size) = lanes[owner]?.take() else { preconditionFailure("an owner in turn has a lane") }
+        shares.release(size, of: owner)
+        if lanes[owner]?.isEmpty == true {
+            lanes[owner] = nil
+            order.removeFirst()
+        }
+        return (owner, element)
+    }
+}
