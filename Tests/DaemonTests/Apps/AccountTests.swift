@@ -48,12 +48,26 @@ import Testing
         #expect(try device.app().refusal == nil)
     }
 
-    @Test func `SES-58: the reserve is bounded, and a place comes back with the end of its connection`() throws {
+    @Test func `LIM-5, SES-58: in the reserve the oldest connection without an open request makes room`() throws {
         let device = device(connections: 1)
-        let clients = (0..<18).map { _ in device.connect() }
-        #expect(clients.map(\.isClosed) == [Bool](repeating: false, count: 17) + [true])
-        clients[5].disconnect()
+        let responder = SilentResponder()
+        device.endpoint.controlResponder = responder
+        let silent = (0..<17).map { _ in device.connect() }
+        #expect(silent.allSatisfy { !$0.isClosed })
+        for number in 1...40 {
+            let asking = device.connect(user: number.isMultiple(of: 2) ? 0 : Simulation.user)
+            try asking.hello()
+            try asking.send(Envelope(.control, id: .random(), command: "status").with(body: [:]))
+            scheduler.run()
+            #expect(responder.requests.count == min(number, 16))
+            #expect(asking.refusal == (number > 16 ? "too-many-connections" : nil), "an open request keeps its place")
+            #expect(silent.filter(\.isClosed).count == min(number, 16))
+        }
+        #expect(silent[1].refusal == "too-many-connections" && !silent[0].isClosed)
+        #expect(device.connect(user: 2000).refusal == "too-many-connections", "the reserve is the operator's")
+        responder.answerAll()
         scheduler.run()
+        device.endpoint.controlResponder = nil
         #expect(try isAnswered(device.connect()))
     }
 
@@ -117,6 +131,25 @@ import Testing
         #expect(!next.isClosed, "what is gone is not counted")
     }
 
+    @Test func `SES-22, LIM-48: what waits for a user at all devices of a simulator counts together`() throws {
+        let simulation = Simulation(secondaries: 20)
+        let sender = try simulation.app(.primary, user: 2000)
+        let stuck = try (1...20).map { try simulation.app(.secondary, number: $0, user: 2000) }
+        for client in stuck { client.stream.pauseReading() }
+        for _ in 0..<40 {
+            try sender.send(
+                Envelope(
+                    .messageData, app: try ApplicationIdentifier("com.example.app"), pairing: .zero, id: .random(),
+                    body: [UInt8](repeating: 1, count: 60_000)))
+            simulation.scheduler.advance(by: .seconds(2))
+            #expect(simulation.simulator.primary.waitingBytes <= Limits.queuedBytesOfApps / 2)
+        }
+        for client in stuck { client.stream.resumeReading() }
+        simulation.scheduler.run()
+        #expect((1..<20).contains(stuck.filter(\.isClosed).count) && !sender.isClosed)
+        #expect(simulation.simulator.primary.waitingBytes == 0)
+    }
+
     @Test func `LIM-11, SES-60: a user's identifiers end at half, and another user registers its app`() throws {
         let simulation = Simulation()
         for number in 0..<Limits.applications / 2 {
@@ -150,5 +183,19 @@ import Testing
         scheduler.advance(by: .seconds(61))
         try refused(user: 2000)
         #expect(lines.all.last { $0.level == .warning }?.fields.last == .integer("unwritten before", 80))
+    }
+}
+
+/// A responder that keeps each request until the test answers.
+private final class SilentResponder: ControlResponder {
+    private(set) var requests: [(ControlAnswer) -> Void] = []
+
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        requests.append(completion)
+    }
+
+    func answerAll() {
+        for answer in requests { answer(.done()) }
+        requests = []
     }
 }

@@ -45,10 +45,10 @@ final class HostAppConnection {
     /// The relay's port while the connection is registered: frames are passed on from here without asking the phase.
     private(set) var port: RelayPort?
     let credentials: PeerCredentials
-    let place: LocalAccounts.Place
+    private(set) var place: LocalPlaces.Place
 
     init(
-        _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, place: LocalAccounts.Place,
+        _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, place: LocalPlaces.Place,
         endpoint: LocalEndpoint
     ) {
         self.number = number
@@ -88,6 +88,15 @@ final class HostAppConnection {
     }
 
     func refuse(_ name: RefusalName, _ text: String = "") { refuse(Refusal(name, text)) }
+
+    /// Whether a control request waits for its answer.
+    var hasOpenRequest: Bool { if case .controlling(let open) = phase { !open.identifiers.isEmpty } else { false } }
+
+    /// Leaves its place to a later connection, which has taken it.
+    func cedePlace() {
+        place = .none
+        refuse(.tooManyConnections, "a later connection needs the place")
+    }
 
     private func unexpected(_ envelope: Envelope, _ place: String) {
         refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
@@ -143,7 +152,7 @@ final class HostAppConnection {
     private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard envelope.kind.mayBeSent(by: .greeted) else { return unexpected(envelope, "before register") }
         switch envelope.kind {
-        case .register where place == .reserved: refuse(endpoint.accounts.refusal(of: credentials.user))
+        case .register where place == .reserved: refuse(endpoint.places.refusal(of: credentials.user))
         case .register: try register(envelope, capabilities)
         case .control:
             let open = OpenControls()

@@ -1,7 +1,7 @@
-// Accounts of the users of one local socket (SES-58 to SES-60): their connections, the bytes that wait because their
-// apps do not read, their unfinished frames, the lists that are made for them, and the warnings that they cause. Each
-// user gets a part of what the others leave (LIM-47), so that one user's apps cannot keep out another user's, nor the
-// operator.
+// Accounts of the users of local sockets (SES-58 to SES-60): their connections to each socket, and over all sockets of
+// the process the bytes that wait because their apps do not read, their unfinished frames, the lists that are made for
+// them, and the warnings that they cause. Each user gets a part of what the others leave (LIM-47), so that one user's
+// apps cannot keep out another user's, nor the operator.
 
 import TandemBase
 import TandemOperations
@@ -9,8 +9,8 @@ import TandemReactor
 import TandemTransport
 import TandemWire
 
-/// Each user's share of a local endpoint; confined to its loop.
-final class LocalAccounts {
+/// Places of one local socket's connections; confined to its loop.
+final class LocalPlaces {
     /// The kind of place that a connection occupies.
     enum Place: UInt8 {
         /// None: it gets a refusal.
@@ -22,36 +22,23 @@ final class LocalAccounts {
 
     /// Connections for control requests beyond all others (LIM-5): `tandem status` gets an answer on a full socket.
     static var reserve: Int { 16 }
-    /// Lists of outstanding items in the making for all users (LIM-50): each holds up to 320 KiB.
-    private static var pages: Int { 64 }
-    /// Warnings about one user's connections in a minute (LIM-54).
-    private static var warnings: Int { 20 }
 
     private let privileged: Set<UInt32>
-    private let scheduler: any Scheduler
-    private let sink: LogHandler
     private var places: SharedResource<UInt32>
     private var reserved = 0
-    private var waiting = SharedResource<UInt32>(total: Limits.queuedBytesOfApps)
-    private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
-    private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
-    private var queues: [UInt32: QueueAccount] = [:]
-    private var paces: [UInt32: LogPace] = [:]
 
     /// - Parameter connections: shared places of all users (LIM-5).
-    init(connections: Int, privileged: Set<UInt32>, scheduler: any Scheduler, log: @escaping LogHandler) {
+    init(connections: Int, privileged: Set<UInt32>) {
         self.privileged = privileged
-        self.scheduler = scheduler
-        sink = log
         places = SharedResource(total: connections, privileged: privileged)
     }
 
-    // MARK: connections
-
     /// Takes a place for a user's new connection.
-    func takePlace(for user: UInt32) -> Place {
+    /// - Parameter cedes: gives up another connection's place of the reserve; false if each of them has a request open.
+    func take(for user: UInt32, cedes: () -> Bool) -> Place {
         if places.charge(1, to: user) { return .shared }
-        guard privileged.contains(user), reserved < Self.reserve else { return .none }
+        guard privileged.contains(user) else { return .none }
+        if reserved == Self.reserve { return cedes() ? .reserved : .none }
         reserved += 1
         return .reserved
     }
@@ -63,7 +50,6 @@ final class LocalAccounts {
         case .shared: places.release(1, of: user)
         case .reserved: reserved -= 1
         }
-        if places.used(by: user) == 0 { queues[user] = nil }
     }
 
     /// Why a connection of a user has no shared place.
@@ -72,19 +58,50 @@ final class LocalAccounts {
         return Refusal(
             .tooManyConnections, "user \(user) has \(open) connections open and may have \(limit) of \(places.total)")
     }
+}
+
+/// Each user's share of a process; confined to the loop of its local endpoints.
+final class LocalAccounts {
+    /// Lists of outstanding items in the making for all users (LIM-50): each holds up to 320 KiB.
+    private static var pages: Int { 64 }
+    /// Warnings about one user's connections in a minute (LIM-54).
+    private static var warnings: Int { 20 }
+
+    private let scheduler: any Scheduler
+    private let sink: LogHandler
+    private var waiting = SharedResource<UInt32>(total: Limits.queuedBytesOfApps)
+    private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
+    private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
+    private var queues: [UInt32: (account: QueueAccount, connections: Int)] = [:]
+    private var paces: [UInt32: LogPace] = [:]
+
+    init(scheduler: any Scheduler, log: @escaping LogHandler) {
+        self.scheduler = scheduler
+        sink = log
+    }
 
     // MARK: waiting bytes
 
     var waitingBytes: Int { waiting.used }
 
-    /// The account of the bytes that wait for a user's connections.
-    func queue(of user: UInt32) -> QueueAccount {
-        if let queue = queues[user] { return queue }
-        let queue = QueueAccount(
+    /// A user has one more connection; returns the account of the bytes that wait for it. ``closed(of:)`` follows.
+    func opened(of user: UInt32) -> QueueAccount {
+        var queue = queues[user] ?? (account(of: user), 0)
+        queue.connections += 1
+        queues[user] = queue
+        return queue.account
+    }
+
+    /// A connection of a user is gone.
+    func closed(of user: UInt32) {
+        guard let count = queues[user]?.connections else { return }
+        if count > 1 { queues[user]?.connections = count - 1 } else { queues[user] = nil }
+    }
+
+    private func account(of user: UInt32) -> QueueAccount {
+        QueueAccount(
             record: { [weak self] in self?.recordWaiting($0, of: user) ?? true },
             recordBegun: { [weak self] in self?.recordBegun($0, of: user) ?? true })
-        queues[user] = queue
-        return queue
     }
 
     private func recordWaiting(_ change: Int, of user: UInt32) -> Bool {

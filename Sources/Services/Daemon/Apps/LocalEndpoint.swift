@@ -90,6 +90,7 @@ package final class LocalEndpoint {
     let log: LogHandler
     let pendingOffers: PendingOffers
     let accounts: LocalAccounts
+    let places: LocalPlaces
     private var outlets: Outlets?
     private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
@@ -104,9 +105,10 @@ package final class LocalEndpoint {
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
     ///   - owners: the users of the apps that were registered before.
+    ///   - sibling: an endpoint of the same process, which has the users' accounts already.
     package init(
         options: Options, relay: Relay, side: RoleContext? = nil, owners: [ApplicationIdentifier: UInt32] = [:],
-        log: @escaping LogHandler = { _ in }
+        sibling: LocalEndpoint? = nil, log: @escaping LogHandler = { _ in }
     ) {
         self.options = options
         self.relay = relay
@@ -115,9 +117,8 @@ package final class LocalEndpoint {
         self.log = log
         scheduler = relay.scheduler
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
-        accounts = LocalAccounts(
-            connections: options.connectionLimit, privileged: options.privilegedUsers, scheduler: relay.scheduler,
-            log: log)
+        accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, log: log)
+        places = LocalPlaces(connections: options.connectionLimit, privileged: options.privilegedUsers)
     }
 
     /// Connects the device around the endpoint. Without it ownership lasts as long as the endpoint.
@@ -128,7 +129,7 @@ package final class LocalEndpoint {
     /// The connections that are open.
     package var connectionCount: Int { connections.count }
 
-    /// The bytes that wait because apps do not read.
+    /// The bytes that wait because apps do not read, over all endpoints of the process.
     package var waitingBytes: Int { accounts.waitingBytes }
 
     /// Listens on a socket file from now on.
@@ -136,7 +137,7 @@ package final class LocalEndpoint {
         at address: SocketAddress, access: SocketAccess = .owner, loop: EventLoop
     ) throws(ListenError) {
         let budget = ConnectionBudget(
-            limit: options.connectionLimit + LocalAccounts.reserve + Self.refusalReserve)
+            limit: options.connectionLimit + LocalPlaces.reserve + Self.refusalReserve)
         listener = try StreamListener(at: address, loop: loop, access: access, budget: budget, log: log) {
             [weak self] stream in self?.accept(stream)
         }
@@ -147,9 +148,9 @@ package final class LocalEndpoint {
     ///   closed: a local peer is known by its user or not at all.
     package func accept(_ stream: any ByteStream, credentials: PeerCredentials? = nil) {
         guard let credentials = credentials ?? stream.peer.credentials else { return stream.close(.closedHere) }
-        stream.account = accounts.queue(of: credentials.user)
+        stream.account = accounts.opened(of: credentials.user)
         let channel = FrameChannel(stream: stream, options: Self.channelOptions)
-        let place = accounts.takePlace(for: credentials.user)
+        let place = places.take(for: credentials.user, cedes: makeRoomInReserve)
         let connection = HostAppConnection(
             relay.nextNumber(), channel: channel, credentials: credentials, place: place, endpoint: self)
         connections.insert(connection)
@@ -157,8 +158,17 @@ package final class LocalEndpoint {
         if isStopping {
             connection.refuse(.stopping, "this daemon is stopping")
         } else if place == .none {
-            connection.refuse(accounts.refusal(of: credentials.user))
+            connection.refuse(places.refusal(of: credentials.user))
         }
+    }
+
+    /// The oldest connection in the reserve (LIM-5) without an open request gives up its place.
+    private func makeRoomInReserve() -> Bool {
+        guard let oldest = connections.all.first(where: { $0.place == .reserved && !$0.hasOpenRequest }) else {
+            return false
+        }
+        oldest.cedePlace()
+        return true
     }
 
     /// The open connection with this number.
@@ -172,7 +182,8 @@ package final class LocalEndpoint {
     func closed(_ connection: HostAppConnection, _ reason: CloseReason) {
         let user = connection.credentials.user
         connections.remove(connection.number)
-        accounts.release(connection.place, of: user)
+        places.release(connection.place, of: user)
+        accounts.closed(of: user)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         accounts.log(
             LogEvent(

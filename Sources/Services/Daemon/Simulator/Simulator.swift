@@ -35,8 +35,8 @@ package final class Simulator {
         counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
         precondition((1...Self.secondaryLimit).contains(count), "the caller checks the number of secondaries")
-        let first = PerRole(primary: UniqueIdentifier.random(), secondary: UniqueIdentifier.random())
-        let relay = Relay(scheduler: scheduler, devices: first, counters: counters, log: log)
+        let vendors = PerRole(primary: UniqueIdentifier.random(), secondary: UniqueIdentifier.random())
+        let relay = Relay(scheduler: scheduler, devices: vendors, counters: counters, log: log)
         let primarySide = relay.side(.primary)
         let sides = (1...count).map { number in
             number == 1 ? relay.side(.secondary) : relay.makeSide(role: .secondary, device: .random())
@@ -48,12 +48,15 @@ package final class Simulator {
                 names: PerRole(primary: "simulated primary", secondary: "simulated \(Self.name(.secondary, index + 1))")
             )
         }
+        // One process: its users have one account each, however many sockets they use.
+        var first: LocalEndpoint?
         devices = ([primarySide] + sides).enumerated().map { number, side in
             let name = number == 0 ? Self.name(.primary, 1) : Self.name(.secondary, number)
             var options = LocalEndpoint.Options(
                 role: side.role, device: side.device, software: software, daemonUser: user)
             options.connectionLimit = connections
-            let endpoint = LocalEndpoint(options: options, relay: relay, side: side, log: log)
+            let endpoint = LocalEndpoint(options: options, relay: relay, side: side, sibling: first, log: log)
+            first = first ?? endpoint
             return SimulatedDevice(name, endpoint: endpoint, directory: directory, log: log)
         }
         for (index, pairing) in pairings.enumerated() { SimulatedDevice.pair(pairing, devices[0], devices[index + 1]) }
