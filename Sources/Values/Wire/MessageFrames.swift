@@ -1,5 +1,5 @@
-// Messages, their answers, registrations and control requests as values, for the ends of their way: what is only
-// forwarded is passed on by its ``EnvelopeHead``.
+// Messages, their answers and registrations as values, for the ends of their way: what is only forwarded is passed on
+// by its ``EnvelopeHead``.
 
 package import TandemBase
 package import TandemPropertyList
@@ -93,106 +93,6 @@ package struct ApplicationFrame: TypedFrame {
             var envelope = Envelope(kind)
             envelope[.app] = app
             return try envelope.with(body: body)
-        }
-    }
-}
-
-// MARK: control
-
-/// The commands of CTL-3; the raw value is the `command` of `control`.
-package enum ControlName: String, EnvelopeWord {
-    case status, pair, join
-    case trustDevice = "trust-device"
-    case unpair, address
-    case `switch`
-    case trustAdd = "trust-add"
-    case trustList = "trust-list"
-    case apply
-    case identifierAccept = "identifier-accept"
-    case allowVersion = "allow-version"
-    case health, drain
-    case deadLetters = "dead-letters"
-    case deadLetterRetry = "dead-letter-retry"
-    case deadLetterDrop = "dead-letter-drop"
-    case trace
-}
-
-/// The names of CTL-4 that belong to no other vocabulary: the `name` of a `result` that is a failure.
-package enum ControlFailureName: String, EnvelopeWord {
-    case notAllowed = "not-allowed"
-    case unknownCommand = "unknown-command"
-    case badRequest = "bad-request"
-    case wrongRole = "wrong-role"
-    case notFound = "not-found"
-    case noAddress = "no-address"
-    case joinRefused = "join-refused"
-    case ownDevice = "own-device"
-    case wouldReplace = "would-replace"
-    case unreachable
-    case anchorConflict = "anchor-conflict"
-    case store
-    case full
-}
-
-/// A `control`: an operator's request.
-package struct ControlFrame: TypedFrame {
-    package let id: UniqueIdentifier
-    /// The word as it came; nil as a ``ControlName`` if a newer command sends it.
-    package let command: String
-    /// nil: it does not read.
-    package let body: PropertyListDictionary?
-
-    package init(_ command: ControlName, id: UniqueIdentifier, body: PropertyListDictionary = [:]) {
-        self.id = id
-        self.command = command.rawValue
-        self.body = body
-    }
-
-    package init(_ envelope: Envelope) throws(WireError) {
-        id = try envelope.required(.id)
-        command = try envelope.required(.command)
-        body = try? envelope.dictionaryBody()
-    }
-
-    package var envelope: Envelope {
-        get throws(WireError) {
-            var envelope = Envelope(.control)
-            (envelope[.id], envelope[.command]) = (id, command)
-            return try envelope.with(body: body ?? [:])
-        }
-    }
-}
-
-/// A `result`: the answer to a `control`.
-package struct ResultFrame: TypedFrame {
-    package let id: UniqueIdentifier
-    package let command: String
-    /// 0: done.
-    package let code: Int?
-    /// The name of the failure, for programs.
-    package let name: String?
-    package let body: PropertyListDictionary?
-
-    package init(
-        to id: UniqueIdentifier, _ command: String, code: Int, name: String?, body: PropertyListDictionary? = nil
-    ) {
-        (self.id, self.command, self.code, self.name) = (id, command, code, name)
-        self.body = body
-    }
-
-    package init(_ envelope: Envelope) throws(WireError) {
-        id = try envelope.required(.id)
-        command = try envelope.required(.command)
-        code = try envelope.optional(.code)
-        name = try envelope.optional(.name)
-        body = try envelope.dictionaryBody()
-    }
-
-    package var envelope: Envelope {
-        get throws(WireError) {
-            var envelope = Envelope(.result)
-            (envelope[.id], envelope[.command], envelope[.code], envelope[.name]) = (id, command, code, name)
-            return try body.map { body throws(WireError) in try envelope.with(body: body) } ?? envelope
         }
     }
 }
