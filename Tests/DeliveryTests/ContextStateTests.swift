@@ -34,7 +34,7 @@ import Testing
             Issue.record("the context is not stored")
             return
         }
-        #expect(context == ReceivedContext(epoch: 1, revision: 500))
+        #expect(context == ContextVersion(epoch: 1, revision: 500))
     }
 
     @Test("DEL-20: a new epoch applies whatever revision it begins with; within it they rise again")
@@ -43,10 +43,10 @@ import Testing
         _ = ledger.arrived(arrived(1, revision: 9), at: reading(0))
         _ = ledger.startEpoch(2, at: reading(0))
         _ = ledger.arrived(arrived(1, revision: 3), at: reading(0))
-        #expect(ledger.context == ReceivedContext(epoch: 2, revision: 3))
+        #expect(ledger.context == ContextVersion(epoch: 2, revision: 3))
         let again = ledger.arrived(arrived(2, revision: 3), at: reading(0))
         #expect(again.effects.contains(.staleContext(revision: 3)))
-        #expect(ledger.context == ReceivedContext(epoch: 2, revision: 3))
+        #expect(ledger.context == ContextVersion(epoch: 2, revision: 3))
     }
 
     @Test("DEL-19: the context's row is in the transition of its item, at both ends")

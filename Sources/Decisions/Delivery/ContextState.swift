@@ -48,8 +48,8 @@ package enum ContextUpdate: Sendable, Equatable {
     case unchanged(revision: UInt64)
 }
 
-/// The context that the peer's application last set, as far as it has arrived.
-package struct ReceivedContext: Sendable, Equatable {
+/// The version of the context that the peer's application last set, as far as it has arrived.
+package struct ContextVersion: Sendable, Equatable {
     /// The pairing's epoch in which it came: a peer that was restored counts from an older revision.
     package let epoch: UInt64
     package let revision: UInt64
@@ -60,7 +60,7 @@ package struct ReceivedContext: Sendable, Equatable {
     }
 
     /// Whether it replaces the other.
-    package func isNewer(than other: ReceivedContext?) -> Bool {
+    package func isNewer(than other: ContextVersion?) -> Bool {
         guard let other else { return true }
         return (epoch, revision) > (other.epoch, other.revision)
     }
@@ -75,7 +75,7 @@ package struct ReceivedContext: Sendable, Equatable {
 
     static func read(_ stored: [UInt8]) throws(DeliveryRecordError) -> DeliveryValue {
         var fields = try RecordReader(stored, of: .receivedContext)
-        let context = ReceivedContext(
+        let context = ContextVersion(
             epoch: try fields.number(.epoch, from: 1), revision: try fields.number(.revision, from: 1))
         guard let body = try fields.bytes(.body) else { throw .missing(.receivedContext, .body) }
         try fields.finish()

@@ -96,7 +96,7 @@ package enum DeliveryValue: Sendable, Equatable {
     indirect case urgentBudget(UrgentBudget)
     /// With the bytes that were set.
     indirect case sentContext(SentContext, body: [UInt8])
-    indirect case receivedContext(ReceivedContext, body: [UInt8])
+    indirect case receivedContext(ContextVersion, body: [UInt8])
     /// An item's body, exactly as it was submitted.
     case payload([UInt8])
 
@@ -125,7 +125,7 @@ package enum DeliveryValue: Sendable, Equatable {
         case (.inboundRecord, let ordinal?): self = .inboundRecord(try InboundRecord(stored: bytes, ordinal: ordinal))
         case (.urgentBudget, _): self = .urgentBudget(try UrgentBudget(stored: bytes))
         case (.sentContext, _): self = try SentContext.read(bytes)
-        case (.receivedContext, _): self = try ReceivedContext.read(bytes)
+        case (.receivedContext, _): self = try ContextVersion.read(bytes)
         case (.outboundRecord, nil), (.inboundRecord, nil): throw .key(key.table)
         }
     }

@@ -15,12 +15,12 @@ package struct InboundLedger: ~Copyable, Sendable {
     private var records: RecordTable<InboundRecord>
     private var turn = HandlerTurn()
     /// The latest context received; used by the channel `context`.
-    package private(set) var context: ReceivedContext?
+    package private(set) var context: ContextVersion?
 
     /// The ledger as its rows restore it; there is no link and no handler yet.
     package init(
         _ key: QueueKey, header: InboundHeader, records stored: [InboundRecord] = [],
-        context: ReceivedContext? = nil, at reading: ClockReading, limits: DeliveryLimits = DeliveryLimits()
+        context: ContextVersion? = nil, at reading: ClockReading, limits: DeliveryLimits = DeliveryLimits()
     ) {
         self.key = key
         self.limits = limits
@@ -142,7 +142,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     /// Takes a context if it is newer than the one before (DEL-20): older ones that wait are superseded.
     /// - Returns: false for one that is not, and changes nothing.
     private mutating func takeContext(_ item: ReceivedItem, _ transition: inout InboundTransition) -> Bool {
-        let next = ReceivedContext(epoch: journal.epoch, revision: item.revision ?? 0)
+        let next = ContextVersion(epoch: journal.epoch, revision: item.revision ?? 0)
         guard next.isNewer(than: context) else {
             transition.effects.append(.staleContext(revision: next.revision))
             return false

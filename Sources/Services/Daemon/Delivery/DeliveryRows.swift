@@ -59,7 +59,7 @@ struct DeliveryRows {
     fileprivate var inboundRecords: [QueueKey: [InboundRecord]] = [:]
     fileprivate var budgets: [QueueKey: UrgentBudget] = [:]
     fileprivate var sentContexts: [QueueKey: SentContext] = [:]
-    fileprivate var receivedContexts: [QueueKey: ReceivedContext] = [:]
+    fileprivate var receivedContexts: [QueueKey: ContextVersion] = [:]
 
     /// The tables without the bodies, which are read when they are needed.
     static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {

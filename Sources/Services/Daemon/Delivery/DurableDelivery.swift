@@ -13,7 +13,7 @@ package import TandemWire
 package final class DurableDelivery {
     package let submissions: Submissions
     package let arrivals: Arrivals
-    package let contexts: Contexts
+    package let contexts: ContextDelivery
     /// The bytes of the channel `file`; nil where no files are taken.
     package let files: FileDelivery?
     private let environment: DeliveryEnvironment
@@ -35,7 +35,7 @@ package final class DurableDelivery {
             log: log)
         let outbound = OutboundQueues(in: environment)
         arrivals = Arrivals(in: environment, counters: counters)
-        contexts = Contexts(to: outbound, from: arrivals, in: environment)
+        contexts = ContextDelivery(to: outbound, from: arrivals, in: environment)
         submissions = Submissions(to: outbound, contexts: contexts, in: environment)
         self.environment = environment
         self.outbound = outbound

@@ -13,9 +13,9 @@ package final class Submissions {
 
     private let environment: DeliveryEnvironment
     private let queues: OutboundQueues
-    private let contexts: Contexts
+    private let contexts: ContextDelivery
 
-    init(to queues: OutboundQueues, contexts: Contexts, in environment: DeliveryEnvironment) {
+    init(to queues: OutboundQueues, contexts: ContextDelivery, in environment: DeliveryEnvironment) {
         self.queues = queues
         self.contexts = contexts
         self.environment = environment

@@ -9,7 +9,7 @@ import TandemStore
 package import TandemWire
 
 /// The contexts of all apps; confined to its loop.
-package final class Contexts {
+package final class ContextDelivery {
     private let queues: OutboundQueues
     private let arrivals: Arrivals
     private let environment: DeliveryEnvironment
