@@ -14,15 +14,8 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var attempts = Limits.deliveryAttempts
     /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45).
     package var countedAhead = 32
-    /// The pause after a first failed attempt; it doubles with each further one.
-    package var firstPause = Duration.seconds(1)
-    /// The longest pause before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once
-    /// there is some, and not worth a frame meanwhile.
-    package var longestSpacePause = Duration.seconds(60)
     /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
-    /// The time to live of an item that names none: 30 days.
-    package var lifetime = Duration.seconds(30 * 24 * 3600)
     /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the
     /// store.
     package var unacknowledged = Limits.unacknowledgedEnds
@@ -36,15 +29,12 @@ package struct DeliveryLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// The limits of a channel: a file's chunks have a window of their own, and a context does not expire.
+    /// The limits of a channel: a file's chunks have a window of their own.
     package static func standard(_ channel: Channel) -> DeliveryLimits {
         var limits = DeliveryLimits()
         if channel.properties.hasFile { limits.window = 1 }
-        if channel.properties.isLatestWins { limits.lifetime = .seconds(10 * 365 * 24 * 3600) }
         return limits
     }
-
-    func pause(afterAttempts attempts: Int) -> Duration { firstPause * (1 << min(max(attempts - 1, 0), 10)) }
 }
 
 /// Why an item was not accepted.

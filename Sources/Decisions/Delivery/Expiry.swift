@@ -1,8 +1,13 @@
-// Expiry of items (DEL-8): the clock that counts their time to live, the items for which it counts, and the times at
-// which they expire. A queue withdraws an item whose time is over, a ledger ends it; `DeliveryLimits` names the time to
-// live of an item that names none.
+// Expiry of items (DEL-8): their time to live, the clock that counts it, the items for which it counts, and the times at
+// which they expire. A queue withdraws an item whose time is over, a ledger ends it.
 
 package import TandemBase
+import TandemWire
+
+extension Channel {
+    /// The time to live of an item that names none: 30 days. A context does not expire in a device's life (DEL-19).
+    var lifetime: Duration { .seconds(properties.isLatestWins ? 10 * 365 * 24 * 3600 : 30 * 24 * 3600) }
+}
 
 extension OutboundRecord {
     /// The time to live counts until the item ends or is being taken back.

@@ -241,7 +241,7 @@ package struct InboundLedger: ~Copyable, Sendable {
             }
             record.phase = .waiting
             ledger.put(record, &transition)
-            ledger.turn.pause(until: reading.monotonic + ledger.limits.pause(afterAttempts: record.attempts))
+            ledger.turn.pause(until: reading.monotonic + RetryPause.after(attempts: record.attempts))
         }
     }
 

@@ -144,7 +144,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
 
     /// When an item expires that is accepted now; nil is the usual time to live.
     private func expiry(of lifetime: Duration?, at reading: ClockReading) -> Int64 {
-        QueueClock.end(of: lifetime ?? limits.lifetime, from: now(reading))
+        QueueClock.end(of: lifetime ?? key.channel.lifetime, from: now(reading))
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.
@@ -397,7 +397,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         record.attempts += 1
         record.refusal = refusal
         let isDead = record.attempts >= limits.attempts
-        if !isDead { link.pause(until: reading.monotonic + limits.pause(afterAttempts: record.attempts)) }
+        if !isDead { link.pause(until: reading.monotonic + RetryPause.after(attempts: record.attempts)) }
         return transition(at: reading) { queue, transition in
             queue.put(record, &transition)
             guard isDead else { return }
@@ -412,7 +412,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
         _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: ClockReading
     ) -> OutboundTransition {
         guard var record = refusable(id) else { return OutboundTransition() }
-        link.pause(withoutSpaceFor: record.ordinal, at: reading.monotonic, limits: limits)
+        link.pause(withoutSpaceFor: record.ordinal, at: reading.monotonic)
         // A refusal that is known already is not written once more.
         guard record.refusal != refusal else { return OutboundTransition() }
         record.refusal = refusal

@@ -1,5 +1,5 @@
-// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides when the queue
-// may send and when it must send again.
+// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides which refusal
+// blocks an item on space, when the queue may send and when it must send again.
 
 import TandemBase
 import TandemPropertyList
@@ -32,6 +32,19 @@ extension FailureFrame {
         }
         return body[BodyKey.retry]?.booleanValue == true
     }
+}
+
+/// The pauses between attempts at one item.
+enum RetryPause {
+    /// After a first failed attempt; it doubles with each further one.
+    private static var first: Duration { .seconds(1) }
+    /// The longest before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once there
+    /// is some, and not worth a frame meanwhile.
+    private static var longestForSpace: Duration { .seconds(60) }
+
+    static func after(attempts: Int) -> Duration { first * (1 << min(max(attempts - 1, 0), 10)) }
+
+    static func forSpace(afterRefusals times: Int) -> Duration { min(after(attempts: times), longestForSpace) }
 }
 
 /// The state of a queue's link.
@@ -70,10 +83,10 @@ struct PeerLink: Sendable {
     mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
 
     /// The peer has no space for an item: each further refusal of the same item makes the pause longer.
-    mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime, limits: DeliveryLimits) {
+    mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
         let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
         blockedOnSpace = (ordinal, times)
-        pause(until: time + min(limits.pause(afterAttempts: times), limits.longestSpacePause))
+        pause(until: time + RetryPause.forSpace(afterRefusals: times))
     }
 
     /// When everything unacknowledged is sent again; nil if nothing depends on time.

@@ -231,20 +231,15 @@ final class FileEnvironment {
         }
     }
 
-    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at
-    /// again before each part: none of them may take the reserve.
+    /// Writes a part of a file, if there is still room for it.
     func append(
         _ bytes: ArraySlice<UInt8>, to file: GrowingFile, on spool: FileSpool,
         then completion: @escaping (Result<Void, FileRefusal>) -> Void
     ) {
         let reserve = limits.reserve
         worker.perform(
-            {
-                refusing { () throws(FileRefusal) in
-                    try spool.checkSpace(for: Int64(bytes.count), reserve: reserve)
-                    try translating { () throws(FileError) in try file.append(bytes) }
-                }
-            }, then: completion)
+            { refusing { () throws(FileRefusal) in try spool.append(bytes, to: file, reserve: reserve) } },
+            then: completion)
     }
 
     /// Sends how far a file is (FIL-10).

@@ -124,6 +124,13 @@ extension FileSpool {
             throw .neverFits(needed: overflow ? .max : needed, capacity: capacity)
         }
     }
+
+    /// Writes a part of a file. Several files that come at once were each promised the same space, so it is looked at
+    /// again before each part: none of them may take the reserve.
+    func append(_ bytes: ArraySlice<UInt8>, to file: GrowingFile, reserve: Int64) throws(FileRefusal) {
+        try checkSpace(for: Int64(bytes.count), reserve: reserve)
+        try translating { () throws(FileError) in try file.append(bytes) }
+    }
 }
 
 func translating<Value>(_ body: () throws(FileError) -> Value) throws(FileRefusal) -> Value {
