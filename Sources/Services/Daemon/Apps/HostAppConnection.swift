@@ -208,19 +208,18 @@ final class HostAppConnection {
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         let frame = try ApplicationFrame(envelope)
         let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
-        // The owner comes first: no other user learns whether the app is connected.
-        if let owner = endpoint.owner(of: app), owner != credentials.user { return refuse(.otherOwner(of: app)) }
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        if registration.receives, !endpoint.reserve(app, for: self) {
-            return refuse(.alreadyReceiving, "another connection takes the messages of \(app)")
+        switch endpoint.admit(self, to: app, receives: registration.receives) {
+        case .refused(let refusal): refuse(refusal)
+        case .owned: enter(application, capabilities)
+        case .unclaimed:
+            phase = .registering
+            channel.pauseReading()
+            // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
+            endpoint.scheduler.start { [self] in await claim(application, capabilities) }
         }
-        if endpoint.isOwned(app, by: credentials.user) { return enter(application, capabilities) }
-        phase = .registering
-        channel.pauseReading()
-        // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
-        endpoint.scheduler.start { [self] in await claim(application, capabilities) }
     }
 
     private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {

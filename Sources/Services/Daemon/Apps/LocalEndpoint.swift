@@ -200,8 +200,28 @@ package final class LocalEndpoint {
     /// The operator assigns an app to a user. The caller stores it.
     package func assign(_ app: ApplicationIdentifier, to user: UInt32) { owners.assign(app, to: user) }
 
-    /// Whether the app is this user's, and that is stored.
-    func isOwned(_ app: ApplicationIdentifier, by user: UInt32) -> Bool { owners[app] == user && storing[app] == nil }
+    /// The answer to a connection that asks for an app.
+    enum Admission {
+        case refused(Refusal)
+        /// The app is its user's, and that is stored.
+        case owned
+        /// Its user has to claim the app first.
+        case unclaimed
+    }
+
+    /// Admits a connection to an app, and makes it the app's receiver if it is to be one. The owner is judged first: no
+    /// other user learns whether the app is connected (SES-6).
+    func admit(_ connection: HostAppConnection, to app: ApplicationIdentifier, receives: Bool) -> Admission {
+        let user = connection.credentials.user
+        if let owner = owners[app], owner != user { return .refused(.otherOwner(of: app)) }
+        if receives {
+            guard receivers[app] == nil else {
+                return .refused(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
+            }
+            receivers[app] = connection
+        }
+        return owners[app] == user && storing[app] == nil ? .owned : .unclaimed
+    }
 
     /// Claims an app for a user. No app is registered before its ownership lasts (SES-6), and of two claims at once the
     /// first counts.
@@ -225,13 +245,6 @@ package final class LocalEndpoint {
             for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
             return isStored ? nil : .notStored
         }
-    }
-
-    /// Reserves an app's messages for a connection; false if another one takes them.
-    func reserve(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Bool {
-        guard receivers[app] == nil else { return false }
-        receivers[app] = connection
-        return true
     }
 
     /// The connection takes the app's messages no more.
@@ -332,7 +345,7 @@ package final class LocalEndpoint {
 }
 
 extension Refusal {
-    static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
+    fileprivate static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
         Refusal(.appOwned, "\(app) belongs to another user")
     }
 
