@@ -14,8 +14,7 @@ package import TandemBase
 /// An epoll thread.
 ///
 /// `@unchecked`: `mailbox` has its own lock, `owner` and `isStopping` are atomic. `thread` belongs to the thread that
-/// starts and joins the loop. All other state belongs to the loop's thread: calls from outside check it, except the
-/// reads of `stalls` and `staleEvents`, whose callers are on the loop.
+/// starts and joins the loop. All other state belongs to the loop's thread: calls from outside check it.
 package final class EventLoop: Scheduler, @unchecked Sendable {
     private let mailbox: Mailbox
     private let owner = Atomic<UInt64>(0)
@@ -32,8 +31,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     private var isInTurn = false
     private let blocks = ReadBlocks()
     private let lists = SliceLists()
-    /// The full sockets of this loop.
-    package let stalls = StallWatch()
+    private let stallWatch = StallWatch()
 
     package init() throws(SystemError) {
         mailbox = try Mailbox()
@@ -56,7 +54,10 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     package var wallNow: WallTime { Linux.wallTime }
 
     /// The number of events that came too late, for a registration that was gone.
-    package var staleEvents: UInt64 { selector.staleEvents }
+    package var staleEvents: UInt64 {
+        checkThread()
+        return selector.staleEvents
+    }
 
     /// Watches a descriptor until it is deregistered; it must be, before it is closed. Keeps the target alive.
     package func register(
@@ -82,6 +83,12 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     package var readBlocks: ReadBlocks {
         checkThread()
         return blocks
+    }
+
+    /// The full sockets of this loop.
+    package var stalls: StallWatch {
+        checkThread()
+        return stallWatch
     }
 
     /// The spare arrays of this loop's queues.
