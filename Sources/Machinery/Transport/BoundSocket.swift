@@ -152,14 +152,16 @@ struct SocketFile: ~Copyable {
 
     /// Whether a process listens there; also when it is too busy to take a connection.
     private static func isAnswered(path: String) throws(SystemError) -> Bool {
+        let failure = try connectionError(path: path)
+        return failure != ECONNREFUSED && failure != ENOENT
+    }
+
+    /// The error with which a connection to the file fails; 0 for none.
+    fileprivate static func connectionError(path: String) throws(SystemError) -> CInt {
         let address = try NetworkAddress(path: path)
         let probe = try Linux.socket(for: address)
-        do {
-            _ = try Linux.connect(probe.raw, to: address)
-            return true
-        } catch {
-            return error.errno != ECONNREFUSED && error.errno != ENOENT
-        }
+        do { _ = try Linux.connect(probe.raw, to: address) } catch { return error.errno }
+        return 0
     }
 
     private static func make(binding descriptor: CInt, path: String) throws(ListenError) -> FileStatus {
@@ -182,5 +184,14 @@ struct SocketFile: ~Copyable {
         } catch {
             throw .failed(.unix(path: path), error)
         }
+    }
+}
+
+extension SocketAddress {
+    /// Whether a process accepts this user's connections at a socket file, perhaps once it is less busy; the file alone
+    /// may be what a crash left behind.
+    package static func isServed(path: String) -> Bool {
+        guard let failure = try? SocketFile.connectionError(path: path) else { return false }
+        return failure == 0 || failure == EAGAIN
     }
 }

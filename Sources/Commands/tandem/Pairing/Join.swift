@@ -75,7 +75,9 @@ enum OfflineJoin {
         if arguments.has("state") { return true }
         let environment = Environment()
         guard !arguments.has("device"), environment.value("TANDEM_SOCKET") == nil else { return false }
-        if LocalSockets.candidates(for: .secondary, environment).contains(where: LocalSockets.isServed) { return false }
+        if LocalSockets.candidates(for: .secondary, environment).contains(where: SocketAddress.isServed) {
+            return false
+        }
         guard let usual = try? DaemonOptions(role: .secondary, arguments: arguments).state() else { return false }
         return access(usual, F_OK) == 0
     }
