@@ -230,6 +230,9 @@ package struct JoinClaim: Sendable, Equatable {
         self.name = name
         self.reportKey = reportKey
     }
+
+    /// Refuses a report key that cannot be loaded.
+    package func checkKey() throws(KeyError) { _ = try PublicKey(subjectPublicKeyInfo: reportKey) }
 }
 
 // MARK: - link

@@ -104,7 +104,7 @@ package final class JoinClient {
         let attempt = try await ask(over: channel)
         let answer = try await answer(over: channel)
         let record: PairingRecord
-        do throws(KeyError) { _ = try PublicKey(subjectPublicKeyInfo: answer.claim.reportKey) } catch {
+        do throws(KeyError) { try answer.claim.checkKey() } catch {
             throw .malformed("joined: reportKey: \(error)")
         }
         do throws(JoinAnswerError) { record = try attempt.accept(answer, now: context.wallNow) } catch {

@@ -225,9 +225,9 @@ final class AcceptedConnection {
         guard ProtocolVersion.chosen(from: request.versions, and: context.device.offer.versions) != nil else {
             return refuse(.version, "no protocol version in common")
         }
-        do throws(KeyError) {
-            _ = try PublicKey(subjectPublicKeyInfo: request.claim.reportKey)
-        } catch { return refuse(.envelope, "join: reportKey: \(error)") }
+        do throws(KeyError) { try request.claim.checkKey() } catch {
+            return refuse(.envelope, "join: reportKey: \(error)")
+        }
         judge({ await host.judge(request, peer: pin, exporter: exporter) }, then: { [self] in self.answer($0) })
     }
 
