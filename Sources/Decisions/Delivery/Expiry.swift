@@ -1,5 +1,5 @@
-// Expiry of items (DEL-8): their time to live, the clock that counts it, the items for which it counts, and the times at
-// which they expire. A queue withdraws an item whose time is over, a ledger ends it.
+// Expiry of items (DEL-8): their time to live, the clock that counts it, the items for which it counts, and the times
+// at which they expire. A queue withdraws an item whose time is over, a ledger ends it.
 
 package import TandemBase
 import TandemWire
