@@ -46,6 +46,16 @@ package enum ContextUpdate: Sendable, Equatable {
     case set(revision: UInt64)
     /// Its bytes equal those of this revision, which stays.
     case unchanged(revision: UInt64)
+
+    /// Judges a context that an application sets.
+    /// - Parameter isCurrent: the last one is on its way in this epoch, or was handled.
+    init(setting digest: [UInt8], after last: SentContext?, _ policy: ContextPolicy, isCurrent: Bool) {
+        if policy == .ifChanged, isCurrent, let last, last.digest == digest {
+            self = .unchanged(revision: last.revision)
+        } else {
+            self = .set(revision: (last?.revision ?? 0) + 1)
+        }
+    }
 }
 
 /// The version of the context that the peer's application last set, as far as it has arrived.

@@ -200,12 +200,11 @@ package struct OutboundQueue: ~Copyable, Sendable {
         unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> (ContextUpdate, OutboundTransition) {
         if let known = records[item.id] { return (.set(revision: known.revision ?? 0), OutboundTransition()) }
-        if policy == .ifChanged, let context, context.digest == digest, journal.header.contextEpoch == journal.epoch {
-            return (.unchanged(revision: context.revision), OutboundTransition())
-        }
-        let revision = (context?.revision ?? 0) + 1
-        let transition = try set(item, SentContext(revision: revision, digest: digest), at: reading, unless: refusal)
-        return (.set(revision: revision), transition)
+        let isCurrent = journal.header.contextEpoch == journal.epoch
+        let update = ContextUpdate(setting: digest, after: context, policy, isCurrent: isCurrent)
+        guard case .set(let revision) = update else { return (update, OutboundTransition()) }
+        let next = SentContext(revision: revision, digest: digest)
+        return (update, try set(item, next, at: reading, unless: refusal))
     }
 
     /// Enqueues the last context again, with the revision that it has; nothing if that is no longer needed.

@@ -50,7 +50,7 @@ package enum Limits {
     package static let unsentBytes = 128 * 1024
 
     /// Pairings of an app up to which each change is reported at once (LIM-19).
-    package static let pairingsToldAtOnce = 8
+    package static let pairingsReportedAtOnce = 8
     /// Beyond them, the pause after a `state` for each pairing in it (LIM-19).
     package static let restPerPairing = Duration.microseconds(250)
 

@@ -248,7 +248,7 @@ final class StatePublisher {
     /// A `state` is as long as the pairings are many, and of many devices one always has news: without a rest a
     /// thousand that connect would cost a million entries (SES-29).
     private func rest(_ application: LocalApplication) {
-        guard application.routes.count > Limits.pairingsToldAtOnce else { return }
+        guard application.routes.count > Limits.pairingsReportedAtOnce else { return }
         application.isResting = true
         scheduler.schedule(after: Limits.restPerPairing * application.routes.count) { [weak self, weak application] in
             guard let self, let application else { return }
