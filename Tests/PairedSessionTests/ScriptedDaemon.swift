@@ -25,12 +25,22 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var greets = true
     /// The capabilities that the daemon offers.
     var capabilities = Capability.allCases
-    /// Called for each frame that is no part of the opening.
+    /// Sent after `registered`, as a daemon does with what it has stored (SES-52).
+    var contexts: [(direction: ContextFrame.Direction, body: PropertyListDictionary)] = []
+    /// The answers to `outstanding` and `budget`; nil: the test's own.
+    var stored: Stored? = Stored()
+    /// Called for each frame that is no part of the opening and has no answer here.
     var onFrame: (Envelope) -> Void = { _ in }
     private(set) var channel: FrameChannel?
     private(set) var dials = 0
     private(set) var registrations: [TandemSession.Registration] = []
     private(set) var received: [Envelope] = []
+
+    /// The items of the app that a daemon keeps, and the rest of its budget.
+    struct Stored {
+        var outstanding: [Channel: [OutstandingPage.Item]] = [:]
+        var budget = BudgetAnswer(remaining: 0, limit: 50, resets: .zero)
+    }
 
     init(_ scheduler: ManualScheduler, app: String = "com.example.app") throws {
         self.scheduler = scheduler
@@ -115,10 +125,37 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 let answer = RegistrationAnswer(
                     device: device, role: role, directory: "/apps/x", uid: 1, state: situation)
                 send(.registered, body: answer.body(now: scheduler.now))
+                try sendContexts()
+            case .query where try answered(QueryFrame(envelope)): break
             default: onFrame(envelope)
             }
         } catch {
             Issue.record("the app sent nonsense: \(error)")
         }
+    }
+
+    private func sendContexts() throws {
+        guard let active = situation.active else { return }
+        for (index, context) in contexts.enumerated() {
+            let frame = ContextFrame(
+                app: app, pairing: active, context.direction, revision: UInt64(index + 1),
+                body: try Body.bytes(context.body)[...])
+            send(frame.envelope)
+        }
+    }
+
+    /// Answers a question about what is stored; false for another one.
+    private func answered(_ query: QueryFrame) throws -> Bool {
+        guard let stored, let question = try? query.question() else { return false }
+        let body: PropertyListDictionary
+        switch question {
+        case .outstanding:
+            let items = query.channel.flatMap { stored.outstanding[$0] } ?? []
+            body = OutstandingPage(items: items, more: nil).body
+        case .budget: body = stored.budget.body
+        case .cancel, .subscribe: return false
+        }
+        send(try AnswerFrame(to: (query.id, query.app, query.command), body: body).envelope)
+        return true
     }
 }

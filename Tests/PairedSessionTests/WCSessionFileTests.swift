@@ -195,6 +195,24 @@ struct WCSessionFileTests {
         #expect(session.outstandingFileTransfers.isEmpty && submitted.isEmpty)
     }
 
+    @Test("SES-63: a symbolic link's target is sent, under the name that the app gave")
+    func symbolicLink() throws {
+        let file = makeFile()
+        let link = directory.path("latest.jpg")
+        #expect(symlink(file.path, link) == 0)
+        let transfer = session.transferFile(URL(fileURLWithPath: link), metadata: nil)
+        settle()
+        let envelope = try #require(submitted.last)
+        #expect(try envelope.dictionaryBody() == ["name": "latest.jpg", "size": 5])
+        try say(.progress, of: envelope, "taking", offset: 0)
+        #expect(chunks.map { Array($0.body ?? []) } == [[1, 2, 3, 4, 5]])
+        #expect(transfer.isTransferring && calls.isEmpty)
+        #expect(symlink(directory.path("nowhere"), directory.path("broken.jpg")) == 0)
+        session.transferFile(URL(fileURLWithPath: directory.path("broken.jpg")), metadata: nil)
+        settle()
+        #expect(calls == ["finished broken.jpg 7013"])
+    }
+
     @Test("SES-50: a file that ended while no process ran is told to the delegate of the next one, once")
     func formerEnd() throws {
         let stored = about(.random())
@@ -210,19 +228,15 @@ struct WCSessionFileTests {
         "SES-54: what a former process queued is outstanding with its size and name, can be taken back, and finishes here"
     )
     func formerProcess() throws {
-        let question = try #require(
-            fixture.daemon.received.last { $0.command == "outstanding" && $0.channel == .file })
         let id = UniqueIdentifier.random()
         let manifest: PropertyListDictionary = [
             "name": "photo.jpg", "size": 5, "metadata": .dictionary(["album": 7]),
         ]
-        let item: PropertyListDictionary = [
-            "id": .data(id.bytes), "state": "accepted", "size": 5,
-            "body": .data(try PropertyListWriter.write(manifest)),
-        ]
-        fixture.daemon.send(
-            try Envelope(.answer, app: question.app, id: question.id, code: 0, command: "outstanding")
-                .with(body: ["items": .array([.dictionary(item)])]))
+        var item = OutstandingPage.Item(id: id)
+        (item.size, item.body) = (5, try PropertyListWriter.write(manifest))
+        fixture.daemon.stored?.outstanding[.file] = [item]
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
         settle()
         let transfer = try #require(session.outstandingFileTransfers.first)
         // Nothing can be there: a delegate may delete what has arrived.

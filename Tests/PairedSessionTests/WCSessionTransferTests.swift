@@ -172,16 +172,12 @@ struct WCSessionTransferTests {
 
     @Test("what a former process queued is outstanding again, and finishes here")
     func formerProcess() throws {
-        let question = try #require(
-            fixture.daemon.received.last { $0.command == "outstanding" && $0.channel == .userInfo })
         let id = UniqueIdentifier.random()
-        let item: PropertyListDictionary = [
-            "id": .data(id.bytes), "state": "accepted", "size": 10,
-            "body": .data(try PropertyListWriter.write(["n": 9] as PropertyListDictionary)),
-        ]
-        fixture.daemon.send(
-            try Envelope(.answer, app: question.app, id: question.id, code: 0, command: "outstanding")
-                .with(body: ["items": .array([.dictionary(item)])]))
+        var item = OutstandingPage.Item(id: id)
+        item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
+        fixture.daemon.stored?.outstanding[.userInfo] = [item]
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(1))
         settle()
         let transfer = try #require(session.outstandingUserInfoTransfers.first)
         #expect(transfer.userInfo["n"] as? Int == 9)
@@ -228,5 +224,21 @@ struct WCSessionTransferTests {
             WCError.companionAppNotInstalled, WCError.watchOnlyApp,
         ]
         #expect(codes == SessionError.Code.allCases)
+    }
+
+    @Test("SES-63: an error of a code is made, compared and caught as on Apple's platforms")
+    func errorsOfTests() throws {
+        let error = WCError(.notReachable)
+        #expect(error == WCError(.notReachable) && error != WCError(.deliveryFailed))
+        #expect(Set([error, WCError(.notReachable), WCError(.genericError)]).count == 2)
+        #expect(error.code == .notReachable && error.errorCode == 7007 && (error as NSError).domain == WCErrorDomain)
+        let described = WCError(.genericError, userInfo: [NSLocalizedDescriptionKey: "a text"])
+        #expect(described.localizedDescription == "a text" && described != WCError(.genericError))
+        func name(_ error: any Error) -> String {
+            do { throw error } catch let error as WCError where error.code == .notReachable {
+                return "where"
+            } catch WCError.deliveryFailed { return "pattern" } catch { return "other" }
+        }
+        #expect([error, WCError(.deliveryFailed), CancellationError()].map(name) == ["where", "pattern", "other"])
     }
 }

@@ -68,6 +68,20 @@ struct FilePlace {
         return OwnedDescriptor(takingOwnership: try check(result, "open"))
     }
 
+    /// The place that a symbolic link at this one leads to; this one if there is no link.
+    func resolved() throws(FileError) -> FilePlace {
+        var target: UnsafeMutablePointer<CChar>?
+        defer { free(target) }
+        let result: CInt = path.withCString { path in
+            SystemCall.once {
+                target = realpath(path, nil)
+                return target == nil ? -1 : 0
+            }
+        }
+        try check(result, "realpath")
+        return target.map { FilePlace(path: String(cString: $0)) } ?? self
+    }
+
     /// Removes the file; false if there was none.
     @discardableResult
     func remove() throws(FileError) -> Bool {

@@ -97,7 +97,11 @@ package final class FileParts: Sendable {
     package let size: Int64
 
     /// The regular file at the path.
-    package convenience init(path: String) throws(FileError) { try self.init(FilePlace(path: path)) }
+    /// - Parameter followsLinks: a symbolic link there is no fault: the file is what it leads to.
+    package convenience init(path: String, followsLinks: Bool = false) throws(FileError) {
+        let place = FilePlace(path: path)
+        try self.init(followsLinks ? place.resolved() : place)
+    }
 
     init(_ place: FilePlace) throws(FileError) {
         self.place = place

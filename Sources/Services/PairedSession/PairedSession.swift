@@ -104,7 +104,8 @@ public final class PairedSession: Sendable {
         return StateObservation(Task { for await status in updates { handler(status) } })
     }
 
-    /// All pairings of this device; empty while there is no daemon.
+    /// All pairings of this device, as its daemon said last; without a daemon each is unreachable with the reason
+    /// `no-daemon`. Empty before the first activation, and once the session was ended.
     public var pairedDevices: [PairedDevice] { core.states.snapshot.pairings }
 
     /// ``pairedDevices`` and its changes.

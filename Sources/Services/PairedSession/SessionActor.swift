@@ -16,6 +16,8 @@ package enum SessionEvent: Sendable {
     /// How a call of `activate` by a layer above ended.
     case asked(Result<Void, SessionError>)
     case refused(SessionError)
+    /// The daemon has answered what a layer above asked after an activation, which names it by this number.
+    case learned(Int)
     /// Pairings or reachability may have changed.
     case state
 }
@@ -557,6 +559,9 @@ package actor SessionActor {
     /// The pairing that the default session is bound to; nil without one, or without a daemon.
     package var activePairing: UniqueIdentifier? { daemon.isRegistered ? state?.active : nil }
 
+    /// A daemon has accepted the registration, and its connection is there.
+    package var isRegistered: Bool { daemon.isRegistered }
+
     /// The app's directory for the active pairing.
     package var activeDirectory: String? { activePairing.flatMap { state?.pairing($0)?.directory } }
 
@@ -570,6 +575,11 @@ package actor SessionActor {
     /// switch continues in the next turn.
     package func beforeSwitching(_ deliver: @escaping (_ done: @escaping @Sendable () -> Void) -> Void) {
         deliverArrivals = deliver
+    }
+
+    /// Runs the action on the actor after a time.
+    package func schedule(after wait: Duration, _ action: @escaping @Sendable (isolated SessionActor) -> Void) {
+        scheduler.schedule(after: wait) { [weak self] in self?.assumeIsolated { action($0) } }
     }
 
     /// Replaces the random numbers; for runs that can be repeated.

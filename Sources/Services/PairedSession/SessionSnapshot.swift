@@ -90,9 +90,11 @@ extension SessionSnapshot {
         passing: ActivationState? = nil, contexts: [UniqueIdentifier: ContextPair] = [:],
         hasContentPending: Bool = false
     ) {
-        let state = machine.phase == .active ? machine.state : nil
+        // Pairings are stored: a daemon that restarts ends none. Until it is back each is as reported last (SES-64).
+        let state = machine.phase == .idle ? nil : machine.state
+        let counted = machine.phase == .active ? state : nil
         reachability = history.status(
-            of: nil, machine.reachability(of: nil), state?.pairing(nil)?.changes, counting: state?.active,
+            of: nil, machine.reachability(of: nil), counted?.pairing(nil)?.changes, counting: counted?.active,
             clocks)
         (activation, role) = (passing ?? machine.activation, machine.role)
         (device, directory) = (machine.device, machine.directory)
@@ -102,8 +104,8 @@ extension SessionSnapshot {
         var pairings: [PairedDevice] = []
         for entry in state?.pairings ?? [] {
             let status = history.status(
-                of: entry.pairing, (entry.level, entry.reason, entry.since), entry.changes, counting: entry.pairing,
-                clocks)
+                of: entry.pairing, machine.reachability(of: entry.pairing),
+                counted == nil ? nil : entry.changes, counting: entry.pairing, clocks)
             pairings.append(PairedDevice(entry, isActive: entry.pairing == state?.active, reachability: status))
         }
         self.pairings = pairings

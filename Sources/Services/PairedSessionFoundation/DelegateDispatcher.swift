@@ -1,7 +1,8 @@
 // Dispatch of the session's steps to the delegate's callbacks, each once and in order, on one serial queue. A switch
 // continues only after the delegate has got what had arrived before (SES-31); what the new counterpart sends meanwhile
-// waits until the app has activated the session for it. Apple's callbacks do not say from which device something came,
-// and after a switch an app has to know: so each arrival has a label.
+// waits until the app has activated the session for it. An activation completes for the delegate once the daemon has
+// said what it keeps for the app (SES-62). Apple's callbacks do not say from which device something came, and after a
+// switch an app has to know: so each arrival has a label.
 
 import Foundation
 import PairedSession
@@ -19,6 +20,8 @@ final class DelegateDispatcher {
         var watch = WatchState()
     }
 
+    private enum Knowledge { case unknown, asked, known }
+
     private struct WatchState: Equatable {
         var isPaired = false
         var isInstalled = false
@@ -26,7 +29,7 @@ final class DelegateDispatcher {
         var directory: String?
     }
 
-    /// Messages that wait while the app has not activated the session for its new counterpart.
+    /// Messages that wait until the session is activated for the delegate.
     private static var capacity: Int { 256 }
 
     private weak var session: WCSession?
@@ -36,6 +39,12 @@ final class DelegateDispatcher {
     /// From `inactive` until the app has activated again.
     private var isSwitching = false
     private var wasLost = false
+    /// The daemon's knowledge about the app on this connection.
+    private var knowledge = Knowledge.unknown
+    /// Grows with each connection and switch: answers that belong to a former one complete no activation.
+    private var round = 0
+    /// Callbacks of activations that wait for the daemon's knowledge.
+    private var completions = 0
     private var parked: [ReceivedMessage] = []
     private var parkedItems: [(item: DeliveredItem, token: HandlingToken)] = []
 
@@ -48,6 +57,7 @@ final class DelegateDispatcher {
         switch event {
         case .activation(let state): passed(through: state)
         case .asked(let result): answered(result)
+        case .learned(let round): learned(in: round)
         case .refused(let error):
             guard wasLost else { return }  // else a caller of activate() is told
             session?.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
@@ -59,6 +69,7 @@ final class DelegateDispatcher {
         switch state {
         case .inactive:
             isSwitching = true
+            forget()
             session?.setActivation(.inactive)
             session?.tell { $1.sessionDidBecomeInactive($0) }
         case .notActivated where isSwitching:
@@ -66,11 +77,12 @@ final class DelegateDispatcher {
             session?.tell { $1.sessionDidDeactivate($0) }
         case .notActivated:
             wasLost = true
+            forget()
             parked.removeAll { $0.wantsReply }
             session?.setActivation(.notActivated)
         case .activated:
             guard !isSwitching, wasLost else { return }
-            answered(.success(()))
+            complete(atLeast: 1)
         }
     }
 
@@ -78,16 +90,54 @@ final class DelegateDispatcher {
     private func answered(_ result: Result<Void, SessionError>) {
         guard let session else { return }
         switch result {
-        case .success:
-            (isSwitching, wasLost) = (false, false)
-            session.setActivation(.activated, directory: activeDirectory)
-            session.learnTransfers(core)
-            session.tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) }
-            release()
+        case .success: complete(atLeast: completions + 1)
         case .failure(let error):
             session.tell { $1.session($0, activationDidCompleteWith: .notActivated, error: WCError(error)) }
         }
     }
+
+    // MARK: the daemon's knowledge
+
+    /// Completes activations, once the daemon has said what it keeps for the app (SES-62).
+    private func complete(atLeast count: Int) {
+        completions = max(completions, count)
+        switch knowledge {
+        case .known: completeNow()
+        case .asked: break
+        case .unknown: learn()
+        }
+    }
+
+    private func learn() {
+        guard let session else { return }
+        knowledge = .asked
+        let round = round
+        core.assumeIsolated { session.learn(from: $0, in: round) }
+    }
+
+    /// The daemon has answered, or the connection was lost: then the next one completes the activation.
+    private func learned(in round: Int) {
+        guard round == self.round, core.assumeIsolated({ $0.isRegistered }) else { return }
+        knowledge = .known
+        completeNow()
+    }
+
+    private func forget() {
+        knowledge = .unknown
+        round += 1
+    }
+
+    private func completeNow() {
+        guard let session else { return }
+        (isSwitching, wasLost) = (false, false)
+        session.setActivation(.activated, directory: activeDirectory)
+        for _ in 0..<completions { session.tell { $1.session($0, activationDidCompleteWith: .activated, error: nil) } }
+        completions = 0
+        release()
+    }
+
+    /// Arrivals wait: the session is not activated for the delegate yet, or no longer.
+    private var isParking: Bool { isSwitching || knowledge == .asked }
 
     private func stateChanged() {
         guard let session, let paired = session.pairedSession else { return }
@@ -121,7 +171,7 @@ final class DelegateDispatcher {
         guard message.isConfiguration || message.pairing == activePairing else {
             return _ = message.refuse(.notActive)
         }
-        guard isSwitching else { return session?.arrived(message) ?? () }
+        guard isParking else { return session?.arrived(message) ?? () }
         guard parked.count < Self.capacity else { return message.refuseFull() }
         parked.append(message)
         session?.changePending(by: 1)
@@ -131,7 +181,9 @@ final class DelegateDispatcher {
     /// accepted to be handled. Only what concerns another counterpart's state waits for it to be the active one.
     func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
         let isOfActive = item.facts.pairing == activePairing
-        guard isOfActive ? isSwitching : item.channel == .context else { return session?.arrived(item, token) ?? () }
+        guard isOfActive ? isParking : item.channel.content == .context else {
+            return session?.arrived(item, token) ?? ()
+        }
         parkedItems.append((item, token))
         session?.changePending(by: 1)
     }
@@ -178,7 +230,7 @@ extension WCSession {
         }
     }
 
-    /// Calls the delegate from the callback queue.
+    /// Calls the delegate from the callback queue; nothing without one.
     func tell(_ callback: @escaping @Sendable (WCSession, any WCSessionDelegate) -> Void) {
         callbacks.async { [self] in
             guard let delegate else { return }
@@ -186,18 +238,47 @@ extension WCSession {
         }
     }
 
-    /// Gives the delegate what arrived, labelled with its pairing, from the callback queue.
-    /// - Parameter callback: nil for the delegate if there is none.
-    func tellArrival(
-        from pairing: UniqueIdentifier, _ callback: @escaping @Sendable (WCSession, (any WCSessionDelegate)?) -> Void
-    ) {
+    /// Calls the delegate from the callback queue, or the next one if there is none: the end of a transfer is not lost
+    /// (SES-63).
+    func deliver(_ callback: @escaping WaitingCallbacks.Callback) {
+        callbacks.async { [self] in
+            waiting.add(callback)
+            callWaiting()
+        }
+    }
+
+    /// A delegate was set.
+    func deliverWaiting() { callbacks.async { [self] in callWaiting() } }
+
+    private func callWaiting() {
+        guard let delegate else { return }
+        for callback in waiting.removeAll() { callback(self, delegate) }
+    }
+
+    /// Calls the delegate with what arrived, labelled with its pairing; without a delegate it is let go.
+    func tellArrival(from pairing: UniqueIdentifier, _ callback: @escaping WaitingCallbacks.Callback) {
         changePending(by: 1)
         callbacks.async { [self] in
-            labels.set(pairing)
-            callback(self, delegate)
-            labels.set(nil)
+            if let delegate { callLabelled(pairing, delegate, callback) }
             changePending(by: -1)
         }
+    }
+
+    /// The same for what waits for a delegate.
+    func deliverArrival(from pairing: UniqueIdentifier, _ callback: @escaping WaitingCallbacks.Callback) {
+        changePending(by: 1)
+        deliver { session, delegate in
+            session.callLabelled(pairing, delegate, callback)
+            session.changePending(by: -1)
+        }
+    }
+
+    private func callLabelled(
+        _ pairing: UniqueIdentifier, _ delegate: any WCSessionDelegate, _ callback: WaitingCallbacks.Callback
+    ) {
+        labels.set(pairing)
+        callback(self, delegate)
+        labels.set(nil)
     }
 
     /// Counts what has arrived and waits for the delegate.
@@ -220,4 +301,20 @@ final class ArrivalLabels: Sendable {
     func set(_ pairing: UniqueIdentifier?) { state.withLock { $0.current = pairing } }
 
     func change(by change: Int) { state.withLock { $0.pending += change } }
+}
+
+/// Callbacks that wait for a delegate, in order; added and removed on the callback queue.
+final class WaitingCallbacks: Sendable {
+    typealias Callback = @Sendable (WCSession, any WCSessionDelegate) -> Void
+
+    private let callbacks = Mutex<[Callback]>([])
+
+    func add(_ callback: @escaping Callback) { callbacks.withLock { $0.append(callback) } }
+
+    func removeAll() -> [Callback] {
+        callbacks.withLock { callbacks in
+            defer { callbacks = [] }
+            return callbacks
+        }
+    }
 }

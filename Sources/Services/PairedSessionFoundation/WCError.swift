@@ -11,19 +11,20 @@ import TandemWire
 public let WCErrorDomain = "WCErrorDomain"
 
 /// An error of a ``WCSession``.
-public struct WCError: CustomNSError, LocalizedError, Sendable {
+public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
     /// The codes, with Apple's names and numbers.
     public typealias Code = SessionError.Code
 
-    /// The kind of failure; also ``errorCode``.
-    public let code: Code
     /// The error of the session underneath.
     public let underlyingError: SessionError
 
     /// The same failure by Apple's name.
-    public init(_ error: SessionError) {
-        code = error.code
-        underlyingError = error
+    public init(_ error: SessionError) { underlyingError = error }
+
+    /// An error of this code, as tests of an app make them.
+    /// - Parameter userInfo: its localized description becomes this error's; other entries are not kept.
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        underlyingError = SessionError(code, reason: userInfo[NSLocalizedDescriptionKey] as? String ?? "\(code)")
     }
 
     /// Any error on the way of a message; what is no session error becomes `genericError`.
@@ -31,6 +32,8 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
         self.init(error as? SessionError ?? SessionError(.genericError, reason: "\(error)"))
     }
 
+    /// The kind of failure; also ``errorCode``.
+    public var code: Code { underlyingError.code }
     /// The size or count that was too large.
     public var actual: Int? { underlyingError.actual }
     /// The limit that it exceeds.
@@ -47,7 +50,11 @@ public struct WCError: CustomNSError, LocalizedError, Sendable {
     public static var errorDomain: String { WCErrorDomain }
     public var errorCode: Int { code.rawValue }
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: underlyingError.reason] }
+    public var userInfo: [String: Any] { errorUserInfo }
     public var errorDescription: String? { underlyingError.reason }
+
+    /// Two errors are equal if all that they say is.
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
 // MARK: - Apple's short way to a code: `catch WCError.notReachable`. The compiler looks for a case in the matched type

@@ -20,7 +20,6 @@ public final class WCSession: NSObject, Sendable {
         var watchDirectory: String?
         var session: PairedSession?
         var options = PairedSessionOptions()
-        var remainingUrgent = 0
     }
 
     /// The process's session.
@@ -33,6 +32,8 @@ public final class WCSession: NSObject, Sendable {
     /// All callbacks come from here, one after the other; it is not the thread that moves the bytes.
     package let callbacks = DispatchQueue(label: "tandem.session.callbacks")
     let labels = ArrivalLabels()
+    let waiting = WaitingCallbacks()
+    let urgentBudget = UrgentBudget()
 
     override private init() {
         state = Mutex(State())
@@ -53,12 +54,14 @@ public final class WCSession: NSObject, Sendable {
     /// the environment decides (`TANDEM_APPLICATION`, `TANDEM_SOCKET`).
     public func setOptions(_ options: PairedSessionOptions) { state.withLock { $0.options = options } }
 
-    /// Receives the callbacks; not retained. Set it before `activate()`.
+    /// Receives the callbacks; not retained. Set it before `activate()`. Items that arrive and transfers that end while
+    /// there is none wait for the next one.
     public var delegate: (any WCSessionDelegate)? {
         get { state.withLock { $0.delegate }.value }
         set {
             let reference = DelegateReference(value: newValue)
             state.withLock { $0.delegate = reference }
+            if newValue != nil { deliverWaiting() }
         }
     }
 
@@ -70,7 +73,7 @@ public final class WCSession: NSObject, Sendable {
         activationState == .activated && (pairedSession?.reachability.isImmediate ?? false)
     }
 
-    /// The device has an active pairing.
+    /// The device has an active pairing, as its daemon said last.
     public var isPaired: Bool { pairedSession?.pairedDevice != nil }
 
     /// On a primary: the app is installed on the active secondary.
@@ -129,17 +132,11 @@ public final class WCSession: NSObject, Sendable {
         return chosen
     }
 
-    /// Changes the mirrored state.
+    /// Changes the published state.
     func setActivation(_ activation: WCSessionActivationState) { state.withLock { $0.activation = activation } }
 
     func setActivation(_ activation: WCSessionActivationState, directory: String?) {
         state.withLock { ($0.activation, $0.watchDirectory) = (activation, directory) }
-    }
-
-    /// The rest of the budget of urgent items.
-    var remainingUrgent: Int {
-        get { state.withLock { $0.remainingUrgent } }
-        set { state.withLock { $0.remainingUrgent = newValue } }
     }
 
     /// The active pairing's directory may have changed.

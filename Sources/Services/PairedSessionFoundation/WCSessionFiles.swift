@@ -10,7 +10,7 @@ import TandemWire
 
 extension WCSession {
     /// Queues a file for the counterpart. It is copied by this device's daemon; one that changes while it is copied
-    /// fails with `fileAccessDenied`.
+    /// fails with `fileAccessDenied`. Of a symbolic link the target is sent, under the link's name.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         let id = UniqueIdentifier.random()
@@ -23,7 +23,8 @@ extension WCSession {
             let values = try metadata.map { values throws(WCError) in try Self.values(values) }
             // The session keeps these closures, and not the objects with its names: they own it.
             _ = session.beginFileTransfer(
-                file.path, metadata: values, id: id, changed: { [weak transfer] in transfer?.show($0) },
+                file.path, metadata: values, id: id, followsLinks: true,
+                changed: { [weak transfer] in transfer?.show($0) },
                 refused: { [weak self] error in
                     // A caller that takes a file back learns the same in every phase of it. The daemon may have
                     // accepted it meanwhile: its report does not count a second time.
@@ -58,7 +59,7 @@ extension WCSession {
         let former = { WCSessionFileTransfer(id: id, file: WCSessionFile(former: "file", metadata: nil)) {} }
         guard let transfer = files.end(id, isLast: isLast, former: former) else { return }
         if error == nil { transfer.showWhole() }
-        tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
+        deliver { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
 
     /// After activation: what former processes queued.

@@ -71,8 +71,8 @@ extension WCSession {
 
     /// Hands a message to the delegate method for its kind; a method that the delegate lacks reports itself.
     func arrived(_ message: ReceivedMessage) {
+        // Without a delegate its sender learns at once that nobody handles it.
         tellArrival(from: message.pairing) { session, delegate in
-            guard let delegate else { return }
             UnhandledReport.reset()
             Self.deliver(message, session, delegate)
             if UnhandledReport.isSet { message.refuse(.unhandled) }

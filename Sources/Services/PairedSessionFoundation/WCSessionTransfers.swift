@@ -49,8 +49,9 @@ extension WCSession {
         queue(userInfo, on: .urgent)
     }
 
-    /// Urgent user infos that may still pass the others today; 0 while it is not known.
-    public var remainingComplicationUserInfoTransfers: Int { remainingUrgent }
+    /// Urgent user infos that may still pass the others today: known at activation, again a moment after each of them,
+    /// and when the day is over.
+    public var remainingComplicationUserInfoTransfers: Int { urgentBudget.remaining }
 
     /// User infos that have not been stored on the other device, cancelled or given up.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { userInfos.outstanding }
@@ -66,7 +67,7 @@ extension WCSession {
             session.core.run { [weak self] core in
                 core.submit(submission) { result in
                     if case .failure(let error) = result { self?.finished(transfer.id, error) }
-                    if channel == .urgent { self?.learnBudget(core) }
+                    if channel == .urgent { self?.urgentBudget.learn(from: core) }
                 }
             }
         } catch {
@@ -86,28 +87,39 @@ extension WCSession {
 
     /// A step of an item, of a former process's too.
     func happened(_ event: TransferEvent) {
-        guard event.channel != .context else { return }
-        let finish = event.channel == .file ? fileFinished : finished
-        switch event.step {
-        case .stored: finish(event.id, nil, false)
-        case .finished(let outcome): finish(event.id, outcome.error, true)
+        let (error, isLast): (SessionError?, Bool) =
+            switch event.step {
+            case .stored: (nil, false)
+            case .finished(let outcome): (outcome.error, true)
+            }
+        switch event.channel.content {
+        case .file: fileFinished(event.id, error, isLast: isLast)
+        case .userInfo: finished(event.id, error, isLast: isLast)
+        // The next context takes its place.
+        case .context, nil: break
         }
     }
 
     private func finished(_ id: UniqueIdentifier, _ error: SessionError?, isLast: Bool = true) {
         let former = { WCSessionUserInfoTransfer(id: id, userInfo: [:], isCurrent: false, session: { nil }) }
         guard let transfer = userInfos.end(id, isLast: isLast, former: former) else { return }
-        tell { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
+        deliver { $1.session($0, didFinish: transfer, error: error.map { WCError($0) }) }
     }
 
-    /// After activation: what former processes queued, and what is left of the budget. On the session's scheduler.
-    func learnTransfers(_ core: SessionActor) {
-        core.assumeIsolated { core in
-            learnBudget(core)
-            for kind in [Transfer.Kind.file, .urgent, .userInfo] {
-                core.outstanding(kind, to: nil) { [weak self] result in
-                    for item in (try? result.get()) ?? [] { self?.learned(item) }
-                }
+    /// Asks the daemon what it keeps of former processes: their transfers, and the rest of the budget. It sends the
+    /// contexts ahead of its answers (SES-62).
+    /// Once every question has its answer, or will have none, the session reports that.
+    func learn(from core: isolated SessionActor, in round: Int) {
+        var open = Transfer.Kind.allCases.count + 1
+        let answered = { [weak core] in
+            open -= 1
+            if open == 0 { core?.assumeIsolated { $0.report(.learned(round)) } }
+        }
+        urgentBudget.learn(from: core, then: answered)
+        for kind in Transfer.Kind.allCases {
+            core.outstanding(kind, to: nil) { [weak self] result in
+                for item in (try? result.get()) ?? [] { self?.learned(item) }
+                answered()
             }
         }
     }
@@ -122,23 +134,16 @@ extension WCSession {
                 session: { [weak self] in self?.pairedSession }))
     }
 
-    private func learnBudget(_ core: isolated SessionActor) {
-        core.ask(.budget, pairing: nil, channel: .urgent) { [weak self] result in
-            guard let answer = try? result.get() else { return }
-            self?.remainingUrgent = BudgetAnswer(answer.body).remaining
-        }
-    }
-
     // MARK: receiving
 
     func arrived(_ item: DeliveredItem, _ token: HandlingToken) {
-        tellArrival(from: item.facts.pairing) { session, delegate in
-            guard let delegate else { return }
+        deliverArrival(from: item.facts.pairing) { session, delegate in
             UnhandledReport.reset()
-            switch item.channel {
+            switch item.channel.content {
             case .file: session.fileArrived(item, session, delegate)
             case .context: delegate.session(session, didReceiveApplicationContext: item.content.foundationValue)
-            default: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
+            case .userInfo: delegate.session(session, didReceiveUserInfo: item.content.foundationValue)
+            case nil: UnhandledReport.set()
             }
             if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
         }
@@ -156,6 +161,54 @@ extension WCSession {
 
     private static func report(_ text: String) {
         FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
+    }
+}
+
+/// The rest of the day's urgent user infos, as the daemon said last. The daemon is asked again when the day is over, so
+/// that the number recovers in an app that waits for that; usable from any thread.
+final class UrgentBudget: Sendable {
+    private struct State {
+        var remaining = 0
+        /// The number of the last question: only its answer decides when the next one is due.
+        var question = 0
+    }
+
+    /// The wait after a question without an answer, and the longest one: a day.
+    private static let retry = Duration.seconds(60)
+    private static let longest = Duration.seconds(24 * 3600)
+
+    private let state = Mutex(State())
+
+    var remaining: Int { state.withLock { $0.remaining } }
+
+    /// - Parameter done: called once, with or without an answer.
+    func learn(from core: isolated SessionActor, then done: @escaping () -> Void = {}) {
+        let question = state.withLock { state in
+            state.question += 1
+            return state.question
+        }
+        core.ask(.budget, pairing: nil, channel: .urgent) { [weak self, weak core] result in
+            let answer = (try? result.get()).map { BudgetAnswer($0.body) }
+            if let core { self?.answered(question, answer, from: core) }
+            done()
+        }
+    }
+
+    private func answered(_ question: Int, _ answer: BudgetAnswer?, from core: SessionActor) {
+        let isNewest = state.withLock { state in
+            if let answer { state.remaining = answer.remaining }
+            return state.question == question
+        }
+        core.assumeIsolated { core in
+            // Without a daemon or a pairing the next activation asks.
+            guard isNewest, core.activePairing != nil else { return }
+            let wait = answer.map { min($0.resets, Self.longest) } ?? Self.retry
+            guard wait > .zero else { return }
+            core.schedule(after: wait) { [weak self] core in
+                guard let self, state.withLock({ $0.question == question }) else { return }
+                learn(from: core)
+            }
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 package import TandemBase
 
 /// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it. To add one: a
-/// case, its row in ``properties``, and the capability that the row names; for items that apps submit also a case of
-/// `Transfer.Kind`, an API in PairedSession, and a case in `WCSession.arrived`.
+/// case, its row in ``properties``, and the capability that the row names; for items that apps submit also the case
+/// that the compiler asks for in `Channel.content` and `Transfer.Kind`, and an API in PairedSession.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context

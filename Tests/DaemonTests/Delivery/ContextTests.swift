@@ -22,10 +22,12 @@ import Testing
 
     private func standing(_ device: MemoryDevice) -> [LatestContext] {
         var contexts: [LatestContext] = []
-        device.delivery.contexts.read(of: device.app) { context, next in
-            contexts.append(context)
-            next()
-        }
+        device.delivery.contexts.read(
+            of: device.app,
+            each: { context, next in
+                contexts.append(context)
+                next()
+            }, then: {})
         #expect(contexts.isEmpty)
         pair.scheduler.run()
         return contexts

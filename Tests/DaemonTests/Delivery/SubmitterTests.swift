@@ -58,6 +58,32 @@ struct SubmitterTests {
         #expect(Set(second.received(.context).map(\.pairing)) == Set(simulation.simulator.pairings))
     }
 
+    @Test("SES-62: the list of outstanding items that an app asks for at once comes behind the contexts of before")
+    func contextsFirst() throws {
+        let simulation = Simulation(secondaries: 3)
+        for number in 1...3 { try simulation.app(.secondary, number: number).disconnect() }
+        let first = try simulation.app(.primary)
+        for pairing in simulation.simulator.pairings {
+            let body: PropertyListDictionary = ["d": .data(Array(repeating: 7, count: 250_000))]
+            try first.send(submit(.random(), body, .context, to: pairing))
+            simulation.scheduler.run()
+        }
+        first.disconnect()
+        simulation.scheduler.run()
+        let second = try simulation.greet(.primary)
+        try second.register(ApplicationIdentifier("com.example.app"))
+        for _ in 0..<2 {
+            try second.send(
+                Envelope(
+                    .query, app: ApplicationIdentifier("com.example.app"), pairing: simulation.pairing, id: .random(),
+                    channel: .userInfo, command: "outstanding"
+                ).with(body: ["after": 0]))
+        }
+        simulation.scheduler.advance(by: .seconds(2))
+        let kinds = second.envelopes.map(\.kind).filter { $0 == .context || $0 == .answer }
+        #expect(kinds == [.context, .context, .context, .answer, .answer])
+    }
+
     @Test("SES-50, LIM-41: 256 ends are told ahead of what the app has heard, and the others when it has, each once")
     func manyEnds() throws {
         let simulation = Simulation()

@@ -93,7 +93,7 @@ import Testing
         #expect(error?.description.contains("device.pem is missing") == true, "\(error as Any)")
     }
 
-    @Test(arguments: [UInt8(1), 2]) func `a row that does not read stops the start by name`(space: UInt8) throws {
+    @Test(arguments: [UInt8(1), 2, 3]) func `a row that does not read stops the start by name`(space: UInt8) throws {
         nodes.stop()
         let store = try Store(path: nodes.directory.path("secondary-state/tandem.sqlite"))
         var isStored = false
@@ -110,6 +110,25 @@ import Testing
     }
 
     // MARK: restored state
+
+    @Test func `SES-64: a restarted daemon knows the pairing and the counterpart's app before there is a link`() throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let counterpart = try nodes.connect(to: .secondary)
+        let app = try nodes.connect(to: .primary)
+        func states(_ client: Client) -> [SessionState] { (try? client.states(now: nodes.clock.now)) ?? [] }
+        nodes.run(until: { states(app).last?.pairings.first?.isInstalled == true })
+        counterpart.disconnect()
+        nodes.stop(.secondary)
+        try nodes.restart(.primary)
+        let again = states(try nodes.connect(to: .primary))
+        #expect(again.allSatisfy { $0.pairings.map(\.isInstalled) == [true] && $0.active != nil })
+        #expect(again.last?.pairings.first?.reason == .noLink)
+        try nodes.unpair(nodes.primary)
+        try nodes.restart(.primary)
+        #expect(states(try nodes.connect(to: .primary)).last?.pairings.isEmpty == true)
+    }
 
     @Test func `pairings, the active one and apps with their identifiers are restored`() throws {
         defer { nodes.stop() }

@@ -22,6 +22,9 @@ final class AppQueries {
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
+    /// Lists that wait until their connection was sent the contexts of before (SES-62). A connection that still is sent
+    /// some has an entry.
+    private var behindContexts: [ConnectionNumber: [Page]] = [:]
 
     init(to delivery: DurableDelivery, outcomes: AppOutcomes, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -78,8 +81,9 @@ final class AppQueries {
         }
         pages[connection.number, default: 0] += 1
         let records = delivery.submissions.outstanding(in: queue, after: ordinal, limit: Limits.pageItems)
-        page(
-            Page(query: query, queue: queue, number: connection.number, user: user, rest: records[...], after: ordinal))
+        let page = Page(
+            query: query, queue: queue, number: connection.number, user: user, rest: records[...], after: ordinal)
+        if behindContexts[page.number]?.append(page) == nil { self.page(page) }
     }
 
     /// An answer in the making: bodies come from the store one after the other.
@@ -163,15 +167,25 @@ final class AppQueries {
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendContexts(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        delivery.contexts.read(of: app) { [weak self] context, next in
-            guard let self, let connection = endpoint.connection(number) else { return }
-            send(context, to: [connection])
-            whenRead(by: number, next)
-        }
+        behindContexts[number] = []
+        delivery.contexts.read(
+            of: app,
+            each: { [weak self] context, next in
+                guard let self, let connection = endpoint.connection(number) else {
+                    return self?.contextsSent(to: number) ?? ()
+                }
+                send(context, to: [connection])
+                whenRead(by: number, next)
+            }, then: { [weak self] in self?.contextsSent(to: number) })
+    }
+
+    /// The connection was sent all contexts, or is gone.
+    private func contextsSent(to number: ConnectionNumber) {
+        for page in behindContexts.removeValue(forKey: number) ?? [] { self.page(page) }
     }
 
     private func whenRead(by number: ConnectionNumber, _ next: @escaping () -> Void) {
-        guard let connection = endpoint.connection(number) else { return }
+        guard let connection = endpoint.connection(number) else { return contextsSent(to: number) }
         guard connection.channel.queuedBytes > Self.contextBytes else { return next() }
         endpoint.scheduler.schedule(after: .milliseconds(10)) { [weak self] in self?.whenRead(by: number, next) }
     }

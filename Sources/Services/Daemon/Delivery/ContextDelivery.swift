@@ -87,25 +87,29 @@ package final class ContextDelivery {
     }
 
     /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
-    /// - Parameter each: called later for each of them; the next one is read when it calls `next`.
+    /// - Parameters:
+    ///   - each: called later for each of them; the next one is read when it calls `next`.
+    ///   - done: called after the last one.
     package func read(
         of app: ApplicationIdentifier,
-        each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
+        each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
+        then done: @escaping () -> Void
     ) {
         let sent = sentRevisions.keys.filter { $0.app == app }
         let received = receivedRevisions.keys.filter { $0.app == app }
         let places =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
-        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each)
+        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each, done)
     }
 
     private func read(
         at places: ArraySlice<DeliveryRowKey>,
-        _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void
+        _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
+        _ done: @escaping () -> Void
     ) {
-        guard let place = places.first else { return }
+        guard let place = places.first else { return done() }
         environment.store.context(at: place) { [weak self] context in
-            let next = { [weak self] in self?.read(at: places.dropFirst(), each) ?? () }
+            let next = { [weak self] in self?.read(at: places.dropFirst(), each, done) ?? () }
             if let context { each(context, next) } else { next() }
         }
     }

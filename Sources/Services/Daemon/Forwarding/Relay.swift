@@ -100,6 +100,15 @@ package final class Relay {
         }
     }
 
+    /// The other device announced these apps as installed before the start of this daemon (SES-64).
+    package func restore(
+        installed apps: Set<ApplicationIdentifier>, at pairing: UniqueIdentifier, role: DeviceRole
+    ) {
+        guard let end = sides[role].pairings[pairing] else { return }
+        end.wasTold(of: apps)
+        publisher.pairingChanged(end, of: sides[role])
+    }
+
     /// Forgets a pairing. The caller has closed its link.
     package func removePairing(_ pairing: UniqueIdentifier, role: DeviceRole) {
         let side = sides[role]

@@ -42,6 +42,9 @@ final class PairingEnd {
     private(set) var way: Way
     /// The other device's apps as it announced them (SES-16). They outlive the link, except that none is connected.
     private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
+    /// Apps that the other device announced before the start of this daemon; empty once it has announced its apps again
+    /// (SES-64).
+    private var installedBefore: Set<ApplicationIdentifier> = []
     /// The link is new, and the other device may not have announced its apps yet (SES-25).
     private var isBeingIntroduced = false
 
@@ -61,6 +64,9 @@ final class PairingEnd {
         return true
     }
 
+    /// The other device announced these apps before the start of this daemon.
+    func wasTold(of apps: Set<ApplicationIdentifier>) { installedBefore = apps }
+
     /// A link is ready; the other device announces its apps over it.
     func linkUp(_ port: RelayPort) {
         way = .link(port)
@@ -68,7 +74,10 @@ final class PairingEnd {
     }
 
     /// From now on silence about an app means that the other device has none.
-    func endIntroduction() { isBeingIntroduced = false }
+    func endIntroduction() {
+        isBeingIntroduced = false
+        installedBefore = []
+    }
 
     /// The link is gone: the apps connected there are no longer known.
     func linkDown(_ reason: ReachabilityReason) {
@@ -84,9 +93,13 @@ final class PairingEnd {
     func announcement(of app: ApplicationIdentifier) -> ApplicationAnnouncement? {
         switch way {
         case .loopback(let side): side.applications[app]?.announcement
-        case .link, .down: announcements[app]
+        case .link, .down: announcements[app] ?? (installedBefore.contains(app) ? Self.formerAnnouncement : nil)
         }
     }
+
+    /// Whether the app is connected there, and what it declares, is not known.
+    private static let formerAnnouncement = ApplicationAnnouncement(
+        isInstalled: true, isConnected: false, isAnchored: false)
 
     /// The other device's report on its route to this device's app; without a link neither reaches the other.
     func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {

@@ -106,6 +106,8 @@ extension RowSpace {
     static let pairing = RowSpace(rawValue: 1)
     /// Applications: owner, own identifier, and what it declared.
     static let application = RowSpace(rawValue: 2)
+    /// Apps that are installed on paired devices.
+    static let counterpart = RowSpace(rawValue: 3)
 }
 
 /// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its

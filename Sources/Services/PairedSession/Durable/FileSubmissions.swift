@@ -73,9 +73,10 @@ final class FileSubmissions {
     func open(_ transfer: FileTransfer, opened: @escaping (FileParts) -> Void) {
         let worker = worker ?? FileWorker(for: scheduler)
         self.worker = worker
-        let path = transfer.path
+        let (path, followsLinks) = (transfer.path, transfer.followsLinks)
         opening[transfer.id] = transfer
-        worker.attempt({ () throws(FileError) in try FileParts(path: path) }) { [weak self] result in
+        worker.attempt({ () throws(FileError) in try FileParts(path: path, followsLinks: followsLinks) }) {
+            [weak self] result in
             guard let self, opening.removeValue(forKey: transfer.id) != nil else { return }
             switch result {
             case .failure(let error): transfer.refused(SessionError(error, messageID: transfer.id))

@@ -37,6 +37,8 @@ public final class FileTransfer: Sendable {
     public let id: UniqueIdentifier
     /// The file as it was named; nothing is read from there after the acceptance.
     public let path: String
+    /// The file is the target of a symbolic link at the path.
+    let followsLinks: Bool
     private let contents = Mutex(Contents())
     private let session: WeakSession
     /// Called on the session's thread: the callbacks of WCSession's names wait for no task.
@@ -44,12 +46,13 @@ public final class FileTransfer: Sendable {
     private let onRefusal: @Sendable (SessionError) -> Void
 
     init(
-        id: UniqueIdentifier, path: String, session: SessionActor,
+        id: UniqueIdentifier, path: String, followsLinks: Bool, session: SessionActor,
         onChange: @escaping @Sendable (FileTransferProgress) -> Void,
         onRefusal: @escaping @Sendable (SessionError) -> Void
     ) {
         self.id = id
         self.path = path
+        self.followsLinks = followsLinks
         self.onChange = onChange
         self.onRefusal = onRefusal
         self.session = WeakSession(session)

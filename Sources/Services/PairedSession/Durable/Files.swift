@@ -35,14 +35,17 @@ extension PairedSession {
 
     /// Begins under an identifier that the caller has chosen, and reports each step on the session's thread.
     /// - Parameters:
+    ///   - followsLinks: sends what a symbolic link at the path leads to.
     ///   - changed: the progress now.
     ///   - refused: the daemon never accepted the file.
     package func beginFileTransfer(
         _ path: String, metadata: PropertyListDictionary?, options: TransferOptions = TransferOptions(),
-        id: UniqueIdentifier, changed: @escaping @Sendable (FileTransferProgress) -> Void = { _ in },
+        id: UniqueIdentifier, followsLinks: Bool = false,
+        changed: @escaping @Sendable (FileTransferProgress) -> Void = { _ in },
         refused: @escaping @Sendable (SessionError) -> Void = { _ in }
     ) -> FileTransfer {
-        let transfer = FileTransfer(id: id, path: path, session: core, onChange: changed, onRefusal: refused)
+        let transfer = FileTransfer(
+            id: id, path: path, followsLinks: followsLinks, session: core, onChange: changed, onRefusal: refused)
         core.run { [pairing] core in
             core.transferFile(transfer, metadata: metadata, options: options, to: pairing)
         }
@@ -55,7 +58,7 @@ extension PairedSession {
     public func handleFiles(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedFile) async throws -> Void
     ) -> MessageSubscription {
-        handle([.file], topic) { item in
+        handle(.file, topic) { item in
             guard let file = ReceivedFile(item) else {
                 throw ItemRejection(reason: "the file's description is damaged")
             }

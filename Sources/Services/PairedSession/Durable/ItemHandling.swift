@@ -19,7 +19,7 @@ extension PairedSession {
     public func handleUserInfo(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedUserInfo) async throws -> Void
     ) -> MessageSubscription {
-        handle([.userInfo, .urgent], topic) { item in
+        handle(.userInfo, topic) { item in
             try await handler(
                 ReceivedUserInfo(facts: item.facts, userInfo: item.content, isUrgent: item.channel == .urgent))
         }
@@ -31,7 +31,7 @@ extension PairedSession {
     public func handleApplicationContext(
         _ handler: @escaping @Sendable (ReceivedContext) async throws -> Void
     ) -> MessageSubscription {
-        handle([.context], nil) { item in
+        handle(.context, nil) { item in
             try await handler(
                 ReceivedContext(facts: item.facts, context: item.content, revision: item.revision ?? 0))
         }
@@ -39,14 +39,16 @@ extension PairedSession {
 
     /// One consumer for each handler: items are handled in the order of their arrival.
     func handle(
-        _ channels: Set<Channel>, _ topic: String?, _ handler: @escaping @Sendable (DeliveredItem) async throws -> Void
+        _ content: ItemContent, _ topic: String?, _ handler: @escaping @Sendable (DeliveredItem) async throws -> Void
     ) -> MessageSubscription {
         let (stream, continuation) = AsyncStream.makeStream(of: (DeliveredItem, HandlingToken).self)
         let subscription = MessageSubscription(
             core, close: { continuation.finish() }, remove: { core, number in core.items.remove(number) })
         core.run { [pairing] core in
             // Not bounded here: the daemon sends one item of a queue at a time.
-            let number = core.handleItems(channels, pairing: pairing, topic: topic) { continuation.yield(($0, $1)) }
+            let number = core.handleItems(content.channels, pairing: pairing, topic: topic) {
+                continuation.yield(($0, $1))
+            }
             if let number { subscription.began(number) } else { continuation.finish() }
         }
         subscription.handled(

@@ -45,6 +45,26 @@ public struct ReceivedContext: Sendable {
     public let revision: UInt64
 }
 
+/// The contents that apps have handlers for. The one place that says which handler a channel's items go to.
+package enum ItemContent: CaseIterable, Sendable {
+    case userInfo, context, file
+
+    /// The channels whose items have this content.
+    var channels: Set<Channel> { Set(Channel.allCases.filter { $0.content == self }) }
+}
+
+extension Channel {
+    /// The content of the channel's items; nil: none is for an app.
+    package var content: ItemContent? {
+        switch self {
+        case .userInfo, .urgent: .userInfo
+        case .context: .context
+        case .file: .file
+        case .configuration: nil
+        }
+    }
+}
+
 /// An item as it came from the daemon, before a handler was found.
 package struct DeliveredItem: Sendable {
     let key: ItemKey
@@ -54,9 +74,11 @@ package struct DeliveredItem: Sendable {
 
     package var channel: Channel { key.queue.channel }
 
-    /// nil if the body does not read.
+    /// nil if the body does not read, or no handler of an app can be meant.
     init?(_ frame: DeliveryFrame) {
-        guard let content = try? PropertyListReader.readDictionary(frame.body) else { return nil }
+        guard frame.item.queue.channel.content != nil,
+            let content = try? PropertyListReader.readDictionary(frame.body)
+        else { return nil }
         facts = ItemFacts(
             id: frame.item.id, pairing: frame.item.queue.pairing, attempt: frame.attempt, topic: frame.topic,
             age: frame.age)

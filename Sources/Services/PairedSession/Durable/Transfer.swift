@@ -18,7 +18,7 @@ public final class Transfer: Sendable {
     }
 
     /// The channels that carry durable items.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, CaseIterable, Sendable {
         /// In order, each handled once.
         case userInfo
         /// For what is shown at a glance: passes user infos, within a budget.
@@ -35,7 +35,14 @@ public final class Transfer: Sendable {
         }
 
         /// The kind of a channel; nil for one whose items are no transfers.
-        init?(_ channel: Channel) { self.init(rawValue: channel.rawValue) }
+        init?(_ channel: Channel) {
+            switch channel {
+            case .userInfo: self = .userInfo
+            case .urgent: self = .urgent
+            case .file: self = .file
+            case .context, .configuration: return nil
+            }
+        }
     }
 
     private struct Waiter {

@@ -126,6 +126,16 @@ extension Connectivity {
 }
 // snippet.end
 
+// As an app's tests make and compare errors.
+extension Connectivity {
+    func advice(for error: any Error) -> String {
+        if let error = error as? WCError, error == WCError(.payloadTooLarge) { return "send less" }
+        do { throw error } catch let error as WCError where error.code == .notReachable {
+            return "try later"
+        } catch WCError.deliveryFailed { return "send again" } catch { return error.localizedDescription }
+    }
+}
+
 let connectivity = Connectivity()
 connectivity.start()
 connectivity.ask()

@@ -1,0 +1,261 @@
+// SES-62 to SES-64: the promises of Apple's documentation at the activation of a session, over a daemon that restarts,
+// and while there is no delegate.
+
+import Foundation
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// Notes what the session says of itself within each callback.
+private final class PromiseDelegate: WCSessionDelegate {
+    let calls = Mutex<[String]>([])
+
+    func add(_ call: String) { calls.withLock { $0.append(call) } }
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+        let context = session.receivedApplicationContext["n"] as? Int ?? -1
+        let sent = session.applicationContext["n"] as? Int ?? -1
+        let infos = session.outstandingUserInfoTransfers.map { $0.userInfo["n"] as? Int ?? -1 }
+        let files = session.outstandingFileTransfers.map(\.file.fileURL.lastPathComponent)
+        add(
+            "activated \(session.activationState) received \(context) sent \(sent) infos \(infos) files \(files) "
+                + "budget \(session.remainingComplicationUserInfoTransfers) paired \(session.isPaired) "
+                + "installed \(session.isWatchAppInstalled)")
+    }
+
+    func sessionWatchStateDidChange(_ session: WCSession) {
+        add("watch \(session.isPaired) \(session.isWatchAppInstalled)")
+    }
+
+    func session(_ session: WCSession, didReceiveMessage message: [String: Any]) {
+        add("message \(message["n"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
+        add("context \(applicationContext["n"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) {
+        add("userInfo \(userInfo["n"] as? Int ?? -1)")
+    }
+
+    func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?) {
+        add("finished \(userInfoTransfer.userInfo["n"] as? Int ?? -1)")
+    }
+}
+
+struct WCSessionPromiseTests {
+    private let fixture: SessionFixture
+    private let session: WCSession
+    private let delegate = PromiseDelegate()
+    private let pairing: UniqueIdentifier
+
+    init() throws {
+        fixture = try SessionFixture()
+        pairing = fixture.daemon.pair()
+        fixture.daemon.answerPings()
+        session = WCSession(over: fixture.session)
+        session.delegate = delegate
+    }
+
+    private func settle() {
+        for _ in 0..<4 {
+            fixture.scheduler.run()
+            session.callbacks.sync {}
+        }
+    }
+
+    private func advance(by time: Duration) {
+        fixture.scheduler.advance(by: time)
+        settle()
+    }
+
+    private var calls: [String] { delegate.calls.withLock { $0 } }
+
+    private func deliver(_ number: Int64, on channel: Channel = .userInfo) throws {
+        let envelope = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: channel, attempt: 1)
+        fixture.daemon.send(try envelope.with(body: ["n": .integer(number)]))
+        settle()
+    }
+
+    private var verdicts: [String?] { fixture.daemon.received.filter { $0.kind == .verdict }.map(\.name) }
+
+    // MARK: activation
+
+    private func store() throws {
+        fixture.daemon.contexts = [(.sent, ["n": 1]), (.received, ["n": 2])]
+        var info = OutstandingPage.Item(id: .random())
+        info.body = try PropertyListWriter.write(["n": 3] as PropertyListDictionary)
+        var file = OutstandingPage.Item(id: .random())
+        file.body = try PropertyListWriter.write(["name": "photo.jpg", "size": 5] as PropertyListDictionary)
+        fixture.daemon.stored?.outstanding = [.userInfo: [info], .file: [file]]
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 7, limit: 50, resets: .seconds(60))
+    }
+
+    @Test(
+        "SES-62: contexts, transfers of before, the budget and the pairing are there inside activationDidCompleteWith")
+    func knownAtActivation() throws {
+        try store()
+        session.activate()
+        settle()
+        #expect(
+            calls.filter { $0.hasPrefix("activated") } == [
+                "activated activated received 2 sent 1 infos [3] files [\"photo.jpg\"] budget 7 paired true installed true"
+            ])
+    }
+
+    @Test("SES-62: what arrives while the daemon answers comes after activationDidCompleteWith, in order")
+    func arrivalsWait() throws {
+        fixture.daemon.stored = nil
+        session.activate()
+        settle()
+        let message = Envelope(.message, app: fixture.daemon.app, pairing: pairing, id: .random())
+        fixture.daemon.send(try message.with(body: ["n": 1]))
+        try deliver(2)
+        #expect(calls.allSatisfy { $0.hasPrefix("watch") } && session.activationState == .notActivated)
+        #expect(session.hasContentPending)
+        for query in fixture.daemon.received.filter({ $0.kind == .query }) {
+            let question = try QueryFrame(query)
+            fixture.daemon.send(
+                try AnswerFrame(to: (question.id, question.app, question.command), code: .genericError, name: .store)
+                    .envelope)
+        }
+        settle()
+        let order = calls.filter { !$0.hasPrefix("watch") }.map { $0.split(separator: " ")[0] }
+        #expect(order == ["activated", "message", "userInfo"] && !session.hasContentPending)
+    }
+
+    @Test("SES-62: a daemon that is lost before it has answered completes the activation when it is back, once")
+    func lostBeforeAnswers() throws {
+        fixture.daemon.stored = nil
+        session.activate()
+        settle()
+        fixture.daemon.cut()
+        fixture.daemon.stored = ScriptedDaemon.Stored()
+        advance(by: .seconds(1))
+        #expect(calls.filter { $0.hasPrefix("activated") }.count == 1 && session.activationState == .activated)
+    }
+
+    // MARK: the daemon restarts
+
+    @Test("SES-64: a lost daemon changes nothing of what is stored: the pairing, the counterpart's app, the contexts")
+    func lostDaemon() throws {
+        try store()
+        session.activate()
+        settle()
+        let before = calls
+        fixture.daemon.isRunning = false
+        fixture.daemon.cut()
+        settle()
+        #expect(session.activationState == .notActivated && !session.isReachable)
+        #expect(session.isPaired && session.isWatchAppInstalled)
+        #expect(session.receivedApplicationContext["n"] as? Int == 2 && session.applicationContext["n"] as? Int == 1)
+        #expect(fixture.session.pairedDevice?.reachability.reason == .noDaemon)
+        fixture.daemon.isRunning = true
+        advance(by: .seconds(31))
+        #expect(session.activationState == .activated)
+        #expect(!calls.dropFirst(before.count).contains { $0.hasPrefix("watch") })
+        fixture.session.end {}
+        settle()
+        #expect(!session.isPaired)
+    }
+
+    // MARK: the budget
+
+    @Test("SES-54: the budget of urgent items recovers at the end of the day, without a call of the app")
+    func budgetRecovers() throws {
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 0, limit: 50, resets: .seconds(60))
+        session.activate()
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 0)
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        advance(by: .seconds(59))
+        #expect(session.remainingComplicationUserInfoTransfers == 0)
+        advance(by: .seconds(1))
+        #expect(session.remainingComplicationUserInfoTransfers == 50)
+        let questions = { fixture.daemon.received.filter { $0.command == "budget" }.count }
+        let before = questions()
+        advance(by: .seconds(3600))
+        #expect(questions() == before, "a budget that is whole is not asked for again")
+    }
+
+    @Test("SES-54: a spent item is seen, and a question without an answer is asked again")
+    func budgetIsSpent() throws {
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        session.activate()
+        settle()
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 49, limit: 50, resets: .seconds(86_400))
+        session.transferCurrentComplicationUserInfo(["n": 1])
+        settle()
+        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
+        fixture.daemon.send(
+            Envelope(.accepted, app: submit.app, pairing: pairing, id: submit.id, channel: .urgent))
+        settle()
+        #expect(session.remainingComplicationUserInfoTransfers == 49)
+        let stored = fixture.daemon.stored
+        fixture.daemon.stored = nil
+        advance(by: .seconds(86_400))
+        fixture.daemon.stored = stored
+        fixture.daemon.stored?.budget = BudgetAnswer(remaining: 50, limit: 50, resets: .zero)
+        advance(by: .seconds(120))
+        #expect(session.remainingComplicationUserInfoTransfers == 50)
+    }
+
+    // MARK: without a delegate
+
+    @Test("SES-63: without a delegate items and ends of transfers wait for one, in order, and none is refused")
+    func noDelegate() throws {
+        session.activate()
+        settle()
+        session.transferUserInfo(["n": 9])
+        settle()
+        let submit = try #require(fixture.daemon.received.last { $0.kind == .submit })
+        session.delegate = nil
+        try deliver(1)
+        try deliver(2, on: .context)
+        for kind in [FrameKind.accepted, .finished] {
+            fixture.daemon.send(
+                Envelope(
+                    kind, app: submit.app, pairing: pairing, id: submit.id, channel: .userInfo,
+                    name: kind == .finished ? "handled" : nil))
+        }
+        settle()
+        #expect(verdicts.isEmpty && session.hasContentPending)
+        let before = calls.count
+        session.delegate = delegate
+        settle()
+        #expect(calls.dropFirst(before) == ["userInfo 1", "context 2", "finished 9"])
+        #expect(verdicts == ["handled", "handled"] && !session.hasContentPending)
+        try deliver(3)
+        #expect(calls.last == "userInfo 3")
+    }
+
+    @Test("SES-63: an item that waits for a delegate over a lost daemon is handled once, and its verdict is sent then")
+    func noDelegateOverLostDaemon() throws {
+        session.activate()
+        settle()
+        session.delegate = nil
+        let envelope = Envelope(
+            .delivery, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: .userInfo, attempt: 1)
+        fixture.daemon.send(try envelope.with(body: ["n": 1]))
+        settle()
+        fixture.daemon.cut()
+        advance(by: .seconds(1))
+        var again = envelope
+        again.attempt = 2
+        fixture.daemon.send(try again.with(body: ["n": 1]))
+        settle()
+        #expect(verdicts.isEmpty)
+        session.delegate = delegate
+        settle()
+        #expect(calls.filter { $0 == "userInfo 1" }.count == 1 && verdicts == ["handled"])
+    }
+}
