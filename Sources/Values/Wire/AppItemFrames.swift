@@ -261,28 +261,20 @@ package struct FinishedFrame: TypedFrame {
     package let code: Int?
     /// The name of the other device's last refusal (DEL-25).
     package let refusal: String?
-    package let text: String?
-    package let actual: Int?
-    package let limit: Int?
 
     package init(_ item: ItemKey, _ outcome: Outcome, code: Int64? = nil, refusal: String? = nil) {
         self.item = item
         name = outcome.name
         self.code = (outcome.code ?? code).flatMap { Int(exactly: $0) }
         self.refusal = refusal
-        (text, actual, limit) = (nil, nil, nil)
     }
 
     package init(_ envelope: Envelope) throws(WireError) {
         item = try envelope.item()
         name = try envelope.required(.name)
         code = try envelope.optional(.code)
-        // How it ended is known without the facts.
-        let facts = (try? envelope.dictionaryBody()) ?? [:]
-        refusal = facts[BodyKey.refusal]?.stringValue
-        text = facts[BodyKey.text]?.stringValue
-        actual = facts[BodyKey.actual]?.integerValue.flatMap { Int(exactly: $0) }
-        limit = facts[BodyKey.limit]?.integerValue.flatMap { Int(exactly: $0) }
+        // How it ended is known without a body that reads.
+        refusal = (try? envelope.dictionaryBody())?[BodyKey.refusal]?.stringValue
     }
 
     package var envelope: Envelope {

@@ -132,8 +132,6 @@ package final class AppDelivery {
         guard let connection = endpoint.connection(number) else { return }
         switch result {
         case .success(let receipt):
-            // Nothing was submitted, so nothing will end.
-            if receipt.note == .unchanged { outcomes.removeSubmitter(of: item.id, in: item.queue) }
             connection.send(AcceptedFrame(item, note: receipt.note, revision: receipt.revision))
             if isKnown, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }

@@ -49,7 +49,8 @@ final class AppOutcomes {
     // MARK: submitters
 
     func setSubmitter(_ number: ConnectionNumber, of id: UniqueIdentifier, in queue: QueueKey) {
-        submitters[Submitted(id, in: queue)] = number
+        // A context has no end that its app waits for: the next one takes its place (SES-50).
+        if !queue.channel.properties.isLatestWins { submitters[Submitted(id, in: queue)] = number }
     }
 
     func removeSubmitter(of id: UniqueIdentifier, in queue: QueueKey) { submitters[Submitted(id, in: queue)] = nil }
@@ -75,7 +76,7 @@ final class AppOutcomes {
         var missed: [UniqueIdentifier] = []
         for id in items {
             guard let phase = submissions.record(of: id, in: queue)?.record.phase else { continue }
-            submitters[Submitted(id, in: queue)] = number
+            setSubmitter(number, of: id, in: queue)
             switch phase {
             case .waiting, .sent: break
             case .stored, .finished: missed.append(id)
@@ -118,8 +119,7 @@ final class AppOutcomes {
 
     /// An item of an app has ended. Without a connection that takes the outcome, durable delivery keeps it.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, _ refusal: ItemRefusal?) {
-        // A context has no end that its app waits for: the next one takes its place (SES-50).
-        if queue.channel.properties.isLatestWins { return forgetContext(id, in: queue) }
+        if queue.channel.properties.isLatestWins { return submissions.forget(id, in: queue) }
         let connection = recipient(of: id, in: queue)
         submitters[Submitted(id, in: queue)] = nil
         guard let connection else { return }
@@ -154,11 +154,6 @@ final class AppOutcomes {
         connection.send(frame)
     }
 
-    private func forgetContext(_ id: UniqueIdentifier, in queue: QueueKey) {
-        submitters[Submitted(id, in: queue)] = nil
-        submissions.forget(id, in: queue)
-    }
-
     // MARK: missed outcomes
 
     /// The app has a receiving connection, which gets what the app has not confirmed.
@@ -181,7 +176,7 @@ final class AppOutcomes {
             if page.count < limit || queue.channel.properties.isLatestWins { missed.queues.removeLast() }
             for record in page {
                 guard !queue.channel.properties.isLatestWins else {
-                    forgetContext(record.id, in: queue)
+                    submissions.forget(record.id, in: queue)
                     continue
                 }
                 guard case .finished(let outcome) = record.phase else { continue }

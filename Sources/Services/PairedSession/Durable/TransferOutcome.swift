@@ -62,8 +62,7 @@ extension TransferOutcome {
             error.name = refusal
             error.reason += "; the other device said '\(refusal)' at last"
         }
-        error.reason = frame.text ?? error.reason
-        (error.actual, error.limit, error.messageID, error.peer) = (frame.actual, frame.limit, frame.item.id, peer)
+        (error.messageID, error.peer) = (frame.item.id, peer)
         self.init(frame.outcome, else: error)
     }
 
