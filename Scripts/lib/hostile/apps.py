@@ -4,19 +4,14 @@ slower or more politely than a case wants. The frames are those of the system te
 import contextlib
 import grp
 import os
-import pathlib
 import select
 import socket
-import struct
-import sys
 import threading
 import time
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "Tests/SystemTests/python_client"))
-from frames import decode, encode, frame, read_envelope  # noqa: E402
-
-from daemons import GROUP, CaseFailure, require  # noqa: E402
+from daemons import GROUP, CaseFailure, require
+from frames import decode, encode, frame, read_envelope
 
 CAPABILITIES = ["message", "messageData", "configuration", "context", "userInfo", "urgent", "file", "topic"]
 CHUNK, CHUNKS_AHEAD = 65_536, 8  # LIM-28, LIM-39
@@ -226,13 +221,6 @@ class App(Stream):
         answer = self.answer_to(identifier, seconds)
         require(answer["kind"] == "accepted", f"a submission ended as {described(answer)}")
         return answer
-
-    def control(self, command, **body):
-        identifier = new_identifier()
-        self.send(kind="control", id=identifier, command=command, body=encode(body))
-        result = self.answer_to(identifier)
-        require(result["code"] == 0, f"{command} was answered with {described(result)}")
-        return facts_of(result)
 
     def query(self, command, seconds=10, body=None, **keys):
         identifier = new_identifier()

@@ -15,6 +15,8 @@ import traceback
 
 sys.dont_write_bytecode = True
 
+# Before the others: it says where the modules of the system tests are.
+from daemons import CaseFailure, World  # noqa: E402
 import apps  # noqa: E402
 import bodies  # noqa: E402
 import fairness  # noqa: E402
@@ -24,7 +26,6 @@ import memory  # noqa: E402
 import pairings  # noqa: E402
 import strangers  # noqa: E402
 import underway  # noqa: E402
-from daemons import CaseFailure, World  # noqa: E402
 
 ROOMS = (memory, strangers, fairness, lines, underway, items, pairings, bodies)
 

@@ -5,11 +5,16 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+import uuid
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[2] / "Tests/SystemTests/python_client"))
+from frames import decode, encode, frame, read_envelope  # noqa: E402
+
 GROUP = "nogroup"
 READY = 20
 
@@ -151,8 +156,21 @@ class Daemon:
         require(code == 0, f"tandem {arguments[0]} on {self.name} ended with {code}: {output.strip()}")
         return output
 
+    def control(self, command, **body):
+        """The answer to a control request, asked without starting `tandem` (Protocol/Control.md)."""
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(30)
+            stream.connect(self.socket)
+            hello = {"minimum": 1, "maximum": 1, "capabilities": [], "software": "hostile 1"}
+            stream.sendall(frame(kind="hello", body=encode(hello)))
+            stream.sendall(frame(kind="control", id=uuid.uuid4().bytes, command=command, body=encode(body)))
+            while (result := read_envelope(stream))["kind"] != "result":
+                require(result["kind"] != "refusal", f"{self.name} refused a request: {result.get('name')}")
+        require(result["code"] == 0, f"{command} on {self.name} ended as {result.get('name')}")
+        return decode(result["body"]) if "body" in result else {}
+
     def status(self):
-        return json.loads(self.done("status", "--json"))
+        return self.control("status")
 
     def linked(self):
         return sum(pairing["level"] == "linked" for pairing in self.status()["pairings"])
@@ -179,6 +197,7 @@ class World:
         self.tandem, self.place, self.random, self.short = tandem, place, random, short
         self.is_root = can_be_others()
         self.programs = []
+        self.began = time.monotonic()
         place.mkdir(mode=0o711)
 
     def starts(self, program):

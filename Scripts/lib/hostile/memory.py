@@ -15,6 +15,8 @@ APP = "org.example.hostile"
 MIB = 1024  # in KiB, as the kernel tells memory
 SHARE_OF_UNREAD = 32 * MIB  # LIM-47 of LIM-48: the only user of a resource gets half of it
 SHARE_OF_ANNOUNCED = 16 * MIB  # LIM-47 of LIM-51
+SHARE_OF_BEGUN = 32 * MIB  # LIM-47 of LIM-70
+BEGUN_OF_EACH = 64  # LIM-70: so much of a frame is not counted
 UNREAD_LINKS = 64 * MIB  # LIM-49
 KEPT_OF_EACH_LINK = 64  # LIM-49
 CONNECTION = 16  # what one connection may cost beside what waits for it: its state and a frame that has begun
@@ -281,7 +283,7 @@ def unfinished(world):
         except (Refused, OSError):
             continue
     require_alive(hub)
-    text = watch.require(SHARE_OF_UNREAD + count * CONNECTION + SLACK)
+    text = watch.require(SHARE_OF_BEGUN + count * (BEGUN_OF_EACH + CONNECTION) + SLACK)
     return f"{count} connections with 500 kB of a frame each; {text}"
 
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import uuid
 
-from apps import CAPABILITIES, App, Stream
+from apps import CAPABILITIES, Stream
 from daemons import require
 from frames import decode, encode
 
@@ -77,9 +77,7 @@ class Peer:
         self.instance = uuid.uuid4().bytes
 
     def pair(self):
-        operator = App(self.hub, None)
-        operator.control("trust-device", fingerprint=self.identity.fingerprint, role="secondary", name=self.name)
-        operator.close()
+        self.hub.control("trust-device", fingerprint=self.identity.fingerprint, role="secondary", name=self.name)
         stream = Link(self.identity, self.hub.ports[0])
         stream.send(kind="join", body=encode({
             "method": "trust", "name": self.name, "reportKey": self.identity.public, "minimum": 1, "maximum": 1}))

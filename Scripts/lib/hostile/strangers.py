@@ -1,17 +1,20 @@
 """Strangers on the network neither keep a paired device out nor fill the log (LIM-4, LIM-54; SES-61)."""
 import time
 
-from apps import Refused
+from apps import App, Refused, new_identifier
 from case import Case, milliseconds
 from daemons import join, link_of, require, until
 from frames import encode
-from peers import Identity, Link
+from peers import Identity, Link, Peer
 
 RATE = 1000
 DELAY = 0.05
 COMES_BACK = 5  # seconds: a few attempts of SES-19
 JOINS = 10
+APP = "org.example.stranger"
 FEW_LINES = 8  # LIM-54: of each kind one in a minute
+LINES_OF_A_DEVICE = 4 * 60  # LIM-54: ready, closed, ended before, and stale contexts
+LINES_OF_A_USER = 20 + 256  # LIM-54
 
 
 def crowded(world):
@@ -70,7 +73,35 @@ def tokens(world):
     return f"{count} strangers, answered {answers}; {len(lines)} lines of the log, at most {FEW_LINES}"
 
 
+def chatter(world):
+    """A paired device and an app that come and go, and say what is written down each time (LIM-54)."""
+    hub, kiosk, _ = world.pair()
+    peer = Peer(hub, Identity(world.place, 0), "peer").pair()
+    before = len(hub.lines())
+    for _ in range(150):
+        peer.link([APP]).close()
+        broken = Link(peer.identity, hub.ports[0])
+        broken.write(world.random.randbytes(100))
+        broken.close()
+    link = peer.link([APP])
+    for sequence in range(1, 301):
+        link.send(kind="item", app=APP, pairing=peer.pairing, id=new_identifier(), channel="context", sequence=sequence,
+                  revision=1, body=encode({"n": 1}), remaining=3_600_000)
+    link.send(kind="ping", id=new_identifier())
+    link.next("pong")
+    for _ in range(1500):
+        App(hub, APP).close()
+    hub.done("status")
+    wrote = len(hub.lines()) - before
+    bound = (LINES_OF_A_DEVICE + LINES_OF_A_USER) * (1 + int(time.monotonic() - world.began) // 60)
+    text = f"a device's 600 doings and an app's 1500 registrations wrote {wrote} lines, at most {bound}"
+    require(wrote <= bound, text)
+    require(hub.linked() >= 1 and kiosk.runs, "the other device lost its link")
+    return text
+
+
 CASES = (
     Case("2a", "a paired device 50 ms away beside a flood of strangers", crowded),
     Case("2b", "made-up join tokens and garbage", tokens),
+    Case("2c", "lines of the log by a paired device and an app", chatter, is_short=False),
 )
