@@ -63,4 +63,16 @@ struct SharedResourceTests {
         #expect(next?.fields == [.integer("unwritten before", 1000)])
         #expect(pace.isIdle(at: start + .seconds(120)))
     }
+
+    @Test func `LIM-54: of what peers cause, each pairing and kind has lines of its own, and our own failures pass`() {
+        var paces = LogPaces.ofLinks
+        let now = MonotonicTime(nanoseconds: 1)
+        func written(_ level: LogLevel, _ message: StaticString, _ pairing: String) -> Int {
+            (0..<100).count { _ in paces.admit(LogEvent(level, message, .text("pairing", pairing)), at: now) != nil }
+        }
+        #expect(written(.info, "link ready", "one") == 60 && written(.info, "link ready", "one") == 0)
+        #expect(written(.info, "link closed", "one") == 60 && written(.warning, "link ready", "two") == 60)
+        #expect(written(.debug, "link ready", "one") == 100 && written(.error, "link ready", "one") == 100)
+        for number in 0..<1000 { #expect(written(.info, "link ready", "\(number)") == 60) }
+    }
 }

@@ -86,3 +86,45 @@ package struct LogPace: Sendable {
         unwritten == 0 && (begin.map { now.since($0) >= Self.interval } ?? true)
     }
 }
+
+/// Paces of the log lines about several subjects, such as users or pairings.
+package struct LogPaces<Subject: Hashable & Sendable>: Sendable {
+    /// Paces that are kept although they may be idle.
+    private static var kept: Int { 64 }
+
+    private let burst: Int
+    private var paces: [Subject: LogPace] = [:]
+
+    /// - Parameter burst: lines about each subject in a minute.
+    package init(burst: Int) { self.burst = burst }
+
+    /// As ``LogPace/admit(_:at:)``, for one subject.
+    package mutating func admit(_ event: LogEvent, of subject: Subject, at now: MonotonicTime) -> LogEvent? {
+        if paces.count > Self.kept { paces = paces.filter { !$0.value.isIdle(at: now) } }
+        return paces[subject, default: LogPace(burst: burst)].admit(event, at: now)
+    }
+}
+
+/// Kind of log line and the pairing that it is about, if any.
+package struct PeerLogSubject: Hashable, Sendable {
+    private let message: String
+    private let pairing: LogField.Value?
+
+    fileprivate init(_ event: LogEvent) {
+        message = "\(event.message)"
+        pairing = event.fields.first { $0.name == "pairing" }?.value
+    }
+}
+
+extension LogPaces<PeerLogSubject> {
+    /// The pace of what happens on links: a link that is made and lost once in a second leaves each line.
+    package static var ofLinks: Self { Self(burst: 60) }
+
+    /// Admits a line that a peer may have caused; what only a developer reads, and a failure of this device, always.
+    package mutating func admit(_ event: LogEvent, at now: MonotonicTime) -> LogEvent? {
+        switch event.level {
+        case .info, .warning: admit(event, of: PeerLogSubject(event), at: now)
+        case .debug, .error: event
+        }
+    }
+}

@@ -162,6 +162,19 @@ import Testing
         #expect(try simulation.app(.primary, "app.other", user: 2001).refusal == nil)
     }
 
+    @Test func `LIM-54: registrations of one user write so many lines in a minute`() throws {
+        final class Lines { var all: [LogEvent] = [] }
+        let lines = Lines()
+        let relay = Relay(scheduler: scheduler, devices: PerRole(UniqueIdentifier.random()))
+        let options = LocalEndpoint.Options(role: .primary, device: .random(), software: "test", daemonUser: 1)
+        let endpoint = LocalEndpoint(options: options, relay: relay, log: { lines.all.append($0) })
+        for _ in 0..<Limits.applications + 10 {
+            try endpoint.app("org.example.often", .init(receives: false), on: scheduler, user: 2000).disconnect()
+            scheduler.run()
+        }
+        #expect(lines.all.count { "\($0.message)" == "app registered" } == Limits.applications)
+    }
+
     @Test func `LIM-54: refusals that one user causes write so many lines in a minute, and another user's are written`()
         throws
     {

@@ -73,6 +73,21 @@ import Testing
         #expect(warnings().count == 2 && warnings().last?.fields.last == .integer("unwritten before", 4))
     }
 
+    @Test func `LIM-54: a peer whose link ends again and again writes so many lines in a minute`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        nodes.waitForLink()
+        nodes.clock.advance(by: .seconds(61))
+        let before = nodes.notes.count
+        for _ in 0..<100 {
+            nodes.network.cut()
+            nodes.clock.advance(by: .milliseconds(300))
+        }
+        for message in ["link ready", "link closed"] {
+            #expect(nodes.notes[before...].count { "\($0.message)" == message } == 2 * 60, "\(message)")
+        }
+    }
+
     @Test func `PAR-2: the keys are made once, and the device keeps its name`() throws {
         defer { nodes.stop() }
         let before = try nodes.status(of: nodes.primary)

@@ -73,7 +73,8 @@ final class LocalAccounts {
     private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
     private var queues: [UInt32: (account: QueueAccount, connections: Int)] = [:]
-    private var paces: [UInt32: LogPace] = [:]
+    private var warningPaces = LogPaces<UInt32>(burst: LocalAccounts.warnings)
+    private var infoPaces = LogPaces<UInt32>(burst: Limits.applications)
 
     init(scheduler: any Scheduler, log: @escaping LogHandler) {
         self.scheduler = scheduler
@@ -127,16 +128,17 @@ final class LocalAccounts {
 
     func endPage(of user: UInt32) { pages.release(1, of: user) }
 
-    // MARK: warnings
+    // MARK: log
 
-    /// Logs an event that a user has caused; of warnings only so many in a minute.
+    /// Logs an event that a user has caused; only so many in a minute (LIM-54). Others than warnings are one for each
+    /// application that a user may have.
     func log(_ event: LogEvent, of user: UInt32) {
-        guard event.level >= .warning else { return sink(event) }
-        let now = scheduler.now
-        if paces.count > Self.pacesKept { paces = paces.filter { !$0.value.isIdle(at: now) } }
-        if let line = paces[user, default: LogPace(burst: Self.warnings)].admit(event, at: now) { sink(line) }
+        let line: LogEvent? =
+            switch event.level {
+            case .debug: event
+            case .info: infoPaces.admit(event, of: user, at: scheduler.now)
+            case .warning, .error: warningPaces.admit(event, of: user, at: scheduler.now)
+            }
+        if let line { sink(line) }
     }
-
-    /// Paces that are kept although they may be idle.
-    private static var pacesKept: Int { 64 }
 }

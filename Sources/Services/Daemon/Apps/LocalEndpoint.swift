@@ -256,10 +256,10 @@ package final class LocalEndpoint {
 
     /// A connection has got `registered`.
     func entered(_ application: ConnectedApplication) {
-        log(
+        accounts.log(
             LogEvent(
                 .info, "app registered", .text("app", "\(application.app)"), .integer("uid", application.user),
-                .boolean("receives", application.registration.receives)))
+                .boolean("receives", application.registration.receives)), of: application.user)
         if application.registration.receives { outlets?.connected(application) }
     }
 

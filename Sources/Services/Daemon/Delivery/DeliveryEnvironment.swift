@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemOperations
 import TandemReactor
 import TandemStore
 import TandemWire
@@ -11,7 +12,8 @@ import TandemWire
 final class DeliveryEnvironment {
     let store: LoopStore
     let scheduler: any Scheduler
-    let log: LogHandler
+    private let sink: LogHandler
+    private var paces = LogPaces.ofLinks
     let limits: (Channel) -> DeliveryLimits
     let budgets: ItemBudgets
     /// The user of this device who owns an app; nil if unknown.
@@ -34,7 +36,12 @@ final class DeliveryEnvironment {
         self.budgets = budgets
         self.userOf = userOf
         clock = ClockWatch(scheduler)
-        self.log = log
+        sink = log
+    }
+
+    /// Logs what peers and apps cause, in its pace (LIM-54).
+    func log(_ event: LogEvent) {
+        if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
     var reading: ClockReading { clock.reading }

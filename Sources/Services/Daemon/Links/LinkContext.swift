@@ -3,6 +3,7 @@
 
 package import TandemBase
 package import TandemCrypto
+import TandemOperations
 package import TandemReactor
 package import TandemSession
 package import TandemTransport
@@ -53,7 +54,8 @@ package final class LinkContext {
     private var madeIdentity: TLSIdentity?
     private var restTimer: TimerToken?
     package let device: LinkDevice
-    package let log: LogHandler
+    private let sink: LogHandler
+    private var paces = LogPaces.ofLinks
     /// Shared by its connections while they work.
     let memory: LinkMemory
     /// The bytes that wait for peers that do not read (LIM-49).
@@ -73,7 +75,12 @@ package final class LinkContext {
         memory = LinkMemory(scheduler)
         makeIdentity = identity
         self.device = device
-        self.log = log
+        sink = log
+    }
+
+    /// Logs what peers cause, in its pace (LIM-54).
+    package func log(_ event: LogEvent) {
+        if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
     var wallNow: WallTime { scheduler.wallNow }

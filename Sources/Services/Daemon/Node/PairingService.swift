@@ -38,7 +38,7 @@ final class PairingService {
     private var activePrimary: UniqueIdentifier?
     private var isStopping = false
     /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
-    private var warningPaces: [String: LogPace] = [:]
+    private var warningPaces = LogPaces<String>(burst: 1)
     private var onEvent: (Event) -> Void = { _ in }
     private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
         PairingContents()
@@ -271,7 +271,7 @@ final class PairingService {
     /// Writes an event; of each warning one in a minute (LIM-54), because a peer causes as many as it likes.
     private func logged(_ event: LogEvent) {
         guard event.level == .warning else { return log(event) }
-        let line = warningPaces["\(event.message)", default: LogPace()].admit(event, at: scheduler.now)
+        let line = warningPaces.admit(event, of: "\(event.message)", at: scheduler.now)
         if let line { log(line) }
     }
 
