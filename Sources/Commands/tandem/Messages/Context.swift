@@ -30,8 +30,8 @@ extension Subcommand {
     ) { arguments, console in
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: HostSession.patience)
-        // The daemon tells contexts right after the registration: an answer to a later question comes behind them.
-        _ = try? await session.urgentBudget()
+        // The daemon sends its contexts before it answers this (SES-62).
+        _ = try? await session.outstandingTransfers(.urgent)
         var line: PropertyListDictionary = [:]
         line["sent"] = session.applicationContext.map { .dictionary($0) }
         line["received"] = session.receivedApplicationContext.map { .dictionary($0) }
