@@ -368,13 +368,13 @@ def swallow(stream):
 CASES = (
     Case("1a", "connections that never read, and contexts for each", unread),
     Case("1b", "files announced and never sent", announced),
-    Case("1c", "a broadcast to apps that do not read", stuck_apps, is_short=False),
+    Case("1c", "a broadcast to apps that do not read", stuck_apps),
     Case("1d", "a broadcast to devices that do not read", stuck_devices, is_short=False),
     Case("1e", "memory comes back after a burst", returned, is_short=False),
     Case("1f", "one user takes all connections and identifiers", places, needs_root=True),
     Case("1g", "the daemon's user takes all connections", operator),
     Case("1h", "one device's connections and unfinished hellos", hellos),
-    Case("1i", "one user's unfinished frames", unfinished, is_short=False, needs_root=True),
+    Case("1i", "one user's unfinished frames", unfinished, needs_root=True),
     Case("1j", "a device that names ever new apps", named),
     Case("1k", "one user's requests without an answer beside another's", requested, is_short=False, needs_root=True),
 )
