@@ -28,3 +28,12 @@ func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) {
         rest = rest.dropFirst(count)
     }
 }
+
+/// The used part of a new store's log: the file is longer, with zeros at its end.
+func usedLog(of path: String) -> [UInt8] {
+    let log = contents(of: path + "-wal")
+    let page = 24 + 4096
+    var end = min(32, log.count)
+    while end + page <= log.count, log[end + 8..<end + 16] == log[16..<24] { end += page }
+    return Array(log[..<end])
+}

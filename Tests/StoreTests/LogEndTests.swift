@@ -19,11 +19,11 @@ import Testing
         defer { store.close() }
         var last = 0
         for number in 0..<Self.commits {
-            last = contents(of: path + "-wal").count
+            last = usedLog(of: path).count
             let value = [UInt8](repeating: number, count: Int(number) * 200)
             try await store.commitAndWait([.put(space, key: [number], value: value)]).get()
         }
-        return (contents(of: path), contents(of: path + "-wal"), last)
+        return (contents(of: path), usedLog(of: path), last)
     }
 
     /// Lays the files out and opens them.
@@ -111,6 +111,7 @@ import Testing
         let (file, log, _) = try await crashed()
         let missing = StoreError.logMissing(path: directory.path("copy"))
         #expect(refusal(file, nil) == missing && refusal(file, []) == missing)
+        #expect(refusal(file, Array(repeating: 0, count: 8192)) == missing, "zeros are no log")
         #expect(missing.description.contains("copy-wal is missing"))
         #expect(try open(file, log).rows == Int(Self.commits))
     }
@@ -135,5 +136,6 @@ import Testing
         _ = try await crashed()
         #expect(!directory.names.contains("store-wal"))
         #expect(refusal(contents(of: path), nil) == nil)
+        #expect(refusal(contents(of: path), Array(repeating: 0, count: 8192)) == nil, "extended, and not begun")
     }
 }

@@ -111,9 +111,9 @@ final class Completions: Sendable {
         let path = directory.path("store")
         let store = try Store(path: path)
         try await store.commitAndWait([.put(space, key: [1], value: [1])]).get()
-        let before = contents(of: path + "-wal").count
+        let before = usedLog(of: path).count
         try await store.commitAndWait((10..<40).map { .put(space, key: [$0], value: [1]) }).get()
-        let log = contents(of: path + "-wal")
+        let log = usedLog(of: path)
         for cut in stride(from: before, to: log.count, by: 997) {
             let copy = directory.path("torn-\(cut)")
             write(contents(of: path), to: copy)
@@ -129,6 +129,24 @@ final class Completions: Sendable {
             try await store.commitAndWait([.put(space, key: [1], value: [UInt8(number % 256)])]).get()
         }
         #expect(contents(of: path + "-wal").count < 5 << 20, "each commit adds a page to the log")
+    }
+
+    @Test func theFileOfTheLogGrowsInStepsSoThatFewSyncsWriteItsLength() async throws {
+        let files = FaultyFileSystem()
+        let store = try Store(path: directory.path("store"), fileSystem: files.name)
+        try await store.commitAndWait([.put(space, key: [0], value: [0])]).get()
+        var (length, growth) = (contents(of: store.path + "-wal").count, 0)
+        files.record()
+        for number in 1...200 {
+            try await store.commitAndWait([.put(space, key: [UInt8(number)], value: Array(repeating: 1, count: 300))])
+                .get()
+        }
+        let ends = files.operations.compactMap { operation in
+            if case .write(true, let offset, let bytes) = operation { offset + bytes.count } else { nil }
+        }
+        for end in ends where end > length { (length, growth) = (end, growth + 1) }
+        #expect(ends.count > 400 && growth < 40, "\(growth) of \(ends.count) writes")
+        store.close()
     }
 
     @Test func aLongLogIsMovedIntoTheFile() async throws {

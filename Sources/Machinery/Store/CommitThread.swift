@@ -21,6 +21,7 @@ struct CommitThread {
         self.connection = connection
         self.statistics = statistics
         reserve = Reserve(of: connection.path)
+        connection.logStep = reserve.size / 16
     }
 
     /// The log is moved into the file when it has this many pages; SQLite's own default is a thousand too. Fewer on a

@@ -17,7 +17,9 @@ enum LogEnd: Equatable {
     case damaged(at: Int)
 
     /// Whether the store at `path` has a log with at least a header.
-    static func hasLog(_ path: String) -> Bool { LogReading(path: path + "-wal")?.next(LogHeader.size) != nil }
+    static func hasLog(_ path: String) -> Bool {
+        LogReading(path: path + "-wal")?.next(LogHeader.size).flatMap(LogHeader.init) != nil
+    }
 
     /// Looks at the log of the store at `path`.
     /// - Returns: how it ends, and the bytes up to there.
@@ -88,8 +90,9 @@ struct LogHeader {
     let areWordsBigEndian: Bool
     private let bytes: [UInt8]
 
+    /// Nil where no log was begun: the file may have been extended with zeros before that.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size else { return nil }
+        guard bytes.count == Self.size, bytes.contains(where: { $0 != 0 }) else { return nil }
         self.bytes = bytes
         salts = Array(bytes[16..<24])
         pageSize = Self.number(bytes[8..<12])

@@ -92,6 +92,21 @@ struct ConnectionFile {
         try check(methods.xSync(file, SQLITE_SYNC_NORMAL))
     }
 
+    /// Writes zeros from the file's end up to this length.
+    /// - Returns: false if there is no room.
+    func extend(to length: Int) -> Bool {
+        var size: Int64 = 0
+        guard methods.xFileSize(file, &size) == SQLITE_OK else { return false }
+        // SQLite writes nothing of a multiple of 128 KiB at once.
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        while size < length {
+            let count = min(zeros.count, length - Int(size))
+            guard methods.xWrite(file, zeros, Int32(count), size) == SQLITE_OK else { return false }
+            size += Int64(count)
+        }
+        return true
+    }
+
     private func check(_ code: Int32) throws(ResultCode) {
         guard code == SQLITE_OK else { throw ResultCode(raw: code) }
     }
