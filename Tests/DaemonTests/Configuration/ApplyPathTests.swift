@@ -158,4 +158,19 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")
         nodes.stop()
     }
+
+    @Test("CFG-31: what was targeted at a name that the primary's app has no more is deactivated at once")
+    func formerIdentifier() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let target = try #require(try nodes.held()?["target"])
+        func state() throws -> PropertyListValue? {
+            try nodes.rows("configurations", of: nodes.secondary).first { $0["target"] == target }?["state"]
+        }
+        #expect(try state() == "applied")
+        _ = try nodes.connect(to: .primary, TandemSession.Registration(identifier: try CustomIdentifier("the-kitchen")))
+        nodes.run(until: { app.reloads > 0 })
+        nodes.run(until: { (try? state()) == "none" })
+        nodes.stop()
+    }
 }

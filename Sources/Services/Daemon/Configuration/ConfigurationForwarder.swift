@@ -108,12 +108,15 @@ final class ConfigurationForwarder {
     }
 
     /// A pairing is gone, and the configurations on their way through it.
-    func unpaired(_ pairing: UniqueIdentifier) { change { next in next.remove(pairing) } }
+    func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.remove(pairing) } }
 
     /// Changes the state, for a caller that does not wait.
-    private func change(_ transition: @escaping (inout ForwardingState) -> [RowChange]) {
+    private func change(
+        room: CommitRoom = .ordinary, _ transition: @escaping (inout ForwardingState) -> [RowChange]
+    ) {
         context.scheduler.start { [self] in
-            try? await committed.commit { [self] next in (transition(&next), { [self] in notifyFinished() }) }
+            try? await committed.commit(room: room) { [self] next in (transition(&next), { [self] in notifyFinished() })
+            }
         }
     }
 

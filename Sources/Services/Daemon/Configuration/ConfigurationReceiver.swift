@@ -47,9 +47,11 @@ final class ConfigurationReceiver {
 
     /// Runs an event of a slot after those before it; its answer is in force when this returns, or nil if it could not
     /// be stored.
-    private func perform(_ key: ConfigurationSlotKey, _ event: @escaping Event) async -> ApplyTransition? {
+    private func perform(
+        _ key: ConfigurationSlotKey, room: CommitRoom = .ordinary, _ event: @escaping Event
+    ) async -> ApplyTransition? {
         do throws(StoreError) {
-            return try await committed.commit { [self] next in
+            return try await committed.commit(room: room) { [self] next in
                 let before = next
                 var slot = next[key]
                 let transition = event(&slot, verification(of: key, in: next))
@@ -139,11 +141,23 @@ final class ConfigurationReceiver {
             return []
         }
         for (app, target) in targets {
-            let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
-            context.scheduler.start { [self] in
-                _ = await perform(key) { slot, _ in slot.closed() }
-                reconcileFiles(of: app, as: .secondary)
-            }
+            close(ConfigurationSlotKey(application: app, role: .secondary, target: target))
+        }
+    }
+
+    /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
+    /// another identifier, or a crash came between a pairing's removal and its slots'.
+    func closeAbandonedSlots(of app: ApplicationIdentifier) {
+        let targets = device.targets(app)
+        for key in state.slots.keys
+        where key.role == .secondary && key.application == app && !targets.contains(key.target) { close(key) }
+    }
+
+    /// Nothing is applied for the slot any more. That makes room, also on a full disk (DEL-31).
+    private func close(_ key: ConfigurationSlotKey) {
+        context.scheduler.start { [self] in
+            _ = await perform(key, room: .reserve) { slot, _ in slot.closed() }
+            reconcileFiles(of: key.application, as: key.role)
         }
     }
 
@@ -300,7 +314,7 @@ final class ConfigurationReceiver {
         for report in state.owed where submitting.insert(report.id).inserted {
             submit(report) { [self] isAccepted in
                 submitting.remove(report.id)
-                if isAccepted { change { next in next.forget(report) } }
+                if isAccepted { change(room: .reserve) { next in next.forget(report) } }
             }
         }
     }
@@ -328,9 +342,11 @@ final class ConfigurationReceiver {
     }
 
     /// Changes the state, for a caller that does not wait; the owed reports follow.
-    private func change(_ transition: @escaping (inout ReceiverState) -> [RowChange]) {
+    private func change(
+        room: CommitRoom = .ordinary, _ transition: @escaping (inout ReceiverState) -> [RowChange]
+    ) {
         context.scheduler.start { [self] in
-            try? await committed.commit { [self] next in (transition(&next), { [self] in submitOwed() }) }
+            try? await committed.commit(room: room) { [self] next in (transition(&next), { [self] in submitOwed() }) }
         }
     }
 

@@ -99,21 +99,11 @@ final class ConfigurationService {
 
     /// Brings the apps' files up to date and sends the owed reports; once, before the first connection.
     func start() {
-        closeAbandonedSlots()
+        for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
         let apps = Set(receiver.state.slots.keys.filter { $0.role == options.role }.map(\.application))
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
         receiver.submitOwed()
         scheduleTick()
-    }
-
-    /// A crash may have come between a pairing's removal and its slots': no primary is left that could target them
-    /// (CFG-31).
-    private func closeAbandonedSlots() {
-        for key in receiver.state.slots.keys where key.role == .secondary {
-            if !device.targets(key.application).contains(key.target) {
-                receiver.enqueue(key) { slot, _ in slot.closed() }
-            }
-        }
     }
 
     private func scheduleTick() {
@@ -138,6 +128,7 @@ final class ConfigurationService {
     /// Configuration of this side's app has another target: another primary, or another identifier of it.
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
         receiver.targetChanged(of: app, as: role, isConnected: isConnected)
+        if role == .secondary { receiver.closeAbandonedSlots(of: app) }
     }
 
     /// A durable item of the channel `configuration` has arrived. It is handled once its consequences are durable.
