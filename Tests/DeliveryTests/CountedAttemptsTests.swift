@@ -49,6 +49,19 @@ import Testing
         #expect(verdict.effects == [.report(sequence: 1, .handled)], "the sender hears after the commit")
     }
 
+    @Test("DEL-42: a verdict may wait for others while the handler has the next item, and not behind the last one")
+    func patience() throws {
+        var busy = try ledger(items: 3)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
+        #expect(busy.transitions.allSatisfy { !$0.mayWait }, "the sender waits for what is stored")
+        #expect(busy.ledger.handled(1, at: reading(0)).mayWait)
+        #expect(busy.ledger.rejected(2, code: 1, at: reading(0)).mayWait)
+        #expect(!busy.ledger.handled(3, at: reading(0)).mayWait)
+        #expect(busy.ledger.outcomeAcknowledged(1, at: reading(0)).mayWait, "the sender says it again if asked")
+        var uncounted = try ledger(items: 2)
+        #expect(!uncounted.ledger.handled(1, at: reading(0)).mayWait, "the next item waits for this commit")
+    }
+
     @Test("DEL-11: an item whose count is not durable yet waits for the commits before")
     func afterTheCommit() throws {
         var busy = try ledger(items: 3)

@@ -121,6 +121,23 @@ import Testing
         #expect(!queue.hasUnacknowledged && queue.count == 0 && queue.kept == KeptAmount())
     }
 
+    @Test("DEL-42: that the peer has stored an item is said with its word, and that commit may wait for others")
+    func storedAtOnce() throws {
+        var limits = DeliveryLimits()
+        limits.window = 2
+        var queue = try outbound(limits)
+        for number in 1...3 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        let first = queue.stored(through: 1, at: reading(0))
+        #expect(first.atOnce == [.stored(identifier(1))] && first.sent == [3])
+        #expect(!first.mayWait, "an item is sent behind this commit")
+        let rest = queue.stored(through: 3, at: reading(0))
+        #expect(rest.atOnce == [.stored(identifier(2)), .stored(identifier(3))])
+        #expect(rest.effects.isEmpty && rest.mayWait)
+        #expect(!queue.ended(1, .handled, at: reading(0)).mayWait, "the submitter waits for the end")
+        #expect(queue.forget(identifier(1), at: reading(0)).mayWait)
+    }
+
     @Test("DEL-33: the same identifier is the same item, also after its end was heard and after a restart")
     func sameItem() throws {
         var disk = Disk<OutboundEffect>()

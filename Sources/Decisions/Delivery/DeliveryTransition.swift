@@ -10,9 +10,12 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     package internal(set) var changes: [DeliveryChange] = []
     /// Run once the changes are durable.
     package internal(set) var effects: [Effect] = []
-    /// Effects that rest on commits that are done, and wait for none: an item for its handler, whose attempt is
-    /// counted.
+    /// Effects that rest on what is durable, and wait for no commit: an item for its handler, whose attempt is counted;
+    /// the word that the peer has stored an item.
     package internal(set) var atOnce: [Effect] = []
+    /// No caller awaits the effects, and everything that a crash takes back comes again: the commit may wait for others
+    /// (LIM-75).
+    package internal(set) var mayWait = false
 
     init(changes: [DeliveryChange] = [], effects: [Effect] = []) {
         self.changes = changes

@@ -163,6 +163,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     package mutating func outcomeAcknowledged(_ sequence: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
+            transition.mayWait = true
             guard record.isDeadLetter else { return ledger.remove(record, &transition) }
             record.sequence = nil
             ledger.put(record, &transition)
@@ -227,6 +228,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         return transition(at: reading) { ledger, transition in
             ledger.finish(record, outcome, &transition)
             ledger.deliverNext(at: reading, &transition)
+            // The handler has the next item already, and its verdict follows.
+            transition.mayWait = !transition.atOnce.isEmpty
         }
     }
 

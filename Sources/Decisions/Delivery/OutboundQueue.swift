@@ -9,7 +9,7 @@ package import TandemBase
 package import TandemWire
 
 /// A sender's queue for one (pairing, application, channel).
-package struct OutboundQueue: ~Copyable, Sendable {
+package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package let key: QueueKey
     private let limits: DeliveryLimits
     private var journal: HeaderJournal<OutboundHeader>
@@ -52,11 +52,12 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// Bytes of the unfinished items' bodies.
     package var bytes: Int { records.table.bytes }
 
+    package var kept: KeptAmount { records.table.kept }
+
     /// The item's record; nil if it is unknown or forgotten.
     package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
 
-    /// Whether the item is known and has not ended.
-    package func isUnfinished(_ id: UniqueIdentifier) -> Bool { records[id]?.isUnfinished ?? false }
+    package func isKnown(_ id: UniqueIdentifier) -> Bool { records.isKnown(id) }
 
     /// The unfinished items in order of acceptance, from behind `ordinal`.
     package func outstanding(after ordinal: UInt64 = 0, limit: Int = .max) -> [OutboundRecord] {
@@ -110,7 +111,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package mutating func enqueue(
         _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition {
-        if records[item.id] != nil { return OutboundTransition() }
+        if records.isKnown(item.id) { return OutboundTransition() }
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
     }
@@ -244,7 +245,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
     package mutating func enqueueUrgent(
         _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition? {
-        if records[item.id] != nil { return OutboundTransition() }
+        if records.isKnown(item.id) { return OutboundTransition() }
         var next = budget
         guard next.take(at: now(reading), limit: limits.urgentPerDay) else { return nil }
         try checkRoom(for: item, unless: refusal)
@@ -304,20 +305,21 @@ package struct OutboundQueue: ~Copyable, Sendable {
         link.progressed(at: reading.monotonic)
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: sequence, &transition)
+            transition.mayWait = true
             queue.sendWaiting(at: reading, &transition)
         }
     }
 
     /// The peer reports how an item ended. The outcome is final, and is acknowledged even if it came before.
-    package mutating func ended(_ sequence: UInt64, _ outcome: Outcome, at reading: ClockReading) -> OutboundTransition
-    {
+    package mutating func ended(
+        _ sequence: UInt64, _ outcome: Outcome, at reading: ClockReading
+    ) -> OutboundTransition {
         guard sequence <= lastSent, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
         return transition(at: reading) { queue, transition in
             if let record = queue.records.table.record(sequence: sequence) {
                 // The acknowledgement that it was stored may have been lost with a link.
-                if record.phase == .sent(sequence: sequence), outcome.wasStored {
-                    transition.effects.append(.stored(record.id))
-                }
+                let isNews = record.phase == .sent(sequence: sequence) && outcome.wasStored
+                if isNews { transition.atOnce.append(.stored(record.id)) }
                 queue.finish(record, outcome, &transition)
             }
             transition.effects.append(.sendOutcomeAck(sequence: sequence))
@@ -334,8 +336,8 @@ package struct OutboundQueue: ~Copyable, Sendable {
             }
             record.phase = .stored(sequence: number)
             if record.withdrawal == nil {
-                // First: the last progress of a file is reported while its bytes are there.
-                transition.effects.append(.stored(record.id))
+                // The last progress of a file is reported while its bytes are there.
+                transition.atOnce.append(.stored(record.id))
                 transition.removePayload(of: record, in: key)
             }
             put(record, &transition)
@@ -372,6 +374,7 @@ package struct OutboundQueue: ~Copyable, Sendable {
             let sequence = journal.takeSequence()
             record.phase = .sent(sequence: sequence)
             put(record, &transition)
+            transition.mayWait = false
             let atHand = record.id == id ? payload : nil
             transition.effects.append(record.sending(sequence, at: now(reading), payload: atHand))
             link.sent(at: reading.monotonic)
@@ -523,7 +526,10 @@ package struct OutboundQueue: ~Copyable, Sendable {
     /// operator.
     package mutating func forget(_ id: UniqueIdentifier, at reading: ClockReading) -> OutboundTransition {
         guard let record = records[id], record.isUnacknowledged else { return OutboundTransition() }
-        return transition(at: reading) { queue, transition in queue.forget(record, &transition) }
+        return transition(at: reading) { queue, transition in
+            transition.mayWait = true
+            queue.forget(record, &transition)
+        }
     }
 
     private mutating func forget(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
@@ -589,9 +595,4 @@ package struct OutboundQueue: ~Copyable, Sendable {
         if let before = records.set(record) { journal.recordChanged(from: before.phase, to: record.phase) }
         transition.put(record, of: key)
     }
-
-}
-
-extension OutboundQueue: DeliveryMachine {
-    package var kept: KeptAmount { records.table.kept }
 }

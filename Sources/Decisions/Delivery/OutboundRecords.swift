@@ -249,6 +249,8 @@ struct OutboundRecords: Sendable {
     /// A known item; also one of the last whose submitters know how they ended.
     subscript(id: UniqueIdentifier) -> OutboundRecord? { ordinalByID[id].flatMap { table[$0] } ?? acknowledged[id] }
 
+    func isKnown(_ id: UniqueIdentifier) -> Bool { ordinalByID[id] != nil || acknowledged.contains(id) }
+
     /// Adds an item that was accepted now.
     mutating func add(_ record: OutboundRecord) {
         set(record)
@@ -417,6 +419,8 @@ private struct AcknowledgedEnds: Sendable {
     subscript(id: UniqueIdentifier) -> OutboundRecord? {
         ends[id].map { OutboundRecord(acknowledged: id, ordinal: $0.ordinal, $0.phase, revision: $0.revision) }
     }
+
+    func contains(_ id: UniqueIdentifier) -> Bool { ends[id] != nil }
 
     mutating func append(_ record: OutboundRecord) {
         ends[record.id] = End(ordinal: record.ordinal, phase: record.phase, revision: record.revision)

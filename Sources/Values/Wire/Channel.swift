@@ -41,6 +41,9 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     /// The channels that apps use.
     package static let forApps = Set(allCases.filter(\.isForApps))
 
+    /// The place and not the word, which is hashed for each event of an item otherwise.
+    package func hash(into hasher: inout Hasher) { hasher.combine(place) }
+
     /// Its place among all channels.
     @inline(__always)
     var place: UInt8 {

@@ -1,4 +1,5 @@
-// Writes of durable delivery: a row once for each commit, however often it changed in that turn.
+// Commits of durable delivery: a row once for each, however often it changed in that turn, and one for many events that
+// no caller awaits.
 
 import Synchronization
 import TandemBase
@@ -57,5 +58,87 @@ extension RowChange {
         read.setPairing(key.pairing, epoch: 1)
         try read.restore { store.memory.read(RowRange(space: $0)) }
         #expect(read.positions(of: key.pairing).sent.map(\.sequence) == [10], "the rows tell the last of its changes")
+    }
+
+    /// A device whose peer and handler are the test.
+    private final class Device {
+        let scheduler = ManualScheduler()
+        let store = RecordingStore()
+        let delivery: DurableDelivery
+        let key: QueueKey
+        private(set) var sent: [Envelope] = []
+        private(set) var handed: [ReceivedItem] = []
+
+        init() throws {
+            delivery = DurableDelivery(store: LoopStore(store, on: scheduler), scheduler: scheduler)
+            key = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.app"), channel: .userInfo)
+            delivery.connect(
+                send: { [unowned self] envelope, _ in sent.append(envelope) },
+                onEvent: { [unowned self] in if case .received(let item) = $0 { handed.append(item) } })
+            delivery.setPairing(key.pairing, epoch: 1)
+            delivery.linkOpened(key.pairing, received: [])
+            delivery.arrivals.consumerArrived(key.app, channels: [.userInfo])
+        }
+
+        var commits: Int { store.commits.withLock { $0 }.count { !$0.isEmpty } }
+
+        func sent(_ kind: FrameKind) -> Int { sent.count { $0.kind == kind } }
+
+        func arrive(_ sequences: ClosedRange<UInt64>) {
+            for sequence in sequences {
+                let item = ItemFrame(ItemKey(key, .random()), sequence: sequence, body: [1])
+                #expect(delivery.store(item.envelope))
+            }
+            scheduler.run()
+        }
+
+        /// The handler has taken so many more items, each in a turn of its own.
+        func handle(_ count: Int) {
+            for _ in 0..<count {
+                guard let item = handed.last else { return }
+                delivery.arrivals.handled(item.ordinal, in: key)
+                scheduler.run()
+            }
+        }
+    }
+
+    @Test("DEL-42, LIM-75: verdicts share a commit while the handler has the next item; the last one does not wait")
+    func verdictsShareACommit() throws {
+        let device = try Device()
+        device.arrive(1...30)
+        let before = device.commits
+        device.handle(7)
+        #expect(device.handed.count == 8 && device.commits == before && device.sent(.outcome) == 0)
+        device.scheduler.advance(by: .milliseconds(5))
+        #expect(device.commits == before + 1 && device.sent(.outcome) == 7)
+        device.handle(15)
+        #expect(device.commits == before + 1)
+        device.handle(1)
+        #expect(device.commits == before + 2 && device.sent(.outcome) == 23, "sixteen do not wait")
+        device.handle(6)
+        #expect(device.commits == before + 2)
+        device.handle(1)
+        #expect(device.commits == before + 3 && device.sent(.outcome) == 30, "no item follows the last one")
+    }
+
+    @Test("DEL-42: what waits for other commits is durable when the daemon stops in order")
+    func stop() throws {
+        let device = try Device()
+        let id = UniqueIdentifier.random()
+        let item = OutboundItem(id: id, payload: [1])
+        device.delivery.submissions.submit(item, to: device.key) { _ in }
+        device.scheduler.run()
+        for envelope in [
+            PositionFrame.stored(device.key, through: 1).envelope,
+            OutcomeFrame(device.key, sequence: 1, .handled).envelope,
+        ] { #expect(device.delivery.store(envelope)) }
+        device.scheduler.run()
+        let before = device.commits
+        device.delivery.submissions.forget(id, in: device.key)
+        device.scheduler.run()
+        #expect(device.commits == before)
+        device.delivery.stop()
+        device.scheduler.run()
+        #expect(device.commits == before + 1)
     }
 }

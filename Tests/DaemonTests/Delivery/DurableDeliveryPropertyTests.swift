@@ -143,6 +143,8 @@ import Testing
         let items = (0..<20).map { payloadItem($0) }
         for item in items { pair.sender.submit(item, to: .userInfo) }
         for device in [pair.sender, pair.receiver] {
+            // That the ends were heard is durable by then (DEL-42).
+            pair.scheduler.advance(by: .milliseconds(5))
             try device.restart()
             pair.sender.link()
             for (from, envelope) in frames { _ = from.other?.delivery.receive(envelope) }

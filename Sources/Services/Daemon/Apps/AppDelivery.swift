@@ -118,7 +118,7 @@ package final class AppDelivery {
         if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
         if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
-        let isKnown = delivery.submissions.record(of: id, in: queue) != nil
+        let isKnown = delivery.submissions.hasAccepted(id, in: queue)
         delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
             self?.submitted(frame.item, result, connection.number, isKnown: isKnown)
         }
@@ -160,8 +160,7 @@ package final class AppDelivery {
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
-        let isKnown = delivery.submissions.record(of: frame.item.id, in: queue) != nil
-        return isDraining && !isKnown ? .draining : nil
+        return isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue) ? .draining : nil
     }
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {

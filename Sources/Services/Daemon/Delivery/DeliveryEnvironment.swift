@@ -19,6 +19,7 @@ final class DeliveryEnvironment {
     /// The user of this device who owns an app; nil if unknown.
     let userOf: (ApplicationIdentifier) -> UInt32?
     let clock: ClockWatch
+    let patience: CommitPatience
     private var epochs: [UniqueIdentifier: UInt64] = [:]
     /// The ready links.
     private var links: [UniqueIdentifier: DeliveryLink] = [:]
@@ -36,6 +37,7 @@ final class DeliveryEnvironment {
         self.budgets = budgets
         self.userOf = userOf
         clock = ClockWatch(scheduler)
+        patience = CommitPatience(scheduler)
         sink = log
     }
 

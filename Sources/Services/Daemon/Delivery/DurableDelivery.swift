@@ -240,7 +240,10 @@ package final class DurableDelivery {
     // MARK: the end
 
     /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11).
-    package func stop() { arrivals.stop() }
+    package func stop() {
+        arrivals.stop()
+        environment.patience.end()
+    }
 
     // MARK: status
 

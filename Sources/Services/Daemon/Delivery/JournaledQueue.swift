@@ -1,7 +1,8 @@
 // Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
 // of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
-// rests on one that failed. The effects of an event run only after its commit, in order. If a commit fails, memory is
-// ahead of the disk: the machine is then read back from its rows before it takes another event.
+// rests on one that failed. Changes that no caller awaits stay for a few milliseconds, and go with others. The effects
+// of an event run only after its commit, in order. If a commit fails, memory is ahead of the disk: the machine is then
+// read back from its rows before it takes another event.
 
 import TandemBase
 import TandemDelivery
@@ -51,6 +52,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         var completions: [Completion] = []
         var repeated: [Event] = []
         var room = CommitRoom.reserve
+        /// A caller awaits an event among them, or there are many.
+        var isDue = false
 
         var isEmpty: Bool { changes.isEmpty && effects.isEmpty && completions.isEmpty }
     }
@@ -59,20 +62,26 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private let store: LoopStore
     private let scheduler: any Scheduler
     private let surroundings: Surroundings
+    private let patience: CommitPatience
     private var state = State.open
     private var pending = Pending()
     private var isCommitting = false
-    private var isDue = false
+    private var isAtEndOfTurn = false
+    private var isPatient = false
     private let effects: EffectQueue<Effect>
     private var failures = 0
     private var delayed: [() -> Void] = []
     private var delayedBytes = 0
     private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
-    init(_ machine: consuming Machine, store: LoopStore, scheduler: any Scheduler, _ surroundings: Surroundings) {
+    init(
+        _ machine: consuming Machine, store: LoopStore, scheduler: any Scheduler, patience: CommitPatience,
+        _ surroundings: Surroundings
+    ) {
         self.machine = machine
         self.store = store
         self.scheduler = scheduler
+        self.patience = patience
         self.surroundings = surroundings
         effects = EffectQueue(run: surroundings.run)
         weigh()
@@ -142,7 +151,10 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
             if let completion { pending.completions.append(completion) }
             if repeats { pending.repeated.append(event) }
             if room == .ordinary { pending.room = .ordinary }
-            commitAtEndOfTurn()
+            if !answer.mayWait || completion != nil || pending.changes.count >= Self.mostPatientEvents {
+                pending.isDue = true
+            }
+            commitInTime()
         }
         // Last: an effect may come back here.
         for effect in answer.atOnce { surroundings.run(effect) {} }
@@ -188,14 +200,35 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     /// Effects that may wait for room on a link (LIM-42); all are repeated on the next one.
     private static var mostWaitingEffects: Int { 1 << 15 }
 
+    /// Events that may wait for one commit (LIM-75): half of the attempts that are counted ahead, so that the handler
+    /// has the other half meanwhile.
+    private static var mostPatientEvents: Int { 16 }
+
     // MARK: committing
+
+    private func commitInTime() {
+        guard !isCommitting, !pending.isEmpty else { return }
+        if pending.isDue { commitAtEndOfTurn() } else { commitPatiently() }
+    }
 
     /// A completion of the last commit may cause more events in this turn: one sync carries all of them.
     private func commitAtEndOfTurn() {
-        guard !isCommitting, !isDue, !pending.isEmpty else { return }
-        isDue = true
+        guard !isAtEndOfTurn else { return }
+        isAtEndOfTurn = true
         scheduler.atEndOfTurn { [self] in
-            isDue = false
+            isAtEndOfTurn = false
+            commitPending()
+        }
+    }
+
+    private func commitPatiently() {
+        guard !isPatient else { return }
+        isPatient = true
+        patience.add { [weak self] in
+            guard let self else { return }
+            isPatient = false
+            // While a commit is under way they follow it.
+            if !pending.isEmpty { pending.isDue = true }
             commitPending()
         }
     }
@@ -220,7 +253,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
                 effects.append(group.effects)
                 if effects.count > Self.mostWaitingEffects { surroundings.overflowed() }
             }
-            commitAtEndOfTurn()
+            commitInTime()
         case .failure(let error):
             // Events that are sent only once are applied again, before those that came after them.
             for event in group.repeated + pending.repeated {
@@ -414,7 +447,7 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         let key = machine.key
         let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
         let queue = Queue(
-            machine, store: environment.store, scheduler: environment.scheduler,
+            machine, store: environment.store, scheduler: environment.scheduler, patience: environment.patience,
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
                 reload: { [weak self] done in self?.reload(key, done) },
@@ -478,6 +511,36 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         let reading = environment.reading
         guard let queue = queues[key] else { return completion(false) }
         queue.attempt({ $0.dropDeadLetter(ordinal, at: reading) }, then: completion)
+    }
+}
+
+/// Commits that may wait, of all queues (LIM-75): those of a few milliseconds share one sync. Confined to its loop.
+final class CommitPatience {
+    private static let most = Duration.milliseconds(5)
+
+    private let scheduler: any Scheduler
+    private var waiting: [() -> Void] = []
+    private var hasEnded = false
+
+    init(_ scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Calls back in time, with all others.
+    func add(_ commit: @escaping () -> Void) {
+        guard !hasEnded else { return scheduler.atEndOfTurn(commit) }
+        if waiting.isEmpty { scheduler.schedule(after: Self.most) { [weak self] in self?.callAll() } }
+        waiting.append(commit)
+    }
+
+    /// The daemon stops: the waiting changes are committed now, and each further one in its own turn.
+    func end() {
+        hasEnded = true
+        callAll()
+    }
+
+    private func callAll() {
+        let due = waiting
+        waiting = []
+        for commit in due { commit() }
     }
 }
 

@@ -272,7 +272,7 @@ final class OutboundQueues {
 
     /// The end that the machine knew before the last commit is durable now.
     private func endedDurably(_ id: UniqueIdentifier, of app: ApplicationIdentifier, in pairing: UniqueIdentifier) {
-        if queues(of: app, in: pairing).contains(where: { $0.machine.isUnfinished(id) }) { return }
+        if queues(of: app, in: pairing).contains(where: { $0.machine.record(of: id)?.isUnfinished == true }) { return }
         release(id, of: app, in: pairing)
     }
 

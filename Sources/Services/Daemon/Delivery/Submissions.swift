@@ -49,7 +49,7 @@ package final class Submissions {
         var isKnown = false
         queue.perform(
             { queue in
-                isKnown = queue.record(of: id) != nil
+                isKnown = queue.isKnown(id)
                 return OutboundTransition()
             },
             then: { result in
@@ -71,7 +71,7 @@ package final class Submissions {
     private func submitUrgent(_ item: OutboundItem, to key: QueueKey, then completion: @escaping Completion) {
         let userInfo = key.demoted
         // An item that was demoted once stays where it is.
-        if queues[userInfo]?.machine.record(of: item.id) != nil {
+        if queues[userInfo]?.machine.isKnown(item.id) == true {
             return demote(item, to: userInfo, then: completion)
         }
         let reading = reading
@@ -146,7 +146,7 @@ package final class Submissions {
 
     /// Whether an item of this identifier was accepted before.
     package func hasAccepted(_ id: UniqueIdentifier, in key: QueueKey) -> Bool {
-        queues[key]?.machine.record(of: id) != nil
+        queues[place(of: id, in: key)]?.machine.isKnown(id) ?? false
     }
 
     /// Calls back when all that is known of a queue's items is durable and reported, including those that were demoted.
@@ -166,7 +166,7 @@ package final class Submissions {
     /// The queue that the item is in: an urgent one may have been demoted.
     private func place(of id: UniqueIdentifier, in key: QueueKey) -> QueueKey {
         guard key.channel.properties.overflow != nil else { return key }
-        return queues[key.demoted]?.machine.record(of: id) == nil ? key : key.demoted
+        return queues[key.demoted]?.machine.isKnown(id) == true ? key.demoted : key
     }
 
     /// The unfinished items of a queue in order of acceptance, from behind an ordinal.
