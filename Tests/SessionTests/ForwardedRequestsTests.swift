@@ -70,6 +70,23 @@ struct ForwardedRequestsTests {
         #expect(ledger.open(request(reply: false)) == .opened)
     }
 
+    @Test("LIM-7: the connections of one user's app share the limit; another user, app or link has its own")
+    func sharedByConnections() {
+        var ledger = Self.ledger(capacity: 4)
+        let connections = (0..<3).map { _ in ledger.enter(of: 1000) }
+        func open(_ origin: RequestParty, app: Int = 0) -> ForwardedRequests.Opening {
+            ledger.open(request(from: origin, app: app))
+        }
+        for connection in connections { #expect(open(connection) == .opened) }
+        #expect(open(connections[0]) == .opened)
+        #expect(connections.map { open($0) } == [.tooMany, .tooMany, .tooMany])
+        #expect(open(connections[0], app: 1) == .opened && open(connections[1], app: 1) == .opened)
+        #expect(open(ledger.enter(of: 1001)) == .opened && open(asker) == .opened)
+        _ = ledger.left(connections[1])
+        #expect(open(connections[2]) == .opened && open(connections[2]) == .tooMany, "one place is free again")
+        #expect(open(ledger.enter(of: 1000)) == .tooMany, "a new connection is no new app")
+    }
+
     @Test("SES-8: a message without reply gets a failure at most, and holds no place of LIM-7")
     func withoutReply() {
         var ledger = Self.ledger(capacity: 1, unansweredCapacity: 4)
@@ -123,20 +140,20 @@ struct ForwardedRequestsTests {
         var generator = SeededGenerator(seed: 1)
         var ledger = ForwardedRequests(capacity: 8, capacityInAll: 120, seed: HashSeed(using: &generator))
         let answerer = ledger.enter()
-        func opened(_ origin: RequestParty, _ count: Int) -> [OpenRequest] {
+        func opened(_ origin: RequestParty, _ count: Int, app: Int = 0) -> [OpenRequest] {
             (0..<count).compactMap { _ in
-                let request = request(from: origin, to: answerer)
+                let request = request(from: origin, to: answerer, app: app)
                 return ledger.open(request) == .opened ? request : nil
             }
         }
         let hostile = (0..<100).map { _ in ledger.enter(of: 2000) }
-        let requests = hostile.flatMap { opened($0, 9) }
+        let requests = hostile.enumerated().flatMap { opened($1, 9, app: $0) }
         #expect(requests.count == 60)
-        #expect((0..<100).flatMap { _ in opened(ledger.enter(of: 2001), 1) }.count == 20)
+        #expect((0..<100).flatMap { opened(ledger.enter(of: 2001), 1, app: $0) }.count == 20)
         let link = ledger.enter()
         #expect(opened(link, 9).count == 8, "each has as many as one app")
         for request in requests { #expect(ledger.answered(request.id, by: answerer, isReply: true) == request) }
-        #expect(opened(ledger.enter(of: 2001), 8).count == 8)
+        #expect(opened(ledger.enter(of: 2001), 8, app: 100).count == 8)
         _ = ledger.left(link)
         for party in hostile { _ = ledger.left(party) }
         #expect(opened(ledger.enter(of: 2000), 9).count == 8)

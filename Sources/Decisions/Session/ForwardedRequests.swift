@@ -31,7 +31,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     private let seed: HashSeed
 
     /// - Parameters:
-    ///   - capacity: requests of one app of one origin that may wait for a reply at once (LIM-7).
+    ///   - capacity: requests of one app of one owner that may wait for a reply at once (LIM-7).
     ///   - capacityInAll: requests that owners share, beyond what one app may have (LIM-53).
     ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is evicted.
     ///   - seed: secret, because peers choose the identifiers.
@@ -261,8 +261,8 @@ private struct Party: Sendable {
     var asked = Chain()
     /// The requests that were delivered to it.
     var owed = Chain()
-    /// The first of its apps; the others follow by `Asker.next`.
-    var firstAsker: Int32 = -1
+    /// The app that asked last. A host app's connection has only one.
+    var lastAsker: Int32 = -1
     /// The owner of what it asks, inverted for a link: one word, because each idle connection has one.
     private let ownerWord: Int32
 
@@ -272,31 +272,37 @@ private struct Party: Sendable {
     var owner: Int32 { isLink ? ~ownerWord : ownerWord }
 }
 
-/// An app on a connection.
+/// An app of a user, on all of its connections, or on a link.
 private struct Asker: Sendable {
-    let party: RequestParty
+    let owner: Int32
     let app: ApplicationNumber
     var waiting = 0
-    /// The next app of the same connection.
+    /// The next app of the same owner.
     let next: Int32
 
     /// Both numbers are ours, small and dense.
-    static func hash(_ party: RequestParty, _ app: ApplicationNumber) -> UInt32 {
-        UInt32(truncatingIfNeeded: party.index) &* 0x9E37_79B1 ^ UInt32(truncatingIfNeeded: app.index)
+    static func hash(_ owner: Int32, _ app: ApplicationNumber) -> UInt32 {
+        UInt32(truncatingIfNeeded: owner) &* 0x9E37_79B1 ^ UInt32(truncatingIfNeeded: app.index)
     }
 }
 
-/// The connections of a table, by number: the chains of what each has asked and owes, and how many replies each of its
-/// apps waits for. A link carries the requests of many apps, and one app must not use up the limit of the others
-/// (LIM-7).
+/// All connections of a user, or one link.
+private struct RequestOwner: Sendable {
+    /// The requests that it waits for.
+    var waiting: Int32 = 0
+    /// The first of its apps; the others follow by `Asker.next`. Those of a user stay: LIM-11 bounds them.
+    var firstAsker: Int32 = -1
+}
+
+/// The connections of a table, by number: the chains of what each has asked and owes, and how many replies each app
+/// waits for. A link carries the requests of many apps, and one app must not use up the limit of the others (LIM-7).
 private struct PartyTable: ~Copyable, Sendable {
     private var parties: [Party] = []
     private var free: [Int32] = []
     private var askers: [Asker] = []
     private var freeAskers: [Int32] = []
     private var byApp = HashTable()
-    /// The requests that each owner waits for: all connections of a user, or one link.
-    private var owners: [Int32] = []
+    private var owners: [RequestOwner] = []
     private var freeOwners: [Int32] = []
     private var users: [UInt32: Int32] = [:]
     private var waitingOwners = 0
@@ -320,7 +326,7 @@ private struct PartyTable: ~Copyable, Sendable {
     private mutating func owner(_ user: UInt32?) -> Int32 {
         if let user, let known = users[user] { return known }
         let number = freeOwners.popLast() ?? Int32(truncatingIfNeeded: owners.count)
-        if Int(number) == owners.count { owners.append(0) }
+        if Int(number) == owners.count { owners.append(RequestOwner()) }
         if let user { users[user] = number }
         return number
     }
@@ -328,28 +334,37 @@ private struct PartyTable: ~Copyable, Sendable {
     /// Whether the owner of a connection may wait for one more reply: it has fewer than an app may have, or less than
     /// its share of what the others leave (LIM-47).
     func hasShare(of party: RequestParty, least: Int, in total: Int) -> Bool {
-        let own = Int(owners[Int(parties[party.index].owner)])
+        let own = Int(owners[Int(parties[party.index].owner)].waiting)
         return own < least || own < (total - (waitingInAll - own)) / (waitingOwners + 1)
     }
 
     /// Removes a connection that has no requests left.
     mutating func remove(_ party: RequestParty) {
-        var next = parties[party.index].firstAsker
-        while next >= 0 {
-            byApp.remove(Int(next), Asker.hash(party, askers[Int(next)].app))
-            freeAskers.append(next)
-            next = askers[Int(next)].next
-        }
-        if parties[party.index].isLink { freeOwners.append(parties[party.index].owner) }
+        if parties[party.index].isLink { remove(owner: parties[party.index].owner) }
         free.append(Int32(truncatingIfNeeded: party.index))
     }
 
-    /// The number of an app on a connection. A host app's connection has only one.
+    private mutating func remove(owner: Int32) {
+        var next = owners[Int(owner)].firstAsker
+        while next >= 0 {
+            byApp.remove(Int(next), Asker.hash(owner, askers[Int(next)].app))
+            freeAskers.append(next)
+            next = askers[Int(next)].next
+        }
+        owners[Int(owner)].firstAsker = -1
+        freeOwners.append(owner)
+    }
+
+    /// The number of an app of a connection's owner.
     mutating func asker(_ app: ApplicationNumber, of party: RequestParty) -> Int {
-        let first = Int(parties[party.index].firstAsker)
-        if first >= 0, askers[first].app == app { return first }
-        let hash = Asker.hash(party, app)
-        return byApp.find(hash) { askers[$0].party == party && askers[$0].app == app } ?? insert(app, party, hash)
+        let last = Int(parties[party.index].lastAsker)
+        if last >= 0, askers[last].app == app { return last }
+        let owner = parties[party.index].owner
+        let hash = Asker.hash(owner, app)
+        let found =
+            byApp.find(hash) { askers[$0].owner == owner && askers[$0].app == app } ?? insert(app, owner, hash)
+        parties[party.index].lastAsker = Int32(truncatingIfNeeded: found)
+        return found
     }
 
     /// How many replies the app waits for.
@@ -357,15 +372,15 @@ private struct PartyTable: ~Copyable, Sendable {
 
     mutating func changeWaiting(_ asker: Int, by difference: Int) {
         askers[asker].waiting += difference
-        let owner = Int(parties[askers[asker].party.index].owner)
-        let before = owners[owner]
-        owners[owner] = before + Int32(truncatingIfNeeded: difference)
+        let owner = Int(askers[asker].owner)
+        let before = owners[owner].waiting
+        owners[owner].waiting = before + Int32(truncatingIfNeeded: difference)
         waitingInAll += difference
-        if before == 0 { waitingOwners += 1 } else if owners[owner] == 0 { waitingOwners -= 1 }
+        if before == 0 { waitingOwners += 1 } else if owners[owner].waiting == 0 { waitingOwners -= 1 }
     }
 
-    private mutating func insert(_ app: ApplicationNumber, _ party: RequestParty, _ hash: UInt32) -> Int {
-        let asker = Asker(party: party, app: app, next: parties[party.index].firstAsker)
+    private mutating func insert(_ app: ApplicationNumber, _ owner: Int32, _ hash: UInt32) -> Int {
+        let asker = Asker(owner: owner, app: app, next: owners[Int(owner)].firstAsker)
         let number: Int
         if let free = freeAskers.popLast() {
             number = Int(free)
@@ -375,7 +390,7 @@ private struct PartyTable: ~Copyable, Sendable {
             askers.append(asker)
         }
         byApp.insert(number, hash)
-        parties[party.index].firstAsker = Int32(truncatingIfNeeded: number)
+        owners[Int(owner)].firstAsker = Int32(truncatingIfNeeded: number)
         return number
     }
 }
