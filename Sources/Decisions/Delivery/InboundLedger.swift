@@ -75,6 +75,8 @@ package struct InboundLedger: ~Copyable, Sendable {
             if ledger.key.channel.properties.isLatestWins, !ledger.takeContext(item, &transition) {
                 return ledger.close(sequence, .superseded, &transition)
             }
+            // The handler has another item, so this one waits anyway. A context is news at once.
+            transition.mayWait = ledger.turn.current != nil && !ledger.key.channel.properties.isLatestWins
             let ordinal = ledger.store(item, sequence, at: reading, &transition)
             transition.effects.append(.acknowledge(through: sequence))
             ledger.deliverNext(at: reading, payload: item.payload, of: item.id, &transition)
