@@ -30,15 +30,11 @@ import underway  # noqa: E402
 ROOMS = (memory, strangers, fairness, lines, underway, items, pairings, bodies)
 
 
-class Skipped(Exception):
-    """A case cannot be played here."""
-
-
 def play(case, tandem, seed, place, short):
     """The verdict of one case and its figures."""
     world = World(tandem, place / case.name, random.Random(f"{seed} {case.name}"), short)
     if case.needs_root and not world.is_root:
-        return "skip", "only root can be several users"
+        return "skip", "only root can be several users, and see a daemon's descriptors"
     try:
         return "ok", case.run(world)
     except CaseFailure as error:
@@ -62,7 +58,8 @@ def tail(place):
 def main(tandem, seed, short=False, wanted=""):
     place = pathlib.Path(tempfile.mkdtemp(prefix="tandem."))
     place.chmod(0o711)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(130))
     began = time.monotonic()
     table = []
     try:
