@@ -29,6 +29,7 @@ WORDS = [
     ("RefusalName", "Values/Wire/Refusal.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
     ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
+    ("ControlName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-3**", "**CTL-4**"),
     ("ControlFailureName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-4**", ", and the rejection"),
 ]
 

@@ -14,8 +14,6 @@ extension Node: ConfiguredDevice {}
 
 /// `trust-add`: trusts a key for the configuration of an app (CFG-17).
 struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: ControlName { .trustAdd }
-
     private let anchor: AnchorKey
     private let pem: String
 
@@ -40,8 +38,6 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `trust-list`: the trusted keys.
 struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: ControlName { .trustList }
-
     init(_ request: ControlRequest) {}
 
     func run(on device: Device) -> PropertyListDictionary {
@@ -51,8 +47,6 @@ struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
 
 /// `apply`: applies or forwards the exact bytes of an envelope.
 struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
-    static var name: ControlName { .apply }
-
     private let envelope: [UInt8]
     private let app: ApplicationIdentifier
     private let wait: Duration

@@ -1,5 +1,9 @@
-// Control commands (CTL-1 to CTL-4): a command is one type that names itself, says which clients it serves, reads its
-// body strictly and runs. The set of a daemon's commands judges the client, finds the command and forms the answer.
+// Control commands (CTL-1 to CTL-4): a command is one type that says which clients it serves, reads its body strictly
+// and runs. The set of a daemon's commands judges the client, finds the command and forms the answer.
+//
+// To add one: its row in CTL-3, its case in `ControlName`, its type here in Operations, and its line in `Node.command`,
+// which the compiler asks for. A simulated device answers it once `SimulatedDevice.command` names it, and people reach
+// it by a `Subcommand`.
 
 import TandemBase
 import TandemPropertyList
@@ -19,7 +23,6 @@ enum ControlAccess {
 protocol ControlCommand<Daemon> {
     associatedtype Daemon
 
-    static var name: ControlName { get }
     static var access: ControlAccess { get }
 
     /// Reads the body; a fault names its key.
@@ -35,14 +38,10 @@ extension ControlCommand {
 
 /// The commands of a kind of daemon.
 struct ControlCommands<Daemon> {
-    private let types: [any ControlCommand<Daemon>.Type]
+    /// The command of a name; nil if this kind of daemon has none.
+    let type: (ControlName) -> (any ControlCommand<Daemon>.Type)?
     /// The text for any other command.
-    private let unknown: (String) -> String
-
-    init(_ types: [any ControlCommand<Daemon>.Type], unknown: @escaping (String) -> String) {
-        self.types = types
-        self.unknown = unknown
-    }
+    let unknown: (String) -> String
 
     func answer(_ request: ControlRequest, on daemon: Daemon) async -> ControlAnswer {
         do throws(ControlFailure) {
@@ -53,7 +52,7 @@ struct ControlCommands<Daemon> {
     }
 
     private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
-        let type = types.first { $0.name.rawValue == request.command }
+        let type = ControlName(rawValue: request.command).flatMap(type)
         guard request.isPrivileged || type?.access == .everyone else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }
@@ -66,20 +65,33 @@ struct ControlCommands<Daemon> {
 
 extension Node: ControlResponder {
     /// The commands of version 1.
-    private static var commands: ControlCommands<Node> {
-        ControlCommands(
-            [
-                StatusCommand.self, HealthCommand.self, TraceCommand.self, DrainCommand.self,
-                PairCommand.self, JoinCommand.self, TrustDeviceCommand.self, UnpairCommand.self, SwitchCommand.self,
-                AddressCommand.self, AcceptIdentifierCommand.self, AllowVersionCommand.self,
-                TrustKeyCommand<Node>.self, TrustListCommand<Node>.self, ApplyCommand<Node>.self,
-                DeadLettersCommand.self, DeadLetterRetryCommand.self, DeadLetterDropCommand.self,
-            ], unknown: { "this daemon knows no command '\($0)'" })
+    private static func command(_ name: ControlName) -> any ControlCommand<Node>.Type {
+        switch name {
+        case .status: StatusCommand.self
+        case .pair: PairCommand.self
+        case .join: JoinCommand.self
+        case .trustDevice: TrustDeviceCommand.self
+        case .unpair: UnpairCommand.self
+        case .address: AddressCommand.self
+        case .switch: SwitchCommand.self
+        case .trustAdd: TrustKeyCommand<Node>.self
+        case .trustList: TrustListCommand<Node>.self
+        case .apply: ApplyCommand<Node>.self
+        case .identifierAccept: AcceptIdentifierCommand.self
+        case .allowVersion: AllowVersionCommand.self
+        case .health: HealthCommand.self
+        case .drain: DrainCommand.self
+        case .deadLetters: DeadLettersCommand.self
+        case .deadLetterRetry: DeadLetterRetryCommand.self
+        case .deadLetterDrop: DeadLetterDropCommand.self
+        case .trace: TraceCommand.self
+        }
     }
 
     /// Carries out a control request; `completion` once, on the loop.
     package func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
-        loop.start { [self] in completion(await Self.commands.answer(request, on: self)) }
+        let commands = ControlCommands(type: Self.command) { "this daemon knows no command '\($0)'" }
+        loop.start { [self] in completion(await commands.answer(request, on: self)) }
     }
 }
 

@@ -9,7 +9,6 @@ import TandemWire
 /// `drain`: refuses new items and waits until the accepted ones have left. For a device that goes away for good or a
 /// store that is moved. Messages are not affected: they are answered or fail at once anyway.
 struct DrainCommand: ControlCommand {
-    static let name = ControlName.drain
     /// Between two looks at the queues.
     private static var interval: Duration { .milliseconds(100) }
 
@@ -38,8 +37,6 @@ struct DrainCommand: ControlCommand {
 
 /// `dead-letters`: the items that failed too often and are kept until an operator decides.
 struct DeadLettersCommand: ControlCommand {
-    static let name = ControlName.deadLetters
-
     private let app: ApplicationIdentifier?
 
     init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
@@ -84,8 +81,6 @@ private struct DeadLetterChoice {
 
 /// `dead-letter-retry`: sends or handles dead letters again, from the first attempt on.
 struct DeadLetterRetryCommand: ControlCommand {
-    static let name = ControlName.deadLetterRetry
-
     private let choice: DeadLetterChoice
 
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }
@@ -99,8 +94,6 @@ struct DeadLetterRetryCommand: ControlCommand {
 
 /// `dead-letter-drop`: forgets dead letters.
 struct DeadLetterDropCommand: ControlCommand {
-    static let name = ControlName.deadLetterDrop
-
     private let choice: DeadLetterChoice
 
     init(_ request: ControlRequest) throws(WireError) { choice = try DeadLetterChoice(request.fields) }

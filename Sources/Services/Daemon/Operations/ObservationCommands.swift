@@ -15,7 +15,6 @@ import TandemWire
 /// `status`: the whole device as one dictionary. A caller who is not the daemon's user sees only the apps that are its
 /// own (CTL-2).
 struct StatusCommand: ControlCommand {
-    static let name = ControlName.status
     static var access: ControlAccess { .everyone }
 
     /// The user whose apps are shown; nil for all.
@@ -47,8 +46,6 @@ struct StatusCommand: ControlCommand {
 
 /// `health`.
 struct HealthCommand: ControlCommand {
-    static let name = ControlName.health
-
     init(_ request: ControlRequest) {}
 
     func run(on node: Node) -> PropertyListDictionary { node.health.report() }
@@ -56,8 +53,6 @@ struct HealthCommand: ControlCommand {
 
 /// `trace`: the steps of one message or item, or all that come.
 struct TraceCommand: ControlCommand {
-    static let name = ControlName.trace
-
     private let messages: Bool?
     private let id: UniqueIdentifier?
     private let after: UInt64?

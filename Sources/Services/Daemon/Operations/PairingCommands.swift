@@ -12,7 +12,6 @@ import TandemWire
 
 /// `pair`: makes a join link (PAR-4).
 struct PairCommand: ControlCommand {
-    static let name = ControlName.pair
     private let life: Duration
 
     init(_ request: ControlRequest) throws(WireError) {
@@ -38,8 +37,6 @@ struct PairCommand: ControlCommand {
 
 /// `join`: joins the primary of a join link (PAR-6), for the first time or again (PAR-16).
 struct JoinCommand: ControlCommand {
-    static let name = ControlName.join
-
     private let link: Result<JoinLink, ControlFailure>
     private let mayReplace: Bool
 
@@ -79,8 +76,6 @@ extension JoinFailure {
 
 /// `trust-device`: trusts a device by the fingerprint of its key (PAR-12).
 struct TrustDeviceCommand: ControlCommand {
-    static let name = ControlName.trustDevice
-
     private let device: TrustedDevice
 
     init(_ request: ControlRequest) throws(WireError) {
@@ -131,8 +126,6 @@ private struct PairingName {
 
 /// `unpair`: ends a pairing, and says what ended with it (PAR-13).
 struct UnpairCommand: ControlCommand {
-    static let name = ControlName.unpair
-
     private let pairing: PairingName
 
     init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
@@ -151,8 +144,6 @@ struct UnpairCommand: ControlCommand {
 
 /// `address`: changes where this secondary dials its primary (PAR-19).
 struct AddressCommand: ControlCommand {
-    static let name = ControlName.address
-
     private let pairing: PairingName
     private let address: SocketAddress
 
@@ -180,8 +171,6 @@ struct AddressCommand: ControlCommand {
 /// `switch`: chooses the pairing that the default sessions of host apps are bound to (CTL-7). The choice is durable
 /// before any app is notified; items that wait for either device stay in their queues.
 struct SwitchCommand: ControlCommand {
-    static let name = ControlName.switch
-
     private let pairing: PairingName
 
     init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
@@ -203,8 +192,6 @@ struct SwitchCommand: ControlCommand {
 
 /// `identifier-accept`: accepts the changed identifier of a primary's app.
 struct AcceptIdentifierCommand: ControlCommand {
-    static let name = ControlName.identifierAccept
-
     private let app: ApplicationIdentifier
     private let pairing: UniqueIdentifier
 
@@ -224,8 +211,6 @@ struct AcceptIdentifierCommand: ControlCommand {
 
 /// `allow-version`: allows a version of the protocol below the highest one seen (SES-4).
 struct AllowVersionCommand: ControlCommand {
-    static let name = ControlName.allowVersion
-
     private let pairing: UniqueIdentifier
     private let version: ProtocolVersion
 

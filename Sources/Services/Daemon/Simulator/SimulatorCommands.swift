@@ -7,20 +7,19 @@ import TandemReactor
 import TandemWire
 
 extension SimulatedDevice: ControlResponder {
-    private var commands: ControlCommands<SimulatedDevice> {
-        var types: [any ControlCommand<SimulatedDevice>.Type] = [
-            SimulatedStatusCommand.self, SimulatedSwitchCommand.self,
-        ]
-        if signed != nil {
-            types += [
-                TrustKeyCommand<SimulatedDevice>.self, TrustListCommand<SimulatedDevice>.self,
-                ApplyCommand<SimulatedDevice>.self,
-            ]
+    private func command(_ name: ControlName) -> (any ControlCommand<SimulatedDevice>.Type)? {
+        switch name {
+        case .status: SimulatedStatusCommand.self
+        case .switch: SimulatedSwitchCommand.self
+        case .trustAdd where signed != nil: TrustKeyCommand<SimulatedDevice>.self
+        case .trustList where signed != nil: TrustListCommand<SimulatedDevice>.self
+        case .apply where signed != nil: ApplyCommand<SimulatedDevice>.self
+        default: nil
         }
-        return ControlCommands(types, unknown: { "a simulated device knows no command '\($0)'" })
     }
 
     func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        let commands = ControlCommands(type: command) { "a simulated device knows no command '\($0)'" }
         endpoint.scheduler.start { [self] in completion(await commands.answer(request, on: self)) }
     }
 }
@@ -34,8 +33,6 @@ extension SimulatedDevice: ConfiguredDevice {
 
 /// `switch`: makes a secondary the active one, named by its pairing or by its socket.
 private struct SimulatedSwitchCommand: ControlCommand {
-    static let name = ControlName.switch
-
     private let pairing: UniqueIdentifier?
     private let secondary: String?
 
@@ -68,7 +65,6 @@ private struct SimulatedSwitchCommand: ControlCommand {
 
 /// `status`: the device, its pairings and its configurations.
 private struct SimulatedStatusCommand: ControlCommand {
-    static let name = ControlName.status
     static var access: ControlAccess { .everyone }
 
     /// Another user than the simulator's sees nothing of its apps (CTL-2).
