@@ -1,5 +1,4 @@
-// Records of the host apps that ever registered here: the owner, and the app's name for this device; and which apps
-// paired devices have announced. One row each.
+// Records of the host apps that ever registered here: the owner, and the app's name for this device. One row each.
 
 import TandemBase
 import TandemPropertyList
@@ -76,44 +75,5 @@ struct InstalledApplications {
         guard records[record.app] != record else { return [] }
         records[record.app] = record
         return [record.row]
-    }
-}
-
-/// The apps that paired devices have announced as installed (SES-64). Each is written once, because an app that was
-/// registered stays so.
-struct CounterpartApplications {
-    private(set) var apps: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
-
-    init(rows: [Row], path: String) throws(NodeError) {
-        for row in rows {
-            guard let (pairing, app) = Self.entry(row) else { throw .row(path: path, reason: "a counterpart's row") }
-            apps[pairing, default: []].insert(app)
-        }
-    }
-
-    /// Takes an announcement. A device that announces more apps than it may have (LIM-11) fills no disk.
-    mutating func announced(
-        _ app: ApplicationIdentifier, isInstalled: Bool, in pairing: UniqueIdentifier
-    ) -> [RowChange] {
-        var known = apps[pairing, default: []]
-        guard known.contains(app) != isInstalled, !isInstalled || known.count < Limits.applications else { return [] }
-        if isInstalled { known.insert(app) } else { known.remove(app) }
-        apps[pairing] = known
-        let key = pairing.bytes + Array(app.description.utf8)
-        return [isInstalled ? .put(.counterpart, key: key, value: [1]) : .delete(.counterpart, key: key)]
-    }
-
-    /// Forgets a pairing; also one of which nothing is known, because rows may have outlived it.
-    mutating func remove(_ pairing: UniqueIdentifier) -> [RowChange] {
-        apps[pairing] = nil
-        return [.deleteAll(.prefix(pairing.bytes, in: .counterpart))]
-    }
-
-    private static func entry(_ row: Row) -> (UniqueIdentifier, ApplicationIdentifier)? {
-        guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))),
-            let name = String(validating: row.key.dropFirst(16), as: UTF8.self),
-            let app = try? ApplicationIdentifier(name)
-        else { return nil }
-        return (pairing, app)
     }
 }

@@ -20,7 +20,7 @@ package final class Node {
     let loop: any Scheduler
     let device: DeviceState
     let installed: CommittedState<InstalledApplications>
-    private let counterparts: CommittedState<CounterpartApplications>
+    private let counterparts: Counterparts
     let pairings: PairingService
     let links: LinkService
     let relay: Relay
@@ -72,8 +72,10 @@ package final class Node {
         store = LoopStore(device.store, on: loop)
         let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
         installed = CommittedState(applications, in: store)
-        counterparts = CommittedState(
-            try CounterpartApplications(rows: try device.rows(in: .counterpart), path: device.store.path), in: store)
+        counterparts = Counterparts(
+            CommittedState(
+                try CounterpartApplications(rows: try device.rows(in: .counterpart), path: device.store.path),
+                in: store), scheduler: loop, log: log)
         let own = device.ownDevice(named: options.name)
         pairings = PairingService(
             CommittedState(try device.registry(), in: store), own: own, vendor: vendor, installed: installed,
@@ -173,12 +175,10 @@ package final class Node {
                 directory: { [directories] app, pairing in
                     pairing.isPending ? nil : directories.path(of: app, in: pairing.pairing)
                 },
-                announced: { [pairings, counterparts, loop, log] app, pairing, announcement in
-                    counterparts.perform(
-                        { ($0.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing), {}) },
-                        failure: { log(.notStored($0)) })
+                announced: { [pairings, counterparts] app, pairing, announcement in
+                    counterparts.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing)
                     guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
-                    loop.start { await pairings.declared(identifier, for: app, pairing: pairing.pairing) }
+                    pairings.declared(identifier, for: app, pairing: pairing.pairing)
                 }))
         local.connect(
             LocalEndpoint.Outlets(
@@ -222,8 +222,7 @@ package final class Node {
         }
         pairings.restore()
         for record in pairings.all {
-            let apps = counterparts.state.apps[record.pairing] ?? []
-            relay.restore(installed: apps, at: record.pairing, role: record.role)
+            relay.restore(installed: counterparts[record.pairing], at: record.pairing, role: record.role)
         }
         // Removes files that belong to no item, now that the items are known.
         delivery.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
@@ -279,7 +278,7 @@ package final class Node {
         delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
         // A commit of its queues that was under way may have put a row back behind the first removal.
         store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
-        counterparts.perform(room: .reserve, { ($0.remove(pairing), {}) }, failure: { [log] in log(.notStored($0)) })
+        counterparts.remove(pairing)
         configuration.unpaired(pairing, targets: targets)
     }
 

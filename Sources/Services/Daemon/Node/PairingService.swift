@@ -39,6 +39,8 @@ final class PairingService {
     private var isStopping = false
     /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
     private var warningPaces = LogPaces<String>(burst: 1)
+    /// Identifiers that primaries have announced and that are not judged yet.
+    private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier]] = [:]
     private var onEvent: (Event) -> Void = { _ in }
     private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
         PairingContents()
@@ -302,8 +304,25 @@ final class PairingService {
         try outcome.get()
     }
 
-    /// A primary's app has announced its identifier over the pairing's link.
-    func declared(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) async {
+    /// A primary's app has announced its identifier over the pairing's link. One is judged after the other, and the
+    /// last one of each app counts: a device may change its mind as fast as its link is.
+    func declared(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
+        let isJudging = !declarations.isEmpty
+        declarations[pairing, default: [:]][app] = identifier
+        if !isJudging { scheduler.start { [self] in await judgeDeclarations() } }
+    }
+
+    private func judgeDeclarations() async {
+        while let (pairing, declared) = declarations.first, let (app, identifier) = declared.first {
+            await judge(identifier, for: app, pairing: pairing)
+            // The same one stays out; another one that came meanwhile is judged next.
+            if declarations[pairing]?[app] == identifier { declarations[pairing]?[app] = nil }
+            if declarations[pairing]?.isEmpty == true { declarations[pairing] = nil }
+        }
+    }
+
+    private func judge(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) async
+    {
         _ = try? await commit { [self] next in
             let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
             return (
