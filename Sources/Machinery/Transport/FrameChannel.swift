@@ -283,7 +283,8 @@ extension FrameChannel {
     /// Sets the timer if an unfinished frame is here and none runs.
     func watchPace() {
         guard phase != .closed, let watch = watch ?? watchUnfinished() else { return }
-        chargeBegun(decoder.bufferedCount, to: watch)
+        // While reading is paused, whole frames are here too, and they are this daemon's own doing.
+        chargeBegun(isReadingPaused ? 0 : decoder.bufferedCount, to: watch)
         guard phase != .closed else { return }
         if !watch.paceTimer.isSet, let deadline = watch.pace.deadline { setPaceTimer(of: watch, at: deadline) }
     }
@@ -302,6 +303,8 @@ extension FrameChannel {
     /// The owner of the stream has begun more than it may.
     func refuseBegun() {
         if let watch { chargeBegun(0, to: watch) }
+        // Now, and not when the peer has read the refusal.
+        decoder = FrameDecoder(limit: limit)
         refuse(Refusal(.tooSlow, "the unfinished frames of one user take more than they may"), .frameTooSlow)
     }
 

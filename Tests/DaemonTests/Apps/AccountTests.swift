@@ -109,6 +109,9 @@ import Testing
         let neighbour = device.connect(user: 3000)
         try neighbour.hello()
         neighbour.stream.send(ByteSlice(copying: Array(frame[..<300_000])))
+        let small = device.connect(user: 2000)
+        try small.hello()
+        small.stream.send(ByteSlice(copying: Array(frame[..<70_000])))
         let hostile = (0..<130).map { _ in device.connect(user: 2000) }
         for client in hostile {
             try client.hello()
@@ -118,6 +121,7 @@ import Testing
         let left = hostile.count { !$0.isClosed }
         #expect(left * 350_000 <= Limits.begunBytesOfApps / 2 && left > 50, "\(left) connections")
         #expect(hostile.filter(\.isClosed).allSatisfy { $0.refusal == "too-slow" })
+        #expect(!small.isClosed, "the one with most is closed")
         neighbour.stream.send(ByteSlice(copying: Array(frame[300_000...])))
         scheduler.run()
         // The frame is whole, and refused for what it says.
