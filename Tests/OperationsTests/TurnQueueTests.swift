@@ -27,6 +27,32 @@ struct TurnQueueTests {
         #expect(order == "abbbabbbabb")
     }
 
+    @Test func `LIM-62: an element that has left is kept by nothing, although others of its owner wait`() {
+        final class Body: Sendable {}
+        var queue = TurnQueue<Character, Body>(total: 1_000_000, turn: 100)
+        weak var first: Body?
+        do {
+            let body = Body()
+            first = body
+            queue.append(body, size: 60, of: "a")
+            queue.append(Body(), size: 60, of: "a")
+        }
+        #expect(first != nil && queue.next()?.owner == "a")
+        #expect(first == nil)
+    }
+
+    @Test func `LIM-61: an owner of which nothing waits for a moment still passes the turns that it has used up`() {
+        var queue = TurnQueue<Character, Int>(total: 1_000_000, turn: 100)
+        for number in 0..<12 { queue.append(number, size: 100, of: "b") }
+        queue.append(0, size: 400, of: "a")
+        var order = ""
+        while let owner = queue.next()?.owner {
+            order.append(owner)
+            if owner == "a", queue.byteCount(of: "b") > 0 { queue.append(0, size: 400, of: "a") }
+        }
+        #expect(order.hasPrefix("babbbba"), "\(order)")
+    }
+
     @Test func `SES-14: the elements of one owner keep their order`() {
         var queue = TurnQueue<Character, Int>(total: 1_000_000, turn: 100)
         for number in 0..<200 { queue.append(number, size: 60, of: number % 3 == 0 ? "a" : "b") }

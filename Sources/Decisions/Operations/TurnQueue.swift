@@ -6,38 +6,39 @@
 /// Elements that wait for their owners' turns.
 package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyable, Sendable {
     private struct Lane {
-        private var waiting: [(element: Element, size: Int)] = []
+        /// Nil where it was taken, so that nothing is kept beyond its turn.
+        private var waiting: [(element: Element, size: Int)?] = []
         private var taken = 0
         /// Bytes that are left of the owner's turn; not above zero after its end.
         private var credit: Int
 
         init(credit: Int) { self.credit = credit }
 
-        var isEmpty: Bool { taken == waiting.count }
-
         mutating func append(_ element: Element, _ size: Int) { waiting.append((element, size)) }
 
         /// False at the end of the owner's turn: the next one begins behind the others.
-        mutating func mayTake(_ turn: Int) -> Bool {
+        mutating func continuesTurn(orAdds turn: Int) -> Bool {
             if credit > 0 { return true }
             credit += turn
             return false
         }
 
-        mutating func take() -> (element: Element, size: Int) {
+        /// Nil if nothing waits.
+        mutating func take() -> (element: Element, size: Int)? {
+            guard taken < waiting.count, let next = waiting[taken] else { return nil }
+            waiting[taken] = nil
+            taken += 1
             if taken > 64, taken > waiting.count / 2 {
                 waiting.removeFirst(taken)
                 taken = 0
             }
-            let next = waiting[taken]
-            taken += 1
             credit -= next.size
             return next
         }
     }
 
     private var lanes: [Owner: Lane] = [:]
-    /// The owners with something that waits; the first one has the turn.
+    /// The owners with something that waits or with turns to pass; the first one has the turn.
     private var order: [Owner] = []
     private var shares: SharedResource<Owner>
     private let turn: Int
@@ -50,7 +51,7 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
         self.turn = turn
     }
 
-    package var isEmpty: Bool { order.isEmpty }
+    package var isEmpty: Bool { shares.used == 0 }
 
     /// All bytes that wait.
     package var byteCount: Int { shares.used }
@@ -65,6 +66,7 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
     }
 
     package mutating func append(_ element: Element, size: Int, of owner: Owner) {
+        precondition(size > 0, "an element takes room")
         shares.record(size, of: owner)
         if lanes[owner] == nil {
             lanes[owner] = Lane(credit: turn)
@@ -75,15 +77,21 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
 
     /// Takes the next element in turn.
     package mutating func next() -> (owner: Owner, element: Element)? {
-        guard !order.isEmpty else { return nil }
-        while lanes[order[0]]?.mayTake(turn) == false { order.append(order.removeFirst()) }
-        let owner = order[0]
-        guard let (element, size) = lanes[owner]?.take() else { preconditionFailure("an owner in turn has a lane") }
-        shares.release(size, of: owner)
-        if lanes[owner]?.isEmpty == true {
-            lanes[owner] = nil
-            order.removeFirst()
+        guard !isEmpty else { return nil }
+        while let owner = order.first {
+            guard lanes[owner]?.continuesTurn(orAdds: turn) == true else {
+                order.append(order.removeFirst())
+                continue
+            }
+            // An owner of which nothing waits stays for as long as it has to pass turns.
+            guard let (element, size) = lanes[owner]?.take() else {
+                lanes[owner] = nil
+                order.removeFirst()
+                continue
+            }
+            shares.release(size, of: owner)
+            return (owner, element)
         }
-        return (owner, element)
+        preconditionFailure("an owner of which something waits has a turn")
     }
 }

@@ -182,7 +182,8 @@ final class Broadcaster {
         let failure = ledger.failed(id, app: app, pairing: end.known.pairing, by: port.number)
         guard let failure else { return }
         ports[failure.origin]?.fail(
-            Message(app: app, pairing: failure.pairing, id: id), .notReachable(.noLink))
+            Message(app: app, pairing: failure.pairing, id: id),
+            port.side.pairings[failure.pairing] == nil ? .notPaired : .notReachable(.noLink))
     }
 
     /// The connection is gone: of the broadcasts to it those fail that certainly did not leave (SES-11).

@@ -47,13 +47,16 @@ final class LinkTurns {
         pressure.hold(origin, scheduler)
     }
 
+    /// Frames have left the link: those that wait for their turn do not wait for a stuck peer.
+    func linkMoved() {
+        for pressure in held.values { pressure.progressed() }
+    }
+
     /// Takes the next frame in turn. An app of which enough has left is read again.
     func next() -> (app: ApplicationNumber, waiting: Waiting)? {
         guard let next = queue.next() else { return nil }
         if let pressure = held[next.owner] {
-            if queue.byteCount(of: next.owner) > Limits.waitingBytesOfApp / 2 {
-                pressure.progressed()
-            } else {
+            if queue.byteCount(of: next.owner) <= Limits.waitingBytesOfApp / 2 {
                 held[next.owner] = nil
                 pressure.end(scheduler)
             }

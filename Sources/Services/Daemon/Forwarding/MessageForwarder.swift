@@ -229,9 +229,13 @@ final class MessageForwarder {
         if let failure = fault(of: header, from: application, to: request) {
             fail(request, failure)
         } else if let caller = self.port(request.origin) {
-            caller.deliver(frame, from: port)
-            counts.answered.add()
-            if trace != nil { traced(header, request, to: caller) }
+            if caller.deliver(frame, from: port) {
+                counts.answered.add()
+                if trace != nil { traced(header, request, to: caller) }
+            } else {
+                // The handler has run: nothing may say that it can run again (SES-11).
+                fail(request, .linkLost)
+            }
         }
         checkIdle()
     }

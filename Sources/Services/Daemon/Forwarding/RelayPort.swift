@@ -16,6 +16,9 @@ package protocol RelayEndpoint: NumberedConnection {
     /// Whether a frame of this many bytes fits what may wait for this end (LIM-6).
     func isWritable(_ count: Int) -> Bool
 
+    /// Whether a frame of this many bytes may wait in front of a link's queue: all links share that room (LIM-49).
+    func isWaitingPossible(_ count: Int) -> Bool
+
     /// Whether senders to this end should pause, or their frames wait for a link; ``RelayPort/drained()`` must follow
     /// once it no longer holds, for a link only after ``awaitRoom()``.
     var isCongested: Bool { get }
@@ -54,6 +57,8 @@ package protocol RelayEndpoint: NumberedConnection {
 
 extension RelayEndpoint {
     package func isWritable(_ count: Int) -> Bool { queuedBytes + count <= Limits.queuedBytes }
+
+    package func isWaitingPossible(_ count: Int) -> Bool { true }
 
     package func awaitRoom() {}
 
@@ -231,7 +236,7 @@ package final class RelayPort: NumberedConnection {
 
     /// Whether a frame of the origin's app may wait for this link.
     func hasRoom(for count: Int, from origin: RelayPort) -> Bool {
-        guard let app = origin.application, endpoint.isWritable(count) else { return false }
+        guard let app = origin.application, endpoint.isWaitingPossible(count) else { return false }
         return itsLink.turns?.hasRoom(for: count, of: app.number) ?? true
     }
 
@@ -291,13 +296,18 @@ package final class RelayPort: NumberedConnection {
     }
 
     /// Sends an answer of an app; at a link in the app's turn.
-    func deliver(_ answer: Frame, from origin: RelayPort) {
-        guard mustWait else { return deliver(answer) }
+    /// - Returns: false if the link has no room for it.
+    func deliver(_ answer: Frame, from origin: RelayPort) -> Bool {
+        guard mustWait else {
+            deliver(answer)
+            return true
+        }
         guard hasRoom(for: answer.count, from: origin) else {
             forwarder.counts.shed.add()
-            return endpoint.overflowed()
+            return false
         }
         answer.bytes.withBytes { wait($0, .zero, .answer, from: origin) }
+        return true
     }
 
     /// Reports to the sender of a message that it goes no further.
@@ -324,7 +334,9 @@ package final class RelayPort: NumberedConnection {
     /// The endpoint's queue has drained: resumes the senders that were paused.
     package func drained() {
         ownCongestion?.end(forwarder.scheduler)
-        if let turns = link?.turns { handOver(turns) }
+        guard let turns = link?.turns else { return }
+        turns.linkMoved()
+        handOver(turns)
     }
 
     /// The connection is gone; requests that it should have answered fail (SES-11). A second call does nothing.
@@ -366,8 +378,11 @@ final class Backpressure {
         if timer == nil { beginPatience(scheduler) }
     }
 
-    /// The receiver still has too much, and takes more: patience begins again.
-    func progressed() { hasProgressed = true }
+    /// The receiver still has too much, and takes more: patience begins again, also for those that are read by now.
+    func progressed() {
+        hasProgressed = true
+        isPatienceOver = false
+    }
 
     private func beginPatience(_ scheduler: any Scheduler) {
         timer = scheduler.schedule(after: Self.patience) { [weak self] in self?.patienceEnded(scheduler) }

@@ -259,7 +259,7 @@ private final class LinkEndpoint: RelayEndpoint {
         backlog >= (waiting > 0 || frames.isBlocked ? Limits.linkBacklog : Limits.linkBurst) && !hasLeft
     }
 
-    /// Whether all of these frames have certainly left the queue. Enciphered bytes are more than they were.
+    /// Whether all of these frames have certainly left the queue: it counts enciphered bytes, and those are more.
     private var hasLeft: Bool { lastEnd + UInt64(frames.queuedBytes) <= acceptedBytes }
 
     func awaitRoom() { frames.awaitDrain() }
@@ -270,10 +270,15 @@ private final class LinkEndpoint: RelayEndpoint {
     }
 
     /// A frame and 64 KiB are always taken; beyond that all links share the room for what peers do not read (LIM-49).
+    /// Frames that wait in turns are not counted here: the daemon's own, which do not wait, find room beside them.
     func isWritable(_ count: Int) -> Bool {
-        let queued = frames.queuedBytes + waiting
+        let queued = frames.queuedBytes
         if queued == 0 || queued + count <= Self.ownRoom { return true }
         return queued + count <= Limits.queuedBytes && queue.byteCount + count <= Limits.queuedBytesOfLinks
+    }
+
+    func isWaitingPossible(_ count: Int) -> Bool {
+        waiting + count <= Self.ownRoom || queue.byteCount + count <= Limits.queuedBytesOfLinks
     }
 
     private static var ownRoom: Int { 64 * 1024 }
