@@ -72,7 +72,7 @@ final class DelegateDispatcher {
             forget()
             session?.setActivation(.inactive)
             session?.tell { $1.sessionDidBecomeInactive($0) }
-        case .notActivated where isSwitching:
+        case .notActivated where isSwitching && completions == 0:
             session?.setActivation(.notActivated)
             session?.tell { $1.sessionDidDeactivate($0) }
         case .notActivated:
@@ -81,7 +81,8 @@ final class DelegateDispatcher {
             parked.removeAll { $0.wantsReply }
             session?.setActivation(.notActivated)
         case .activated:
-            guard !isSwitching, wasLost else { return }
+            // After a switch the app activates; a connection that was lost in between completes that activation.
+            guard wasLost, !isSwitching || completions > 0 else { return }
             complete(atLeast: 1)
         }
     }
