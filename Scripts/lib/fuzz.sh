@@ -6,31 +6,63 @@ fuzz_flags=(
     -O -wmo -parse-as-library -swift-version 6 -package-name tandem -sanitize=fuzzer,address
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature NonisolatedNonsendingByDefault
+    -I "$root/Sources/System/COpenSSL"
 )
-fuzz_rooms=(Base PropertyList Wire)
-fuzz_sources=(
-    "$root"/Tests/Fuzz/*.swift
-    "$root"/Tests/TestSupport/{SeededGenerator,Oracles/*Oracle,Oracles/Reference*}.swift
+# In the order of their imports: the module and its folder.
+fuzz_rooms=(
+    TandemBase:Sources/Values/Base TandemPropertyList:Sources/Values/PropertyList TandemWire:Sources/Values/Wire
+    TandemCrypto:Sources/Values/Crypto TandemSession:Sources/Decisions/Session TandemReactor:Sources/Machinery/Reactor
+    TandemTransport:Sources/Machinery/Transport TandemFiles:Sources/Machinery/Files
+    PairedSession:Sources/Services/PairedSession PairedSessionFoundation:Sources/Services/PairedSessionFoundation
 )
+fuzz_support=(
+    "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,Oracles/*Oracle,Oracles/Reference*}.swift
+    "$root"/Tests/TestSupport/Doubles/{FaultPlan,InProcessStream,ManualScheduler}.swift
+)
+fuzz_sources=("$root"/Tests/Fuzz/*.swift "$root"/Tests/PairedSessionTests/{DaemonFrames,SessionOracle}.swift)
 
 # build_fuzz OUT: OUT/fuzz, unless it was built from the same sources.
 build_fuzz() {
-    local out=$1 sources name print
+    local out=$1 sources room print
+    local linux=$root/Sources/System/CLinux
     mkdir -p "$out"
-    sources=("${fuzz_sources[@]}")
-    for name in "${fuzz_rooms[@]}"; do sources+=("$root/Sources/Values/$name"/*.swift); done
+    sources=("${fuzz_sources[@]}" "${fuzz_support[@]}" "$linux"/*.c)
+    for room in "${fuzz_rooms[@]}"; do
+        while IFS= read -r file; do sources+=("$file"); done < <(find "$root/${room#*:}" -name '*.swift' | sort)
+    done
     print=$(cat "${BASH_SOURCE[0]}" "${sources[@]}" | sha256sum)
     if [[ -x $out/fuzz && $(cat "$out/built-from" 2>/dev/null) == "$print" ]]; then return; fi
     echo "building the fuzz targets (some minutes)" >&2
-    for name in "${fuzz_rooms[@]}"; do
-        swiftc "${fuzz_flags[@]}" -module-name "Tandem$name" -emit-module \
-            -emit-module-path "$out/Tandem$name.swiftmodule" -I "$out" -c "$root/Sources/Values/$name"/*.swift -o "$out/Tandem$name.o"
+    build_c "$out" "$linux"
+    for room in "${fuzz_rooms[@]}"; do
+        mapfile -t sources < <(find "$root/${room#*:}" -name '*.swift' | sort)
+        build_module "$out" "${room%%:*}" "${sources[@]}"
     done
+    build_module "$out" TandemTestSupport "${fuzz_support[@]}"
     # The linker says of every symbol of the sanitizer that it is not exported.
-    swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -o "$out/fuzz.new" "${fuzz_sources[@]}" \
-        "$out"/Tandem*.o 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
+    swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -I "$out/CTandemLinux" -o "$out/fuzz.new" "${fuzz_sources[@]}" \
+        "$out"/*.o -lssl -lcrypto -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
     mv "$out/fuzz.new" "$out/fuzz"
     echo "$print" >"$out/built-from"
+}
+
+# build_module OUT NAME SOURCES...
+build_module() {
+    local out=$1 name=$2
+    shift 2
+    swiftc "${fuzz_flags[@]}" -module-name "$name" -emit-module -emit-module-path "$out/$name.swiftmodule" \
+        -I "$out" -I "$out/CTandemLinux" \
+        -c "$@" -o "$out/$name.o"
+}
+
+# build_c OUT LINUX: the room of C, and the maps of the modules that Swift imports.
+build_c() {
+    local out=$1 linux=$2 file
+    mkdir -p "$out/CTandemLinux"
+    printf 'module CTandemLinux { umbrella "%s/include" export * }\n' "$linux" >"$out/CTandemLinux/module.modulemap"
+    for file in "$linux"/*.c; do
+        clang -O2 -D_GNU_SOURCE -I "$linux/include" -c "$file" -o "$out/c-$(basename "$file" .c).o"
+    done
 }
 
 # fuzz_target OUT TARGET MINUTES: until that much processor time is used, or something is found.

@@ -1,7 +1,8 @@
 // The fuzz targets (Scripts/fuzz): any bytes, held against everything that must be true of them. One executable for all
-// three, told by its environment which it is, so that there is one thing to build.
+// of them, whose environment says which it is, so that there is one thing to build.
 
 import Glibc
+import TandemTestSupport
 
 private let target = getenv("TANDEM_FUZZ_TARGET").map { String(cString: $0) } ?? "reader"
 
@@ -12,6 +13,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         switch target {
         case "envelope": EnvelopeOracle.fault(in: input)
         case "frames": FrameOracle.fault(in: input)
+        case "session": SessionTarget.fault(in: input)
         default: ReaderOracle.fault(in: input)
         }
     // Dying is what makes the fuzzer keep the input.
@@ -21,5 +23,9 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutate(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ room: Int, _ seed: CUnsignedInt) -> Int {
-    target == "frames" ? standardMutation(start, count, room) : TableRepair.mutate(start, count, room, seed)
+    switch target {
+    case "frames": standardMutation(start, count, room)
+    case "session": StreamMutation.mutate(start, count, room, seed)
+    default: TableRepair.mutate(start, count, room, seed)
+    }
 }

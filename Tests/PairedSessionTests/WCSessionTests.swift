@@ -165,6 +165,23 @@ struct WCSessionTests {
         #expect(outcomes.all == ["reply 5", "error 7014"])
     }
 
+    @Test("SES-37: a reply that is no dictionary is 7011 for the error handler, and the session goes on")
+    func malformedReply() throws {
+        activate()
+        let outcomes = Collector<String>()
+        session.sendMessage(["q": 1]) { _ in
+            outcomes.add("reply")
+        } errorHandler: {
+            outcomes.add("\(($0 as NSError).code) \(($0 as? WCError)?.underlyingError.name ?? "-")")
+        }
+        settle()
+        let question = try #require(fixture.daemon.received.last)
+        fixture.daemon.send(
+            Envelope(.reply, app: question.app, pairing: question.pairing, id: question.id, body: [1, 2, 3]))
+        settle()
+        #expect(outcomes.all == ["7011 malformed"] && session.activationState == .activated)
+    }
+
     @Test("Numbers arrive as NSNumber: one value is Int, Double and Bool as the app asks; the reply goes back")
     func receiving() throws {
         activate()

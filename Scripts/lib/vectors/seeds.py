@@ -23,7 +23,7 @@ def from_vectors(target):
     folder = root / "Protocol/Vectors"
     files = {"reader": [*folder.glob("plist/*.json"), folder / "frames/envelopes.json"],
              "envelope": [folder / "frames/envelopes.json", folder / "plist/containers.json"],
-             "frames": [folder / "frames/framing.json"]}[target]
+             "frames": [folder / "frames/framing.json"]}.get(target, [])
     for file in sorted(files):
         for case in json.loads(file.read_text())["cases"]:
             data = bytes.fromhex(case["hex"]) if "hex" in case else raw.flat(map(raw.piece_of, case["pieces"]))

@@ -15,7 +15,11 @@ extension WCSession {
     ) {
         send(OutgoingContent(foundation: message), wantsReply: replyHandler != nil, errorHandler) { body in
             guard let replyHandler else { return }
-            replyHandler(try PropertyListReader.readDictionary(body).foundationValue)
+            let values: PropertyListDictionary
+            do { values = try PropertyListReader.readDictionary(body) } catch {
+                throw SessionError.malformedReply(error)
+            }
+            replyHandler(values.foundationValue)
         }
     }
 

@@ -95,9 +95,7 @@ extension DeliveryReceipt {
         (self.id, self.pairing, channel, level) = (id, pairing, .message, .handled)
         (transfer, unreachable) = (nil, nil)
         do { reply = try PropertyListReader.readDictionary(body) } catch {
-            throw SessionError(
-                .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)",
-                messageID: id)
+            throw .malformedReply(error, messageID: id)
         }
     }
 

@@ -22,8 +22,7 @@ extension PairedSession {
     ) async throws(SessionError) -> PropertyListDictionary {
         let body = try await request(OutgoingContent(message, topic: topic), timeout, to: pairing)
         do { return try PropertyListReader.readDictionary(body) } catch {
-            throw SessionError(
-                .messageReplyFailed, .malformed, reason: "the reply is not a valid dictionary: \(error)")
+            throw .malformedReply(error)
         }
     }
 
