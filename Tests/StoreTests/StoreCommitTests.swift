@@ -47,6 +47,28 @@ final class Completions: Sendable {
         #expect(store.statistics == StoreStatistics(commits: 65, transactions: 2, failures: 0))
     }
 
+    @Test func `LIM-64: reads between commits neither divide their transaction nor keep them waiting`() throws {
+        let store = try Store(path: directory.path("store"))
+        let isQueued = Mutex(false)
+        store.commit([.put(space, key: [0], value: [])]) { _ in while !isQueued.withLock({ $0 }) {} }
+        while store.statistics.transactions == 0 {}
+        let order = Mutex<[String]>([])
+        for number in 1...32 {
+            store.commit([.put(space, key: [UInt8(number)], value: [1])]) { _ in }
+            store.fetch(RowRange(space: space)) { rows in
+                order.withLock { $0.append("read") }
+                #expect((try? rows.get().count) ?? 0 > number)
+                guard number == 1 else { return }
+                store.commit([.put(space, key: [100], value: [1])]) { _ in order.withLock { $0.append("commit") } }
+            }
+        }
+        isQueued.withLock { $0 = true }
+        while !order.withLock({ $0.contains("commit") }) {}
+        store.close()
+        #expect(store.statistics == StoreStatistics(commits: 34, transactions: 3, failures: 0))
+        #expect(order.withLock { $0.firstIndex(of: "commit") } == 8)
+    }
+
     @Test func anEmptyCommitCostsNoTransaction() async throws {
         let store = try Store(path: directory.path("store"))
         try await store.commitAndWait([]).get()

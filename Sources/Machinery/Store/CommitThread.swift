@@ -163,7 +163,8 @@ struct CommitThread {
     func close() { if poison == nil { try? connection.close() } }
 }
 
-// Queue of the store's thread, in the order of submission. Bounded by bytes: a commit that does not fit is refused in
+// Queue of the store's thread: the commits in the order of submission, then some of the reads. A read between two
+// commits would make each wait for a sync of its own. Commits are bounded by bytes: one that does not fit is refused in
 // its turn, so that completions keep the order of submission even then.
 
 /// One piece of work for the store's thread.
@@ -174,6 +175,13 @@ enum Work: Sendable {
     /// A commit that was not accepted; only its completion remains.
     case refuse(StoreError, @Sendable (Result<Void, StoreError>) -> Void)
 
+    fileprivate var isRead: Bool {
+        switch self {
+        case .commit, .refuse: false
+        case .fetch, .findRoom: true
+        }
+    }
+
     var weight: Int {
         if case .commit(let changes, _, _) = self { changes.reduce(0) { $0 + $1.weight } } else { 0 }
     }
@@ -182,10 +190,14 @@ enum Work: Sendable {
 /// The queue between any thread and the store's.
 final class WorkQueue: Sendable {
     private struct State {
-        var waiting: [Work] = []
+        var commits: [Work] = []
+        var reads: [Work] = []
         var weight = 0
         var isClosed = false
     }
+
+    /// The reads between two looks for commits (LIM-64).
+    static var readsPerTurn: Int { 8 }
 
     /// The bytes of changes that may wait at once.
     let limit: Int
@@ -203,8 +215,12 @@ final class WorkQueue: Sendable {
         let weight = work.weight
         let wasEmpty = state.withLock { state -> Bool? in
             guard !state.isClosed else { return nil }
-            let wasEmpty = state.waiting.isEmpty
-            state.waiting.append(accepted(work, weight, in: &state))
+            let wasEmpty = state.commits.isEmpty && state.reads.isEmpty
+            if work.isRead {
+                state.reads.append(work)
+            } else {
+                state.commits.append(accepted(work, weight, in: &state))
+            }
             return wasEmpty
         }
         if wasEmpty == true { wake.signal() }
@@ -226,12 +242,14 @@ final class WorkQueue: Sendable {
         wake.signal()
     }
 
-    /// Everything that waits; sleeps until there is something. Nil once the queue is closed and empty.
-    func takeAll() -> [Work]? {
+    /// All commits that wait, and behind them some reads; sleeps until there is something. Nil once the queue is closed
+    /// and empty.
+    func takeTurn() -> [Work]? {
         while true {
             let (taken, isClosed) = state.withLock { state in
-                let taken = state.waiting
-                state.waiting = []
+                let taken = state.commits + state.reads.prefix(Self.readsPerTurn)
+                state.commits = []
+                state.reads.removeFirst(min(state.reads.count, Self.readsPerTurn))
                 state.weight = 0
                 return (taken, state.isClosed)
             }

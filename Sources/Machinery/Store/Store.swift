@@ -43,7 +43,7 @@ package final class Store: Sendable {
                 return report(.failure(error))
             }
             report(.success(()))
-            while let batch = queue.takeAll() { commits.run(batch) }
+            while let batch = queue.takeTurn() { commits.run(batch) }
             commits.close()
         }
     }
@@ -73,7 +73,8 @@ package final class Store: Sendable {
         if !queue.submit(.findRoom(completion)) { completion(false) }
     }
 
-    /// Reads the rows after every commit submitted before. `completion` is called on the store's thread.
+    /// Reads the rows after every commit submitted before, and perhaps after later ones: no commit waits for more than
+    /// a few reads. `completion` is called on the store's thread.
     package func fetch(_ range: RowRange, completion: @escaping @Sendable (Result<[Row], StoreError>) -> Void) {
         if !queue.submit(.fetch(range, completion)) { completion(.failure(.closed(path: path))) }
     }
