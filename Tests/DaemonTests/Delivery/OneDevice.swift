@@ -16,6 +16,7 @@ import Testing
 final class UnwillingStore: RowBackend {
     private struct State {
         var isFull = false
+        var isBusy = false
         var hasReserve = false
         var damagedSpace: RowSpace?
         var holdsCommits = false
@@ -30,6 +31,12 @@ final class UnwillingStore: RowBackend {
     var isFull: Bool {
         get { state.withLock { $0.isFull } }
         set { state.withLock { $0.isFull = newValue } }
+    }
+
+    /// The store's queue has no room.
+    var isBusy: Bool {
+        get { state.withLock { $0.isBusy } }
+        set { state.withLock { $0.isBusy = newValue } }
     }
 
     /// Whether a full disk still takes the commits that make room.
@@ -75,6 +82,7 @@ final class UnwillingStore: RowBackend {
         _ changes: [RowChange], _ room: CommitRoom,
         _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
+        if isBusy { return completion(.failure(.overloaded(path: "disk", limit: 1))) }
         if isFull, !changes.isEmpty, room == .ordinary || !hasReserve {
             return completion(.failure(.full(path: "disk")))
         }

@@ -4,9 +4,11 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
+import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -34,6 +36,41 @@ struct RefusalTests {
         device.run()
         #expect(app.received(.accepted).map(\.id) == [ids[0], ids[1]])
         #expect(app.received(.failure).count == 1)
+    }
+
+    @Test func `SES-60, LIM-65: a user's submissions that wait for the disk hold back its own apps, and none fails`()
+        throws
+    {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary)
+        device.store.hold(commits: true)
+        let item = try Envelope(.submit, app: device.queue.app, pairing: device.queue.pairing, channel: .userInfo)
+            .with(body: ["a": .data([UInt8](repeating: 7, count: 60_000))])
+        for _ in 0..<200 {
+            var item = item
+            item.id = .random()
+            try app.send(item)
+        }
+        device.run()
+        #expect((5_000_000..<6_500_000).contains(app.stream.queuedBytes), "half of LIM-65 was read (LIM-47)")
+        device.store.goOn()
+        device.run()
+        #expect(app.received(.accepted).count == 200 && app.received(.failure).isEmpty)
+    }
+
+    @Test func `SES-49: a submission for which the store has no room now may be repeated`() throws {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary)
+        device.store.isBusy = true
+        try device.submit(from: app)
+        device.run()
+        let error = try app.onlyFailure()
+        #expect(error.code == .genericError && error.name == "store" && error.isRetryable)
+        device.store.isBusy = false
+        device.simulation.scheduler.advance(by: .seconds(2))
+        try device.submit(from: app)
+        device.run()
+        #expect(app.received(.accepted).count == 1)
     }
 
     @Test("LIM-14: refusals alone ask nothing of the disk")

@@ -119,7 +119,10 @@ package final class AppDelivery {
         if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
         let isKnown = delivery.submissions.hasAccepted(id, in: queue)
+        let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
+        endpoint.accounts.beginSubmission(of: user, size, from: connection.port)
         delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: queue) { [weak self] result in
+            self?.endpoint.accounts.endSubmission(of: user, size)
             self?.submitted(frame.item, result, connection.number, isKnown: isKnown)
         }
     }
@@ -364,8 +367,12 @@ extension SessionError {
             self.init(
                 .insufficientSpace, .insufficientSpace, reason: "this device's disk is full: \(failure)",
                 isRetryable: true)
-        case .store, .lost:
-            self.init(.genericError, .store, reason: "the item could not be made durable: \(failure)")
+        case .store(let error):
+            var isBusy = false
+            if case .overloaded = error { isBusy = true }
+            self.init(
+                .genericError, .store, reason: "the item could not be made durable: \(failure)", isRetryable: isBusy)
+        case .lost: self.init(.genericError, .store, reason: "the item could not be made durable: \(failure)")
         }
     }
 }

@@ -64,6 +64,8 @@ final class LocalPlaces {
 final class LocalAccounts {
     /// Lists of outstanding items in the making for all users (LIM-50): each holds up to 320 KiB.
     private static var pages: Int { 64 }
+    /// Bytes of submissions that wait for the disk, of all users (LIM-65): what the store's queue takes at once.
+    static var submissionBytes: Int { 12 << 20 }
     /// Warnings about one user's connections in a minute (LIM-54).
     private static var warnings: Int { 20 }
 
@@ -72,6 +74,9 @@ final class LocalAccounts {
     private var waiting = SharedResource<UInt32>(total: Limits.queuedBytesOfApps)
     private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
+    private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
+    /// Connections that are not read until less of their users' submissions waits for the disk.
+    private var held: [UInt32: [RelayPort]] = [:]
     private var queues: [UInt32: (account: QueueAccount, connections: Int)] = [:]
     private var warningPaces = LogPaces<UInt32>(burst: LocalAccounts.warnings)
     private var infoPaces = LogPaces<UInt32>(burst: Limits.applications)
@@ -127,6 +132,25 @@ final class LocalAccounts {
     func beginPage(of user: UInt32) -> Bool { pages.charge(1, to: user) }
 
     func endPage(of user: UInt32) { pages.release(1, of: user) }
+
+    // MARK: submissions
+
+    /// A user's submission waits for the disk; ``endSubmission(of:_:)`` follows. With too many of them the relay does
+    /// not read the connection.
+    func beginSubmission(of user: UInt32, _ bytes: Int, from port: RelayPort?) {
+        submissions.record(bytes, of: user)
+        guard let port, !submissions.isWithinLimit(user), held[user]?.contains(where: { $0 === port }) != true else {
+            return
+        }
+        held[user, default: []].append(port)
+        port.pauseReading()
+    }
+
+    func endSubmission(of user: UInt32, _ bytes: Int) {
+        submissions.release(bytes, of: user)
+        guard submissions.used(by: user) <= submissions.limit(of: user) / 2 else { return }
+        for port in held.removeValue(forKey: user) ?? [] { port.resumeReading() }
+    }
 
     // MARK: log
 

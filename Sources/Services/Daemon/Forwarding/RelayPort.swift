@@ -329,6 +329,19 @@ package final class RelayPort: NumberedConnection {
     /// Bytes of a failure, about.
     private static var usualFailure: Int { 512 }
 
+    // MARK: reading
+
+    /// Reads no more from the connection until ``resumeReading()``. Several may hold it back at once.
+    func pauseReading() {
+        congestion.holders += 1
+        if congestion.holders == 1 { endpoint.pauseReading() }
+    }
+
+    func resumeReading() {
+        congestion.holders -= 1
+        if congestion.holders == 0, !isClosed { endpoint.resumeReading() }
+    }
+
     // MARK: the endpoint's events
 
     /// The endpoint's queue has drained: resumes the senders that were paused.
@@ -365,7 +378,8 @@ final class Backpressure {
     private var timer: TimerToken?
     private var isPatienceOver = false
     private var hasProgressed = false
-    private var holders = 0
+    /// Receivers, and the disk, that hold back this connection itself.
+    fileprivate var holders = 0
 
     /// `sender` has just sent to the receiver whose congestion this is.
     func hold(_ sender: RelayPort, _ scheduler: any Scheduler) {
@@ -373,8 +387,7 @@ final class Backpressure {
             !held.contains(where: { $0 === sender })
         else { return }
         held.append(sender)
-        sender.congestion.holders += 1
-        if sender.congestion.holders == 1 { sender.endpoint.pauseReading() }
+        sender.pauseReading()
         if timer == nil { beginPatience(scheduler) }
     }
 
@@ -409,10 +422,7 @@ final class Backpressure {
     private func release() {
         let released = held
         held = []
-        for sender in released {
-            sender.congestion.holders -= 1
-            if sender.congestion.holders == 0, !sender.isClosed { sender.endpoint.resumeReading() }
-        }
+        for sender in released { sender.resumeReading() }
     }
 }
 
