@@ -104,6 +104,33 @@ private final class ReadinessRecorder: ReadinessTarget {
         }
     }
 
+    @Test func `a timer of no time that makes another one keeps no event waiting`() throws {
+        let loop = try EventLoop()
+        var fired = 0
+        func fire() {
+            fired += 1
+            if fired < 1000 { loop.schedule(after: .zero, fire) }
+        }
+        loop.schedule(after: .zero, fire)
+        loop.runOnce()
+        #expect(fired == 1)
+        loop.runOnce()
+        #expect(fired == 2)
+    }
+
+    @Test func `LIM-66: a loop rests once after a burst of turns, and not after a few`() throws {
+        let loop = try EventLoop()
+        var rests = 0
+        loop.afterBursts(of: 10, rest: .milliseconds(1)) { rests += 1 }
+        for _ in 0..<30 { loop.runOnce() }
+        loop.run { rests == 1 }
+        for _ in 0..<5 { loop.runOnce() }
+        var isOver = false
+        loop.schedule(after: .milliseconds(5)) { isOver = true }
+        loop.run { isOver }
+        #expect(rests == 1)
+    }
+
     @Test func aJobSubmittedByAJobRunsInALaterTurn() throws {
         let loop = try EventLoop()
         let order = Mutex<[String]>([])

@@ -29,6 +29,7 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     /// Read once in a turn, and forgotten when the next one has waited.
     private var cachedNow: MonotonicTime?
     private var isInTurn = false
+    private var burstRest: BurstRest?
     private let blocks = ReadBlocks()
     private let lists = SliceLists()
     private let stallWatch = StallWatch()
@@ -77,6 +78,13 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
     package func deregister(_ registration: Registration) {
         checkThread()
         _ = selector.remove(registration)
+    }
+
+    /// Calls the action once after each burst of turns, when the loop has been quiet: to give memory back. A loop that
+    /// is never busy sets no timer for it.
+    package func afterBursts(of turns: Int = 64, rest: Duration = .seconds(1), _ action: @escaping () -> Void) {
+        checkThread()
+        burstRest = BurstRest(turns: turns, rest: rest, action)
     }
 
     /// The memory that all reads of this loop share.
@@ -142,10 +150,13 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
             // Send before reading more: one block then serves a busy loop, and stays in the cache.
             if blocks.isFull { endTurn() }
         }
-        while let action = timers.popDue(at: now) { action() }
+        // Those that these make are due in the next turn: no timer keeps the others from their events.
+        let last = timers.last
+        while let action = timers.popDue(at: now, madeUntil: last) { action() }
         for job in mailbox.takeAll() { job.run(on: self) }
         endTurn()
         isInTurn = false
+        burstRest?.turnEnded(on: self)
     }
 
     /// Drops all timers and registrations, and with them what they keep alive.
@@ -297,4 +308,38 @@ private final class Body: Sendable {
 private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
     return nil
+}
+
+/// Finds the rest after a burst of turns; confined to its loop's thread.
+private final class BurstRest {
+    private let turns: Int
+    private let rest: Duration
+    private let action: () -> Void
+    /// Turns since the last rest, and at the last look.
+    private var count = 0
+    private var countBefore = 0
+    private var isScheduled = false
+
+    init(turns: Int, rest: Duration, _ action: @escaping () -> Void) {
+        self.turns = turns
+        self.rest = rest
+        self.action = action
+    }
+
+    func turnEnded(on loop: EventLoop) {
+        count += 1
+        if !isScheduled, count >= turns { lookLater(on: loop) }
+    }
+
+    private func lookLater(on loop: EventLoop) {
+        isScheduled = true
+        countBefore = count
+        loop.schedule(after: rest) { [unowned loop] in self.look(on: loop) }
+    }
+
+    private func look(on loop: EventLoop) {
+        guard count - countBefore < turns else { return lookLater(on: loop) }
+        (count, isScheduled) = (0, false)
+        action()
+    }
 }

@@ -50,9 +50,15 @@ package struct TimerQueue {
         return nil
     }
 
+    /// The last timer that was made.
+    package var last: TimerToken { TimerToken(serial: nextSerial) }
+
     /// Takes the action that is due first; nil if none is due.
-    package mutating func popDue(at now: MonotonicTime) -> (() -> Void)? {
-        guard let deadline = nextDeadline(), deadline <= now, let first = heap.first else { return nil }
+    /// - Parameter last: timers that were made later are due the next time.
+    package mutating func popDue(at now: MonotonicTime, madeUntil last: TimerToken? = nil) -> (() -> Void)? {
+        guard let deadline = nextDeadline(), deadline <= now, let first = heap.first,
+            first.serial <= last?.serial ?? .max
+        else { return nil }
         removeFirst()
         return actions.removeValue(forKey: first.serial)
     }

@@ -48,6 +48,7 @@ enum ServiceRun {
         }
         console.print(service.readiness)
         loop.schedule(after: rest) { Linux.giveBackHeap() }
+        loop.afterBursts { Linux.giveBackHeap() }
         loop.run()
         signals.cancel()
         if let failure { throw failure }
