@@ -1,5 +1,6 @@
 // A link as durable delivery uses it: what waits for room in its queue.
 
+import TandemBase
 import TandemReactor
 import TandemTestSupport
 import TandemWire
@@ -42,6 +43,25 @@ import Testing
         queue.bytes = 0
         scheduler.advance(by: .milliseconds(50))
         #expect(isOver)
+    }
+
+    @Test func `DEL-37: small frames pass the bodies that wait for room`() {
+        var passed: [String] = []
+        for number in 0..<8 {
+            link.whenRoom(for: 65_536) { [link] in
+                link.send(Envelope(.item), reserved: 65_536)
+                passed.append("body \(number)")
+            }
+        }
+        #expect(passed.count == 7)
+        link.whenRoom(for: DeliveryLink.frameSize) { passed.append("small") }
+        #expect(passed.last == "small")
+        let markers = queue.sent.filter { $0.kind == .ping }.compactMap(\.id)
+        #expect(Set(markers).count == 7)
+        for id in [UniqueIdentifier(high: 0, low: 1), .random()] { link.answered(id) }
+        #expect(passed.count == 8, "DEL-27: a marker that nobody sent makes no room")
+        link.answered(markers[1])
+        #expect(passed.last == "body 7")
     }
 
     @Test func `DEL-27: what waits on a link that closes goes nowhere, and its queue goes on`() {

@@ -15,6 +15,8 @@ final class DeliveryLink {
         let queuedBytes: () -> Int
     }
 
+    private typealias Waiting = (size: Int, proceed: () -> Void)
+
     /// The assumed size of a frame without its body.
     static var frameSize: Int { 512 }
 
@@ -23,7 +25,8 @@ final class DeliveryLink {
     private let path: Path
     private let scheduler: any Scheduler
     private var window = LinkWindow()
-    private var waiting: [(size: Int, proceed: () -> Void)] = []
+    /// Frames with bodies, and small ones: these pass the bodies, which a slow line makes wait for seconds.
+    private var waiting = (bodies: [Waiting](), small: [Waiting]())
     private var isClosed = false
     private var isRetryDue = false
 
@@ -36,16 +39,18 @@ final class DeliveryLink {
     /// Reserves room for a frame, now or later, then calls back: ``send(_:reserved:)`` or ``giveBack(_:)`` follows. A
     /// link that closes calls back as well.
     func whenRoom(for size: Int, _ proceed: @escaping () -> Void) {
-        if isClosed || (waiting.isEmpty && reserve(size)) { return proceed() }
-        waiting.append((size, proceed))
+        let hasBody = size > Self.frameSize
+        let isNext = waiting.small.isEmpty && (!hasBody || waiting.bodies.isEmpty)
+        if isClosed || (isNext && reserve(size)) { return proceed() }
+        if hasBody { waiting.bodies.append((size, proceed)) } else { waiting.small.append((size, proceed)) }
     }
 
     /// Sends a frame; nothing on a closed link.
     func send(_ envelope: Envelope, reserved size: Int) {
         guard !isClosed else { return }
         path.send(envelope)
-        guard let marker = window.sent(size) else { return }
-        path.send(PingFrame(id: UniqueIdentifier(high: 0, low: marker)).envelope)
+        guard let marker = window.sent(size, marker: .random()) else { return }
+        path.send(PingFrame(id: marker).envelope)
     }
 
     /// The frame does not leave after all.
@@ -56,8 +61,7 @@ final class DeliveryLink {
 
     /// The peer has read everything before this marker.
     func answered(_ marker: UniqueIdentifier) {
-        guard marker.high == 0 else { return }
-        window.answered(marker.low)
+        window.answered(marker)
         resume()
     }
 
@@ -67,15 +71,15 @@ final class DeliveryLink {
     /// The link is gone, and what waits goes nowhere.
     func close() {
         isClosed = true
-        let waited = waiting
-        waiting = []
+        let waited = waiting.small + waiting.bodies
+        waiting = ([], [])
         for entry in waited { entry.proceed() }
     }
 
     private func resume() {
-        while let first = waiting.first, reserve(first.size) {
-            waiting.removeFirst()
-            first.proceed()
+        while let first = waiting.small.first, reserve(first.size) { waiting.small.removeFirst().proceed() }
+        while waiting.small.isEmpty, let first = waiting.bodies.first, reserve(first.size) {
+            waiting.bodies.removeFirst().proceed()
         }
     }
 
@@ -87,7 +91,7 @@ final class DeliveryLink {
             retryAfterFlush()
             return false
         }
-        return window.reserve(size)
+        return window.reserve(size, hasBody: size > Self.frameSize)
     }
 
     /// A burst of one turn may leave at its end without a drain event, so the queue is looked at once more. A queue
@@ -98,7 +102,7 @@ final class DeliveryLink {
         scheduler.schedule(after: .milliseconds(1)) { [weak self] in
             guard let self else { return }
             isRetryDue = false
-            if let first = waiting.first, hasQuota(for: first.size) { resume() }
+            if let first = waiting.small.first ?? waiting.bodies.first, hasQuota(for: first.size) { resume() }
         }
     }
 }
