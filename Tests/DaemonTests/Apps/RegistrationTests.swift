@@ -40,6 +40,18 @@ import Testing
         #expect(first.received(.registered).count == 1 && second.received(.registered).count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `SES-18: a daemon that stops registers nobody, also if it was asked before`(isAskedBefore: Bool) throws {
+        device.storesAtOnce = !isAskedBefore
+        let client = try device.greet()
+        if isAskedBefore { try client.register(try ApplicationIdentifier("com.example.app"), .init()) }
+        device.scheduler.run()
+        device.endpoint.stop()
+        if !isAskedBefore { try client.register(try ApplicationIdentifier("com.example.app"), .init()) }
+        device.finishStoring(true)
+        #expect(client.refusal == "stopping" && client.received(.registered).isEmpty && device.connected.isEmpty)
+    }
+
     @Test func `an ownership that cannot be stored is nobody's, and may be tried again`() throws {
         device.storesAtOnce = false
         let client = try register()

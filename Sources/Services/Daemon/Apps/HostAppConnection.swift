@@ -206,6 +206,8 @@ final class HostAppConnection {
     /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port
     /// of the relay.
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
+        // Else it would get items, and the attempts of no handler would count.
+        guard !endpoint.isStopping else { return refuse(.daemonStops) }
         let frame = try ApplicationFrame(envelope)
         let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
         let application = ConnectedApplication(
@@ -227,7 +229,7 @@ final class HostAppConnection {
         // The connection may have ended while its claim was stored.
         guard case .registering = phase else { return endpoint.release(application.app, from: self) }
         channel.resumeReading()
-        if let refusal {
+        if let refusal = endpoint.isStopping ? .daemonStops : refusal {
             endpoint.release(application.app, from: self)
             return refuse(refusal)
         }

@@ -100,7 +100,7 @@ package final class LocalEndpoint {
     private var connections = ConnectionTable<HostAppConnection>()
     private var listener: StreamListener?
     private var whenClosed: (() -> Void)?
-    private var isStopping = false
+    private(set) var isStopping = false
 
     /// - Parameters:
     ///   - side: the relay's side that the socket serves; by default that of the role.
@@ -156,7 +156,7 @@ package final class LocalEndpoint {
         connections.insert(connection)
         connection.start()
         if isStopping {
-            connection.refuse(.stopping, "this daemon is stopping")
+            connection.refuse(.daemonStops)
         } else if place == .none {
             connection.refuse(places.refusal(of: credentials.user))
         }
@@ -348,6 +348,8 @@ extension Refusal {
     fileprivate static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
         Refusal(.appOwned, "\(app) belongs to another user")
     }
+
+    static var daemonStops: Refusal { Refusal(.stopping, "this daemon is stopping") }
 
     fileprivate static var notStored: Refusal { Refusal(.stopping, "the registration could not be stored") }
 }

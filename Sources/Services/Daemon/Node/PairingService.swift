@@ -218,7 +218,7 @@ final class PairingService {
                             return logged(event, .refused(.epoch))
                         }
                     )
-                case .accepted(let record, let changes, let superseded, _, let event):
+                case .accepted(let record, let changes, let superseded, let isNewEpoch, let event):
                     let after = next
                     let old = superseded.compactMap { before[$0] }.map { record in
                         (record, targets(endingWith: record, in: before, next: after))
@@ -229,6 +229,8 @@ final class PairingService {
                         { [self] in
                             for (record, targets) in old { forget(record, targets: targets) }
                             follow(record)
+                            // A ready link of before has the old epoch.
+                            if isNewEpoch { onEvent(.newEpoch(record)) }
                             choose()
                             return logged(event, .accepted(record))
                         }
