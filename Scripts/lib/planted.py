@@ -83,6 +83,10 @@ EDITS = [
     ("error number", "Protocol/Session.md", "7007 notReachable", "7007 planted", "7007 planted"),
     ("clause untested", "Protocol/Frames.md", "**FRM-2**", "**FRM-98** A planted clause.\n\n**FRM-2**",
      "FRM-98 is cited by no test"),
+    ("limit changed", "Sources/Values/Wire/Limits.swift", "queuedItems = 10_000", "queuedItems = 9_999",
+     "LIM-14 says 10,000"),
+    ("limit's reason moved", "Protocol/Limits.md", "| 4,096 | bounded by descriptors", "| 4,097 | bounded by descriptors",
+     "LIM-4 says 4,097"),
     ("clause twice", "Protocol/Frames.md", "**FRM-2**", "**FRM-1**", "FRM-1 is defined 2 times"),
 ]
 

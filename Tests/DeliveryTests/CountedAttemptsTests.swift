@@ -14,12 +14,12 @@ import Testing
 
     /// A ledger whose handler has the first of some items, with what the arrivals led to.
     private func ledger(
-        items: UInt64, _ limits: DeliveryLimits = DeliveryLimits()
+        items: UInt64, _ limits: DeliveryLimits = DeliveryLimits(), size: Int = 3
     ) throws -> Busy {
         var ledger = try inbound(limits)
         _ = ledger.consumerArrived(at: reading(0))
         var transitions: [InboundTransition] = []
-        for number in 1...items { transitions.append(ledger.arrived(arrived(number), at: reading(0))) }
+        for number in 1...items { transitions.append(ledger.arrived(arrived(number, size: size), at: reading(0))) }
         return Busy(ledger: ledger, transitions: transitions)
     }
 
@@ -114,6 +114,18 @@ import Testing
         #expect(records(busy.transitions).map(\.attempts) == [1, 1, 1, 0, 0])
         #expect(
             records([busy.ledger.handled(1, at: reading(0))]).filter { $0.attempts > 0 }.map(\.ordinal) == [1, 2, 4])
+    }
+
+    @Test("LIM-45: of bodies 256 KiB are at hand, and an item beyond them is read for its turn", arguments: [0, 1])
+    func bodiesAtHand(excess: Int) throws {
+        var busy = try ledger(items: 4, size: 128 * 1024 + excess)
+        for ordinals in counted(busy.transitions) { busy.ledger.attemptsAreDurable(ordinals) }
+        var bodies: [Int] = []
+        for ordinal in 1...3 as ClosedRange<UInt64> {
+            let next = busy.ledger.handled(ordinal, at: reading(0))
+            bodies.append((next.atOnce + next.effects).count { if case .deliver = $0 { true } else { false } })
+        }
+        #expect(bodies == [1, 1 - excess, 0])
     }
 
     @Test("DEL-11: a handler that leaves has tried one item; those that were counted keep their first attempt")

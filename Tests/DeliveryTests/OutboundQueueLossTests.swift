@@ -30,6 +30,15 @@ import Testing
         #expect(queue.timeAdvanced(at: reading(31)).sent.isEmpty)
     }
 
+    @Test("DEL-8, LIM-16: an item that names no time to live expires after 30 days, and not before")
+    func standardLife() throws {
+        var queue = try outbound()
+        _ = try queue.enqueue(item(1), at: reading(0))
+        let life: Int64 = 30 * 24 * 3600
+        #expect(queue.timeAdvanced(at: reading(life - 1)).finished.isEmpty)
+        #expect(queue.timeAdvanced(at: reading(life)).finished == [.withdrawn(.expired)])
+    }
+
     @Test("DEL-12, LIM-15: a refused head blocks for five attempts and then is dead")
     func aRefusedHeadBlocksForFiveAttemptsAndThenIsDead() throws {
         var queue = try sentQueue(2)

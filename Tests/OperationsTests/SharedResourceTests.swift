@@ -3,6 +3,7 @@
 import TandemBase
 import TandemOperations
 import TandemTestSupport
+import TandemWire
 import Testing
 
 struct SharedResourceTests {
@@ -49,6 +50,17 @@ struct SharedResourceTests {
             #expect(places.limit(of: -1) >= 100_000 / (owners * (owners + 1)) - owners)
             #expect(model.values.allSatisfy { $0 <= 50_000 })
         }
+    }
+
+    @Test func `LIM-49: a link takes a frame and 64 KiB, and more only while all links have less than 64 MiB`() {
+        let (all, own) = (Limits.queuedBytesOfLinks, 64 * 1024)
+        #expect(LinkRoom.admits(Limits.frame, queued: 0, queuedInAll: all), "with nothing queued it takes any frame")
+        let counts = [own - 2, own - 1, own]
+        #expect(counts.map { LinkRoom.admits($0, queued: 1, queuedInAll: all) } == [true, true, false])
+        let totals = [all - own - 1, all - own, all - own + 1]
+        #expect(totals.map { LinkRoom.admits(own, queued: own, queuedInAll: $0) } == [true, true, false])
+        let queued = [Limits.queuedBytes - own - 1, Limits.queuedBytes - own, Limits.queuedBytes - own + 1]
+        #expect(queued.map { LinkRoom.admits(own, queued: $0, queuedInAll: $0) } == [true, true, false], "LIM-6")
     }
 
     @Test func `LIM-54: so many lines in a minute are written, and the next one counts the others`() {

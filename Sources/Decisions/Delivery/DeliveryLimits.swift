@@ -8,13 +8,13 @@ package struct DeliveryLimits: Sendable, Equatable {
     /// Items that may wait, and their bytes (LIM-14).
     package var items = Limits.queuedItems
     package var bytes = Limits.queuedItemBytes
-    /// Items sent and not yet stored by the peer: enough to fill a link, little to send again after a loss.
+    /// Items sent and not yet stored by the peer (LIM-16): enough to fill a link, little to send again after a loss.
     package var window = 64
     /// Attempts of a failing head before it becomes a dead letter (LIM-15).
     package var attempts = Limits.deliveryAttempts
     /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45).
     package var countedAhead = 32
-    /// Items are sent again if the peer acknowledged nothing for this long: twice a dead link's time.
+    /// Items are sent again if the peer acknowledged nothing for this long (LIM-16): twice a dead link's time.
     package var resendAfter = Duration.seconds(30)
     /// Ended items whose submitter has not acknowledged that (LIM-24): an app that never returns must not fill the
     /// store.

@@ -4,6 +4,7 @@
 // the next one.
 
 package import TandemBase
+import TandemWire
 
 /// Use of one resource by each owner, and how much more each may use.
 package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
@@ -54,9 +55,29 @@ package struct SharedResource<Owner: Hashable & Sendable>: ~Copyable, Sendable {
     package mutating func release(_ amount: Int, of owner: Owner) { record(-amount, of: owner) }
 }
 
+/// Room for what waits because a device does not read its link (LIM-49).
+package enum LinkRoom {
+    /// Bytes that each link may have, however many wait for the others (LIM-49).
+    private static var ofEach: Int { 64 * 1024 }
+
+    /// Whether a link takes so many bytes more. With nothing queued it takes any frame.
+    /// - Parameters:
+    ///   - queued: bytes that wait for this link already.
+    ///   - queuedInAll: bytes that wait for links that do not read, this one included.
+    package static func admits(_ count: Int, queued: Int, queuedInAll: Int) -> Bool {
+        if queued == 0 || queued + count <= ofEach { return true }
+        return queued + count <= Limits.queuedBytes && queuedInAll + count <= Limits.queuedBytesOfLinks
+    }
+
+    /// Whether so many bytes more may wait in front of the link's queue, where the apps' shares bound them (LIM-62).
+    package static func admits(_ count: Int, waiting: Int, queuedInAll: Int) -> Bool {
+        waiting + count <= ofEach || queuedInAll + count <= Limits.queuedBytesOfLinks
+    }
+}
+
 /// Pace of log lines that others can cause (LIM-54): so many in a minute are written, and the others counted.
 package struct LogPace: Sendable {
-    /// The minute in which the lines are counted.
+    /// The minute in which the lines are counted (LIM-54).
     package static let interval = Duration.seconds(60)
 
     private let burst: Int
@@ -64,7 +85,7 @@ package struct LogPace: Sendable {
     private var written = 0
     private var unwritten = 0
 
-    /// - Parameter burst: lines in each interval.
+    /// - Parameter burst: lines in each interval (LIM-54).
     package init(burst: Int = 1) { self.burst = burst }
 
     /// Another line could be written.

@@ -8,9 +8,9 @@ package import TandemBase
 package struct WakeSchedule: ~Copyable, Sendable {
     /// A program that has started, or that ended well, may take this long until its app registers (LIM-36).
     package static var registrationTime: Duration { .seconds(10) }
-    /// The first pause after a program that handled nothing.
+    /// The first pause after a program that handled nothing (LIM-36).
     package static var firstPause: Duration { .seconds(1) }
-    /// The longest pause.
+    /// The longest pause (LIM-36).
     package static var longestPause: Duration { .seconds(600) }
 
     private struct App {

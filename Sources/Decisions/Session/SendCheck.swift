@@ -121,7 +121,9 @@ extension SessionError {
             self.init(.sessionNotActivated, reason: "the session is not activated: await activate() first")
         case .inactive: self.init(.sessionInactive, reason: "the session is switching to another device: try again")
         case .notPaired:
-            self.init(.deviceNotPaired, .notPaired, reason: "this device has no such pairing: pair it first")
+            self.init(
+                .deviceNotPaired, .notPaired,
+                reason: "no paired device is chosen: pair one, or choose one of several with 'tandem switch'")
         case .notInstalled(on: .secondary):
             self.init(
                 .watchAppNotInstalled, .notInstalled,

@@ -172,7 +172,7 @@ extension PropertyListError.Reason: CustomStringConvertible {
 /// Budgets for reading and writing a property list (FRM-6 k, l, m, n). They bound work and memory by the bytes
 /// received, whatever those claim.
 public struct PropertyListLimits: Sendable, Hashable {
-    /// The longest key in UTF-8 bytes, in every property list: keys are names, not data.
+    /// The longest key in UTF-8 bytes, in every property list (LIM-12): keys are names, not data.
     public static let maximumKeyLength = 256
 
     /// Levels of containers and what they hold; the root has depth 1.
@@ -185,7 +185,8 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// that makes a new value for each reference.
     public var repeatedBytes: Int
 
-    /// Budgets of one's own; what comes over the wire is held to ``standard``.
+    /// Budgets of one's own, with the protocol's of repetition (LIM-12); what comes over the wire is held to
+    /// ``standard``.
     public init(depth: Int, objects: Int, values: Int, repeatedBytes: Int = 8 << 20) {
         self.depth = depth
         self.objects = objects
@@ -193,6 +194,6 @@ public struct PropertyListLimits: Sendable, Hashable {
         self.repeatedBytes = repeatedBytes
     }
 
-    /// The protocol's budgets.
+    /// The protocol's budgets (LIM-12).
     public static let standard = PropertyListLimits(depth: 64, objects: 16_384, values: 65_536)
 }

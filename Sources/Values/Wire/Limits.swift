@@ -89,7 +89,7 @@ package enum Limits {
     package static let peerText = 128
     /// Durable items waiting on one channel of one application (LIM-14); then `queue-full`.
     package static let queuedItems = 10_000
-    /// Bytes of the items waiting on one channel of one application (LIM-14).
+    /// Bytes of the items waiting on one channel of one application (LIM-14), and of its dead letters (LIM-25).
     package static let queuedItemBytes = 64 * 1024 * 1024
     /// Records of all queues of one pairing, in each direction (LIM-38): ten full queues.
     package static let pairingRecords = 100_000

@@ -1,4 +1,4 @@
-// Accounts of users on a local socket (SES-58 to SES-60, LIM-47 to LIM-51): no user takes what another one needs.
+// Accounts of users on a local socket (SES-58 to SES-60, LIM-47, LIM-48): no user takes what another one needs.
 
 import TandemBase
 import TandemDaemon

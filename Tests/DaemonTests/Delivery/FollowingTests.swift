@@ -55,6 +55,17 @@ struct FollowingTests {
         #expect(second.received(.finished).map(\.id) == [id])
     }
 
+    @Test("LIM-40, SES-56: 512 items may be named in one question, and one more is refused")
+    func mostItems() throws {
+        let app = try simulation.app(.primary, receives: false)
+        let ids = (0..<513).map { _ in UniqueIdentifier.random() }
+        #expect(try follow(Array(ids.dropLast()), from: app)["unknown"]?.arrayValue?.count == 512)
+        let question = Envelope(
+            .query, app: self.app, pairing: simulation.pairing, id: .random(), channel: .userInfo, command: "subscribe")
+        try send(question.with(body: ["items": .array(ids.map { .data($0.bytes) })]), from: app)
+        #expect(app.received(.answer).last?.name == "items")
+    }
+
     @Test("SES-56, DEL-33: what ended meanwhile is told at once, also what was confirmed elsewhere")
     func endedBefore() throws {
         let secondary = try simulation.app(.secondary)

@@ -139,4 +139,65 @@ struct SubmitterTests {
         }
         #expect(pages == [512, 1, 0] && listed == ids.map(\.bytes))
     }
+
+    @Test("LIM-40: a list of outstanding items ends with the body that exceeds 256 KiB")
+    func largeList() throws {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary)
+        for _ in 0..<6 {
+            try app.send(
+                submit(
+                    .random(), ["n": .data([UInt8](repeating: 1, count: 60_000))], .userInfo, to: device.queue.pairing))
+        }
+        device.run()
+        try app.send(outstanding(device.queue))
+        device.run()
+        let items = try #require(app.received(.answer).last).dictionaryBody()["items"]?.arrayValue
+        #expect(items?.count == 5)
+    }
+
+    private func outstanding(_ queue: QueueKey) throws -> Envelope {
+        try Envelope(
+            .query, app: queue.app, pairing: queue.pairing, id: .random(), channel: queue.channel,
+            command: "outstanding"
+        ).with(body: ["after": 0])
+    }
+
+    @Test("LIM-24, LIM-50, SES-60: a connection makes 8 lists at once, a user half of 64, and another user its part")
+    func listsInTheMaking() throws {
+        let device = try OneDevice()
+        let simulation = device.simulation
+        /// The connections of a user's app that has an item, and asked each for nine lists.
+        func ask(_ user: UInt32, connections: Int) throws -> [Client] {
+            let name = "com.example.user\(user)"
+            try simulation.app(.secondary, name, user: user).disconnect()
+            let queue = QueueKey(
+                pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
+            let clients = try (0..<connections).map { _ in
+                try simulation.app(.primary, name, receives: false, user: user)
+            }
+            let item = Envelope(.submit, app: queue.app, pairing: queue.pairing, id: .random(), channel: .userInfo)
+            try clients[0].send(item.with(body: ["n": 1]))
+            device.run()
+            #expect(clients[0].received(.accepted).count == 1)
+            device.store.hold(fetches: true)
+            for client in clients { for _ in 0..<9 { try client.send(outstanding(queue)) } }
+            device.run()
+            device.store.hold()
+            return clients
+        }
+        func refusals(_ clients: [Client]) -> [Int] {
+            clients.map { $0.received(.answer).count { $0.name == "too-many-requests" } }
+        }
+        let first = try ask(2000, connections: 5)
+        #expect(refusals(first) == [1, 1, 1, 1, 9])
+        let second = try ask(2001, connections: 2)
+        #expect(refusals(second) == [1, 7], "a third of what the first one leaves")
+        device.store.goOn()
+        device.run()
+        #expect((first + second).allSatisfy { $0.received(.answer).count == 9 })
+        #expect(refusals(try ask(2002, connections: 4)) == [1, 1, 1, 1], "what is made is not counted")
+        device.store.goOn()
+        device.run()
+    }
 }

@@ -65,6 +65,9 @@ final class TestNetwork: NodeNetwork {
         endpoints[address] = apps
     }
 
+    /// The device at an address is found at another one, too.
+    func alias(_ other: SocketAddress, of address: SocketAddress) { acceptors[other] = acceptors[address] }
+
     /// Cuts the links that there are.
     func cut() {
         for link in links { link.close(.failed(SystemError(call: "recv", errno: 104))) }

@@ -5,6 +5,7 @@ import TandemDaemon
 import TandemPropertyList
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -56,6 +57,46 @@ import Testing
         let again = try startHandler()
         nodes.run(until: { again.received(.delivery).count == 3 })
         #expect(again.received(.delivery).map(\.attempt) == [2, 1, 1])
+    }
+
+    @Test func `DEL-34: what is stored over the old link while a new one says hello starts no epoch and comes once`()
+        throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        let handler = try startHandler()
+        let sender = try startSender()
+        let pairing = try pairing(of: nodes.primary)
+        func submit(_ count: Int) throws {
+            for _ in 0..<count {
+                try sender.send(
+                    Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+                        .with(body: ["n": 1]))
+            }
+        }
+        try submit(1)
+        nodes.run(until: { handler.received(.delivery).count == 1 && sender.received(.finished).count == 1 })
+        let moved = SocketAddress.unix(path: nodes.directory.path("moved.sock"))
+        nodes.network.alias(moved, of: .unix(path: nodes.directory.path(nodes.linkName)))
+        // The hello of the new link says 1 and is half a second on its way.
+        nodes.network.faults.delay = .milliseconds(500) ... .milliseconds(500)
+        let connections = nodes.network.connections
+        let body: PropertyListDictionary = [
+            "pairing": try nodes.pairing(of: nodes.secondary), "address": .string(moved.description),
+        ]
+        #expect(nodes.ask(nodes.secondary, "address", body).code == 0)
+        nodes.run(until: { nodes.network.connections == connections + 1 })
+        nodes.clock.advance(by: .milliseconds(1200))
+        let links = nodes.notes.count { "\($0.message)" == "link ready" }
+        try submit(2)
+        nodes.run(until: { sender.received(.finished).count == 3 })
+        #expect(nodes.notes.count { "\($0.message)" == "link ready" } == links, "the old link has carried them")
+        nodes.run(until: { nodes.notes.count { "\($0.message)" == "link ready" } == links + 2 })
+        #expect(!nodes.hasNoted("one of the stores was restored, a new epoch begins"))
+        try submit(1)
+        nodes.run(until: { sender.received(.finished).count == 4 })
+        #expect(handler.received(.delivery).map(\.attempt) == [1, 1, 1, 1])
+        #expect(nodes.network.connections == connections + 1)
     }
 
     @Test func `DEL-33, CTL-14: an item that is submitted again after its end was heard is the same item`() throws {

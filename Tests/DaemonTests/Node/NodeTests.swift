@@ -372,6 +372,41 @@ import Testing
 
     // MARK: the end
 
+    @Test func `CFG-22: a daemon and an app that allow invalid signatures are both logged`() throws {
+        defer { nodes.stop() }
+        let warning = "invalid signatures are allowed to apps that allow them, too"
+        #expect(!nodes.hasNoted(warning))
+        var options = nodes.options(.other)
+        options.allowsInvalidSignatures = true
+        let node = try nodes.make(options)
+        try node.start()
+        #expect(nodes.hasNoted(warning))
+        _ = try nodes.connect(to: .other, as: try ApplicationIdentifier("org.example.strict"))
+        nodes.run(until: { nodes.hasNoted("app registered") })
+        #expect(!nodes.hasNoted("an app allows invalid signatures"))
+        _ = try nodes.connect(to: .other, .init(allowsInvalidSignatures: true))
+        nodes.run(until: { nodes.hasNoted("an app allows invalid signatures") })
+        var isStopped = false
+        node.stop { isStopped = true }
+        nodes.run(until: { isStopped })
+    }
+
+    @Test func `THR-6, THR-13: no file of a device can be read or written by other users`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        func found(_ test: String) -> [Substring] {
+            guard let pipe = popen("find '\(nodes.directory.path)' \(test)", "r") else { return [] }
+            var output: [UInt8] = []
+            while case let byte = fgetc(pipe), byte != EOF { output.append(UInt8(truncatingIfNeeded: byte)) }
+            return pclose(pipe) == 0 ? String(decoding: output, as: UTF8.self).split(separator: "\n") : []
+        }
+        #expect(found("-path '*secondary-state*' -type f -name '*.plist'").count > 0, "there is a configuration")
+        #expect(found("-mindepth 1 -type f -perm /077").isEmpty)
+        #expect(found("-mindepth 1 -type d -perm /026").isEmpty, "a directory may be entered, and no more")
+    }
+
     @Test func `SES-18: a stopping daemon says bye, answers open requests, and closes its store`() throws {
         let app = try nodes.startApp()
         var health: ControlAnswer?

@@ -99,6 +99,34 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
     }
 
+    @Test func `PAR-15: unpairing the chosen one of several names those of which one has to be chosen`() throws {
+        defer { nodes.stop() }
+        try nodes.pair()
+        for number in 0..<2 {
+            if number > 0 {
+                nodes.stop(.other)
+                let state = nodes.directory.path("other-state")
+                #expect(rename(state, "\(state)-former") == 0)
+            }
+            try nodes.startOther(as: .secondary)
+            #expect(join(nodes.other, try link()) == nil)
+            nodes.run(until: {
+                let states = try? nodes.rows("pairings", of: nodes.primary).map { $0["state"]?.stringValue }
+                return states?.count == number + 2 && states?.allSatisfy { $0 == "active" } == true
+            })
+        }
+        let caller = try nodes.connect(to: .primary)
+        let ended = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"])
+        #expect(ended.body["unchosen"] == ["the other", "the other"], "\(ended)")
+        let last = try nodes.pairing(of: nodes.primary)
+        #expect(nodes.ask(nodes.primary, "switch", ["pairing": last]).body["changed"] == true)
+        nodes.run(until: {
+            (try? caller.states(now: nodes.clock.now).last?.active).flatMap { $0 }?.bytes == last.dataValue
+        })
+        let again = nodes.ask(nodes.primary, "unpair", ["pairing": last])
+        #expect(again.body["unchosen"] == [], "the only one that is left is chosen")
+    }
+
     @Test func `PAR-18: a primary's changed identifier has no effect until the secondary's operator accepts it`() throws
     {
         defer { nodes.stop() }

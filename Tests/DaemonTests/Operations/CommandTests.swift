@@ -191,4 +191,37 @@ import Testing
         let steps = traced.compactMap { $0.dictionaryValue?["step"]?.stringValue }
         #expect(steps.starts(with: ["sent"]) && steps.contains("ended"), "\(steps)")
     }
+
+    @Test func `LIM-35: messages are traced for a minute after the last request, and 256 events are one answer`() throws
+    {
+        defer { nodes.stop() }
+        try nodes.pair()
+        _ = try nodes.startApp()
+        let caller = try nodes.startApp(at: .primary, .init())
+        func send(_ count: Int) throws {
+            for _ in 0..<count {
+                var message = try nodes.message()
+                message.reply = nil
+                try caller.send(message)
+            }
+            nodes.clock.run()
+        }
+        func trace(_ body: PropertyListDictionary = [:]) throws -> (last: PropertyListValue, count: Int) {
+            let answer = nodes.ask(nodes.primary, "trace", body).body
+            return (try #require(answer["last"]), answer["events"]?.arrayValue?.count ?? 0)
+        }
+        let begin = try trace(["messages": true])
+        try send(300)
+        let first = try trace(["after": begin.last])
+        #expect(first.count == 256)
+        #expect(try trace(["after": first.last]).count > 0)
+        nodes.clock.advance(by: .seconds(59))
+        let late = try trace()
+        try send(1)
+        #expect(try trace(["after": late.last]).count > 0)
+        nodes.clock.advance(by: .seconds(2))
+        let over = try trace()
+        try send(1)
+        #expect(try trace(["after": over.last]).count == 0)
+    }
 }

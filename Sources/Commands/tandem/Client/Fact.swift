@@ -17,6 +17,11 @@ struct Fact {
 
     func list(_ key: String) -> [Fact] { Self.list(body[key]) }
 
+    /// The texts of a list.
+    func texts(_ key: String) -> [String] {
+        (body[key]?.arrayValue ?? []).compactMap { $0.stringValue.map { Printable.text($0, limit: 128) } }
+    }
+
     /// Any scalar as text that is safe on a terminal.
     func text(_ key: String) -> String {
         switch body[key] {

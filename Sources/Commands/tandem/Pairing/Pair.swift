@@ -89,6 +89,10 @@ extension Subcommand {
         let answer = Fact(try arguments.ask(.unpair, arguments.pairingOrName))
         let dropped = ["items", "files", "configurations"].map { "\(answer.text($0)) \($0)" }
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
+        let left = answer.texts("unchosen")
+        if !left.isEmpty {
+            console.print("apps have no device now: choose \(left.joined(separator: " or ")) with 'tandem switch NAME'")
+        }
     }
 
     static let address = Subcommand(

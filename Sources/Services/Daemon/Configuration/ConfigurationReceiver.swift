@@ -176,6 +176,7 @@ final class ConfigurationReceiver {
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
         if registration.allowsInvalidSignatures {
             waivingApplications.insert(app)
+            context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")))
         } else {
             waivingApplications.remove(app)
         }

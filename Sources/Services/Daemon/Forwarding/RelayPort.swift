@@ -371,7 +371,8 @@ package final class RelayPort: NumberedConnection {
 /// never held back: they carry other apps too. A class, because reading on may deliver frames that come back here at
 /// once.
 final class Backpressure {
-    /// How long senders wait for a receiver (LIM-17): time for a busy process to be scheduled and read a full queue.
+    /// How long senders wait for a receiver (LIM-17, LIM-62): time for a busy process to be scheduled and to read a
+    /// full queue.
     static var patience: Duration { .seconds(1) }
 
     private var held: [RelayPort] = []

@@ -13,7 +13,7 @@ import TandemWire
 
 /// Accepts device connections; confined to the loop's thread.
 package final class LinkAcceptor {
-    /// Connections of all kinds at once: bounded by descriptors, far above use.
+    /// Connections of all kinds at once (LIM-4): bounded by descriptors, far above use.
     package static var connectionLimit: Int { 4096 }
 
     private let context: LinkContext

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDelivery
+import TandemOperations
 import TandemPairing
 import TandemReactor
 import TandemSession
@@ -269,19 +270,14 @@ private final class LinkEndpoint: RelayEndpoint {
         queue.charge(change)
     }
 
-    /// A frame and 64 KiB are always taken; beyond that all links share the room for what peers do not read (LIM-49).
     /// Frames that wait in turns are not counted here: the daemon's own, which do not wait, find room beside them.
     func isWritable(_ count: Int) -> Bool {
-        let queued = frames.queuedBytes
-        if queued == 0 || queued + count <= Self.ownRoom { return true }
-        return queued + count <= Limits.queuedBytes && queue.byteCount + count <= Limits.queuedBytesOfLinks
+        LinkRoom.admits(count, queued: frames.queuedBytes, queuedInAll: queue.byteCount)
     }
 
     func isWaitingPossible(_ count: Int) -> Bool {
-        waiting + count <= Self.ownRoom || queue.byteCount + count <= Limits.queuedBytesOfLinks
+        LinkRoom.admits(count, waiting: waiting, queuedInAll: queue.byteCount)
     }
-
-    private static var ownRoom: Int { 64 * 1024 }
 
     /// All frames of the link, in the order in which they leave: those of items lie between the forwarded ones.
     var acceptedBytes: UInt64 { forwardedBytes + link.sentBytes }

@@ -310,6 +310,9 @@ package final class Node {
             LogEvent(
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+        if options.allowsInvalidSignatures {
+            log(LogEvent(.warning, "invalid signatures are allowed to apps that allow them, too"))
+        }
     }
 
     /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket

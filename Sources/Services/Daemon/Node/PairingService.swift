@@ -106,6 +106,11 @@ final class PairingService {
     /// The pairing that the default sessions of the role are bound to.
     func active(as role: DeviceRole) -> PairingRecord? { registry.state.active(as: role) }
 
+    /// The active pairings of a role of which the operator has yet to choose one (PAR-15).
+    func unchosen(as role: DeviceRole) -> [PairingRecord] {
+        active(as: role) == nil ? all.filter { $0.role == role && $0.state == .active } : []
+    }
+
     /// The other devices that are trusted by hand.
     func trusted(as role: DeviceRole) -> [TrustedDevice] { registry.state.trusted.devices(as: role) }
 

@@ -135,9 +135,11 @@ struct UnpairCommand: ControlCommand {
         let ended = try await ControlFailure.storing { () async throws(StoreError) in
             try await node.pairings.end(record)
         }
+        let left = node.pairings.unchosen(as: record.role)
         return [
             "items": .integer(Int64(ended.items)), "files": .integer(Int64(ended.files)),
             "configurations": .integer(Int64(ended.configurations)),
+            "unchosen": .array(left.map { .string($0.name) }),
         ]
     }
 }
