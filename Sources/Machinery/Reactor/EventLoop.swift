@@ -80,8 +80,8 @@ package final class EventLoop: Scheduler, @unchecked Sendable {
         _ = selector.remove(registration)
     }
 
-    /// Calls the action once after each burst of turns, when the loop has been quiet: to give memory back. A loop that
-    /// is never busy sets no timer for it.
+    /// Calls the action once after each burst of turns, when the loop has been quiet (LIM-66): to give memory back. A
+    /// loop that is never busy sets no timer for it.
     package func afterBursts(of turns: Int = 64, rest: Duration = .seconds(1), _ action: @escaping () -> Void) {
         checkThread()
         burstRest = BurstRest(turns: turns, rest: rest, action)
