@@ -22,7 +22,9 @@ public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
     public init(_ error: SessionError) { underlyingError = error }
 
     /// An error of this code, as tests of an app make them.
-    /// - Parameter userInfo: its localized description becomes this error's; other entries are not kept.
+    /// - Parameters:
+    ///   - code: the code.
+    ///   - userInfo: its localized description becomes this error's; other entries are not kept.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         underlyingError = SessionError(code, reason: userInfo[NSLocalizedDescriptionKey] as? String ?? "\(code)")
     }
@@ -50,10 +52,11 @@ public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
     public static var errorDomain: String { WCErrorDomain }
     public var errorCode: Int { code.rawValue }
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: underlyingError.reason] }
+    /// The text for people under `NSLocalizedDescriptionKey`, as an `NSError` has it.
     public var userInfo: [String: Any] { errorUserInfo }
     public var errorDescription: String? { underlyingError.reason }
 
-    /// Two errors are equal if all that they say is.
+    /// Equal errors have equal codes; the other facts need not be hashed.
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
