@@ -148,7 +148,7 @@ private final class Diary {
                         _ = Task.detached { answer.resume(returning: 3) }
                     }
                     diary.lines.append("\(value) on the loop: \(loop.isCurrent)")
-                    await loop.sleep(for: .milliseconds(1))
+                    await loop.sleep(for: .zero)
                     diary.lines.append("awake on the loop: \(loop.isCurrent)")
                     await helper(loop, diary)
                     finished.resume(returning: diary.lines)
