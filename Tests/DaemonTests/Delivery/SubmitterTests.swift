@@ -39,18 +39,24 @@ struct SubmitterTests {
         #expect(sender.received(.finished).map(\.pairing) == simulation.simulator.pairings)
     }
 
+    /// An app that has gone again has set a large context for each secondary, where the app is installed.
+    private func storeContexts(in simulation: Simulation) throws {
+        let pairings = simulation.simulator.pairings
+        for number in 1...pairings.count { try simulation.app(.secondary, number: number).disconnect() }
+        let app = try simulation.app(.primary)
+        for pairing in pairings {
+            let body: PropertyListDictionary = ["d": .data(Array(repeating: 7, count: 250_000))]
+            try app.send(submit(.random(), body, .context, to: pairing))
+            simulation.scheduler.run()
+        }
+        app.disconnect()
+        simulation.scheduler.run()
+    }
+
     @Test("SES-52, LIM-6: contexts of many pairings are told at the speed at which they are read")
     func manyContexts() throws {
         let simulation = Simulation(secondaries: 24)
-        for number in 1...24 { try simulation.app(.secondary, number: number).disconnect() }
-        let first = try simulation.app(.primary)
-        for pairing in simulation.simulator.pairings {
-            let body: PropertyListDictionary = ["d": .data(Array(repeating: 7, count: 250_000))]
-            try first.send(submit(.random(), body, .context, to: pairing))
-            simulation.scheduler.run()
-        }
-        first.disconnect()
-        simulation.scheduler.run()
+        try storeContexts(in: simulation)
         let second = try simulation.app(.primary)
         simulation.scheduler.advance(by: .seconds(2))
         simulation.scheduler.run()
@@ -61,15 +67,7 @@ struct SubmitterTests {
     @Test("SES-62: the list of outstanding items that an app asks for at once comes behind the contexts of before")
     func contextsFirst() throws {
         let simulation = Simulation(secondaries: 3)
-        for number in 1...3 { try simulation.app(.secondary, number: number).disconnect() }
-        let first = try simulation.app(.primary)
-        for pairing in simulation.simulator.pairings {
-            let body: PropertyListDictionary = ["d": .data(Array(repeating: 7, count: 250_000))]
-            try first.send(submit(.random(), body, .context, to: pairing))
-            simulation.scheduler.run()
-        }
-        first.disconnect()
-        simulation.scheduler.run()
+        try storeContexts(in: simulation)
         let second = try simulation.greet(.primary)
         try second.register(ApplicationIdentifier("com.example.app"))
         for _ in 0..<2 {

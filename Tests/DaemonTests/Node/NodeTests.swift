@@ -286,8 +286,19 @@ import Testing
         let connections = nodes.network.connections
         let announcements = caller.received(.state).count
         nodes.run(until: { caller.received(.state).count > announcements })
-        var (sent, sentAt, slowest) = (0, nodes.clock.now, Duration.zero)
-        var answered = 0
+        let (sent, slowest) = exchange(from: caller, to: handler, through: pairing) {
+            senders.allSatisfy { $0.received(.progress).count == 4 }
+        }
+        #expect(caller.received(.failure).isEmpty && sent > 2)
+        #expect(slowest <= .seconds(2), "the slowest of \(sent) messages took \(slowest)")
+        #expect(nodes.network.connections == connections, "the link stays")
+    }
+
+    /// One request after the other, each sent when the last one is answered, until the condition holds.
+    private func exchange(
+        from caller: Client, to handler: Client, through pairing: UniqueIdentifier, until isOver: () -> Bool
+    ) -> (sent: Int, slowest: Duration) {
+        var (sent, sentAt, answered, slowest) = (0, nodes.clock.now, 0, Duration.zero)
         nodes.run(until: {
             for message in handler.received(.message).dropFirst(answered) {
                 answered += 1
@@ -298,11 +309,9 @@ import Testing
                 (sent, sentAt) = (sent + 1, nodes.clock.now)
                 try? caller.send(nodes.message(through: pairing))
             }
-            return senders.allSatisfy { $0.received(.progress).count == 4 }
+            return isOver()
         })
-        #expect(caller.received(.failure).isEmpty && sent > 2)
-        #expect(slowest <= .seconds(2), "the slowest of \(sent) messages took \(slowest)")
-        #expect(nodes.network.connections == connections, "the link stays")
+        return (sent, slowest)
     }
 
     @Test func `SES-67, LIM-60 to LIM-62: an app that floods a slow line is held back itself, and loses nothing`()
@@ -327,19 +336,9 @@ import Testing
                 try flood.send(Envelope(.message, app: app, pairing: pairing, id: .random(), body: body))
             }
         }
-        var (sent, sentAt, answered, slowest) = (0, nodes.clock.now, 0, Duration.zero)
-        nodes.run(until: {
-            for message in handler.received(.message).dropFirst(answered) {
-                answered += 1
-                try? handler.reply(to: message)
-            }
-            if caller.received(.reply).count == sent {
-                if sent > 0 { slowest = max(slowest, nodes.clock.now.since(sentAt)) }
-                (sent, sentAt) = (sent + 1, nodes.clock.now)
-                try? caller.send(nodes.message(through: pairing))
-            }
-            return zip(sinks, before).allSatisfy { $0.frames.count >= $1 + 60 }
-        })
+        let (sent, slowest) = exchange(from: caller, to: handler, through: pairing) {
+            zip(sinks, before).allSatisfy { $0.frames.count >= $1 + 60 }
+        }
         #expect(slowest <= .seconds(2) && sent > 10, "the slowest of \(sent) messages took \(slowest)")
         #expect((floods + [caller]).allSatisfy { $0.received(.failure).isEmpty })
     }
