@@ -21,11 +21,10 @@ final class FaultyFileSystem: Sendable {
 
     /// SQLite's view of one file system, and the faults that it has now.
     ///
-    /// `@unchecked`: `system` is immutable, and its target is written before SQLite has it. The mutex `slots` protects
-    /// `tables`; all other properties are atomic or behind a mutex.
+    /// `@unchecked`: `system` is immutable, and its target is written before SQLite has it; all other properties are
+    /// atomic or behind a mutex.
     private final class Slot: @unchecked Sendable {
         let system = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        var tables: [Table] = []
         let failsSync = Atomic<Bool>(false)
         let failsWrite = Atomic<Bool>(false)
         let isFull = Atomic<Bool>(false)
@@ -44,22 +43,29 @@ final class FaultyFileSystem: Sendable {
         }
     }
 
-    /// The methods of one open file (a log's locking differs from a database's), and the usual ones.
+    /// The methods of a file system's files of one kind (a log's locking differs from a database's), and the usual ones.
     ///
     /// `@unchecked`: immutable. The methods are written before SQLite has their pointer, and never again.
     private struct Table: @unchecked Sendable {
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
         let usual: UnsafePointer<sqlite3_io_methods>
         let isLog: Bool
+        let slot: Slot
     }
 
-    private static let slots = Mutex<[Slot]>([])
+    private struct Registry {
+        var slots: [Slot] = []
+        /// By the addresses of their methods.
+        var tables: [Int: Table] = [:]
+    }
+
+    private static let registry = Mutex(Registry())
 
     init() {
         slot = Slot()
-        let number = Self.slots.withLock { [slot] slots in
-            slots.append(slot)
-            return slots.count
+        let number = Self.registry.withLock { [slot] registry in
+            registry.slots.append(slot)
+            return registry.slots.count
         }
         name = "faulty\(number)"
         guard let original = sqlite3_vfs_find(nil) else { preconditionFailure("SQLite has a file system") }
@@ -98,65 +104,69 @@ final class FaultyFileSystem: Sendable {
         _ system: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        let own = slots.withLock { slots in slots.first { $0.system == system } }
+        let own = registry.withLock { registry in registry.slots.first { $0.system == system } }
         guard let original = sqlite3_vfs_find(nil), let file, let own else { return SQLITE_ERROR }
         let result = original.pointee.xOpen(original, name, file, flags, outFlags)
         guard result == SQLITE_OK, let usual = file.pointee.pMethods else { return result }
-        let isLog = flags & SQLITE_OPEN_WAL != 0
-        let table = Table(methods: .allocate(capacity: 1), usual: usual, isLog: isLog)
-        table.methods.initialize(to: usual.pointee)
-        table.methods.pointee.xSync = { FaultyFileSystem.sync($0, $1) }
-        table.methods.pointee.xRead = { FaultyFileSystem.read($0, $1, $2, $3) }
-        table.methods.pointee.xWrite = { FaultyFileSystem.write($0, $1, $2, $3) }
-        table.methods.pointee.xTruncate = { FaultyFileSystem.truncate($0, $1) }
-        slots.withLock { _ in own.tables.append(table) }
-        file.pointee.pMethods = UnsafePointer(table.methods)
+        file.pointee.pMethods = methods(of: own, for: usual, isLog: flags & SQLITE_OPEN_WAL != 0)
         return result
     }
 
-    private static func find(_ file: UnsafeMutablePointer<sqlite3_file>?) -> (slot: Slot, table: Table)? {
-        slots.withLock { slots in
-            for slot in slots {
-                for table in slot.tables where UnsafePointer(table.methods) == file?.pointee.pMethods {
-                    return (slot, table)
-                }
-            }
-            return nil
+    /// The methods of a slot's files of one kind, made at the first such file.
+    private static func methods(
+        of slot: Slot, for usual: UnsafePointer<sqlite3_io_methods>, isLog: Bool
+    ) -> UnsafePointer<sqlite3_io_methods> {
+        registry.withLock { registry in
+            let known = registry.tables.values.first { $0.slot === slot && $0.usual == usual && $0.isLog == isLog }
+            if let known { return UnsafePointer(known.methods) }
+            let table = Table(methods: .allocate(capacity: 1), usual: usual, isLog: isLog, slot: slot)
+            table.methods.initialize(to: usual.pointee)
+            table.methods.pointee.xSync = { FaultyFileSystem.sync($0, $1) }
+            table.methods.pointee.xRead = { FaultyFileSystem.read($0, $1, $2, $3) }
+            table.methods.pointee.xWrite = { FaultyFileSystem.write($0, $1, $2, $3) }
+            table.methods.pointee.xTruncate = { FaultyFileSystem.truncate($0, $1) }
+            registry.tables[Int(bitPattern: table.methods)] = table
+            return UnsafePointer(table.methods)
         }
     }
 
+    private static func find(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Table? {
+        let methods = Int(bitPattern: file?.pointee.pMethods)
+        return registry.withLock { $0.tables[methods] }
+    }
+
     private static func sync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32) -> Int32 {
-        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
-        if slot.failsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 4 << 8 }
-        if slot.forgetsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_OK }
-        if slot.note(.sync(isLog: table.isLog)) { return SQLITE_OK }
+        guard let table = find(file) else { return SQLITE_ERROR }
+        if table.slot.failsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 4 << 8 }
+        if table.slot.forgetsSync.load(ordering: .sequentiallyConsistent) { return SQLITE_OK }
+        if table.slot.note(.sync(isLog: table.isLog)) { return SQLITE_OK }
         return table.usual.pointee.xSync(file, flags)
     }
 
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
-        slot.bytesRead.add(Int(count), ordering: .sequentiallyConsistent)
+        guard let table = find(file) else { return SQLITE_ERROR }
+        table.slot.bytesRead.add(Int(count), ordering: .sequentiallyConsistent)
         return table.usual.pointee.xRead(file, bytes, count, offset)
     }
 
     private static func write(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
-        if slot.isFull.load(ordering: .sequentiallyConsistent) { return SQLITE_FULL }
-        if slot.failsWrite.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 3 << 8 }
+        guard let table = find(file) else { return SQLITE_ERROR }
+        if table.slot.isFull.load(ordering: .sequentiallyConsistent) { return SQLITE_FULL }
+        if table.slot.failsWrite.load(ordering: .sequentiallyConsistent) { return SQLITE_IOERR | 3 << 8 }
         if let bytes {
             let written = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
-            slot.note(.write(isLog: table.isLog, offset: Int(offset), bytes: written))
+            table.slot.note(.write(isLog: table.isLog, offset: Int(offset), bytes: written))
         }
         return table.usual.pointee.xWrite(file, bytes, count, offset)
     }
 
     private static func truncate(_ file: UnsafeMutablePointer<sqlite3_file>?, _ size: Int64) -> Int32 {
-        guard let (slot, table) = find(file) else { return SQLITE_ERROR }
-        slot.note(.truncate(isLog: table.isLog, size: Int(size)))
+        guard let table = find(file) else { return SQLITE_ERROR }
+        table.slot.note(.truncate(isLog: table.isLog, size: Int(size)))
         return table.usual.pointee.xTruncate(file, size)
     }
 }

@@ -200,11 +200,13 @@ struct LogChecksum: Equatable {
     /// an end.
     mutating func add(_ bytes: ArraySlice<UInt8>, areWordsBigEndian: Bool) {
         bytes.withUnsafeBytes { bytes in
-            for place in stride(from: 0, to: bytes.count & ~7, by: 8) {
+            var place = 0
+            while place + 8 <= bytes.count {
                 let one = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
                 let other = bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
                 first = first &+ (areWordsBigEndian ? one.bigEndian : one.littleEndian) &+ second
                 second = second &+ (areWordsBigEndian ? other.bigEndian : other.littleEndian) &+ first
+                place += 8
             }
         }
     }
