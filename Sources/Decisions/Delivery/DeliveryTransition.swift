@@ -51,6 +51,9 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
 package protocol DeliveryEffect: Sendable, Equatable {
     /// The item's file is no longer needed (FIL-14).
     static func released(_ id: UniqueIdentifier) -> Self
+
+    /// Whether it sends a frame to the peer, which may wait for room on the link. No other effect waits for that.
+    var isFrame: Bool { get }
 }
 
 /// A queue or ledger as its owner uses it in either direction.
@@ -97,6 +100,13 @@ package enum OutboundEffect: DeliveryEffect {
     case startEpoch
     /// The peer acknowledged what was never sent; the link should be closed.
     case violation
+
+    package var isFrame: Bool {
+        switch self {
+        case .send, .sendGap, .sendOutcomeAck: true
+        case .stored, .finished, .released, .setContextAgain, .startEpoch, .violation: false
+        }
+    }
 }
 
 /// An item to be sent now.
@@ -162,4 +172,11 @@ package enum InboundEffect: DeliveryEffect {
     case contextReceived(revision: UInt64, body: [UInt8])
     /// A context came that is not newer than the one received before; it changed nothing.
     case staleContext(revision: UInt64)
+
+    package var isFrame: Bool {
+        switch self {
+        case .acknowledge, .report: true
+        default: false
+        }
+    }
 }

@@ -110,6 +110,8 @@ final class OneDevice {
     let queue: QueueKey
     /// The envelopes sent over the link.
     private(set) var sent: [Envelope] = []
+    /// Bytes that wait in the link's own queue.
+    var queuedBytes = 0
 
     init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
@@ -118,7 +120,8 @@ final class OneDevice {
         channels = AppDelivery(delivery: delivery, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
         delivery.connect(
-            send: { [unowned self] envelope, _ in sent.append(envelope) }, onEvent: { [unowned self] in take($0) })
+            send: { [unowned self] envelope, _ in sent.append(envelope) },
+            queuedBytes: { [unowned self] _ in queuedBytes }, onEvent: { [unowned self] in take($0) })
         delivery.setPairing(pairing, epoch: 1)
         delivery.linkOpened(pairing, received: [])
         // The counterpart is installed.

@@ -29,6 +29,7 @@ package final class Arrivals {
         table.connect(
             QueueTable<InboundLedger>.Owner(
                 run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+                send: { effect, key, link, done in Self.send(effect, of: key, over: link, done) },
                 wasReadBack: { [weak self] key in self?.startHandler(of: key) },
                 leftEpoch: { [weak self] key in self?.committed[key] = 0 }))
     }
@@ -154,13 +155,7 @@ package final class Arrivals {
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), ledgers[key]?.machine.received ?? 0)
             full.remove(key)
-            if sequence > 0 {
-                let stored = PositionFrame.stored(key, through: sequence)
-                return environment.send(stored.envelope, over: key.pairing, then: done)
-            }
-        case .report(let sequence, let outcome):
-            let report = OutcomeFrame(key, sequence: sequence, outcome)
-            return environment.send(report.envelope, over: key.pairing, then: done)
+        case .report: break
         case .deliver(let item): environment.report(.received(item))
         case .deliverStored(let item): return deliverStored(item, done)
         case .counted(let ordinals):
@@ -186,6 +181,18 @@ package final class Arrivals {
                 .info, "context older than the one received before, ignored", key, .integer("revision", revision))
         }
         done()
+    }
+
+    private static func send(
+        _ effect: InboundEffect, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
+    ) {
+        switch effect {
+        case .acknowledge(let sequence) where sequence > 0:
+            link.send(PositionFrame.stored(key, through: sequence).envelope, then: done)
+        case .report(let sequence, let outcome):
+            link.send(OutcomeFrame(key, sequence: sequence, outcome).envelope, then: done)
+        default: done()
+        }
     }
 
     private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {

@@ -59,16 +59,6 @@ final class DeliveryEnvironment {
         self.onEvent = onEvent
     }
 
-    /// Sends a small frame over the pairing's link as soon as there is room for it, then calls back. Without a link the
-    /// frame is dropped, since opening one repeats it.
-    func send(_ envelope: Envelope, over pairing: UniqueIdentifier, then done: @escaping () -> Void) {
-        guard let link = links[pairing] else { return done() }
-        link.whenRoom(for: DeliveryLink.frameSize) {
-            link.send(envelope, reserved: DeliveryLink.frameSize)
-            done()
-        }
-    }
-
     /// Answers a marker of the peer's (DEL-27).
     func answer(_ ping: PingFrame, over pairing: UniqueIdentifier) { sendFrame(ping.answer.envelope, pairing) }
 

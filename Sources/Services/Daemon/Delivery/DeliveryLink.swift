@@ -27,7 +27,7 @@ final class DeliveryLink {
     private var window = LinkWindow()
     /// Frames with bodies, and small ones: these pass the bodies, which a slow line makes wait for seconds.
     private var waiting = (bodies: [Waiting](), small: [Waiting]())
-    private var isClosed = false
+    private(set) var isOpen = true
     private var isRetryDue = false
 
     init(_ path: Path, channels: Set<Channel>, scheduler: any Scheduler) {
@@ -41,13 +41,21 @@ final class DeliveryLink {
     func whenRoom(for size: Int, _ proceed: @escaping () -> Void) {
         let hasBody = size > Self.frameSize
         let isNext = waiting.small.isEmpty && (!hasBody || waiting.bodies.isEmpty)
-        if isClosed || (isNext && reserve(size)) { return proceed() }
+        if !isOpen || (isNext && reserve(size)) { return proceed() }
         if hasBody { waiting.bodies.append((size, proceed)) } else { waiting.small.append((size, proceed)) }
+    }
+
+    /// Sends a small frame as soon as there is room for it, then calls back. A link that closes drops it.
+    func send(_ envelope: Envelope, then done: @escaping () -> Void) {
+        whenRoom(for: Self.frameSize) { [self] in
+            send(envelope, reserved: Self.frameSize)
+            done()
+        }
     }
 
     /// Sends a frame; nothing on a closed link.
     func send(_ envelope: Envelope, reserved size: Int) {
-        guard !isClosed else { return }
+        guard isOpen else { return }
         path.send(envelope)
         guard let marker = window.sent(size, marker: .random()) else { return }
         path.send(PingFrame(id: marker).envelope)
@@ -70,7 +78,7 @@ final class DeliveryLink {
 
     /// The link is gone, and what waits goes nowhere.
     func close() {
-        isClosed = true
+        isOpen = false
         let waited = waiting.small + waiting.bodies
         waiting = ([], [])
         for entry in waited { entry.proceed() }

@@ -71,6 +71,8 @@ package final class DurableDelivery {
     /// A pairing exists in this epoch. Another epoch than before restarts its numbering.
     package func setPairing(_ pairing: UniqueIdentifier, epoch: UInt64) {
         guard let before = environment.setEpoch(epoch, of: pairing), before != epoch else { return }
+        // Its link belongs to the former epoch, and ends in this turn.
+        environment.linkClosed(pairing)
         outbound.table.startEpoch(of: pairing)
         arrivals.table.startEpoch(of: pairing)
     }

@@ -1,8 +1,9 @@
 // Journaled queues: each is one delivery machine in front of the store. Events change the machine at once. The changes
 // of one turn of the loop, or those that arrive while a commit is under way, form the next commit, so that no commit
 // rests on one that failed. Changes that no caller awaits stay for a few milliseconds, and go with others. The effects
-// of an event run only after its commit, in order. If a commit fails, memory is ahead of the disk: the machine is then
-// read back from its rows before it takes another event.
+// of an event run only after its commit, in order. Frames among them wait for room on their link, and nothing else
+// waits for those. If a commit fails, memory is ahead of the disk: the machine is then read back from its rows before
+// it takes another event.
 
 import TandemBase
 import TandemDelivery
@@ -26,15 +27,19 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     /// The queue's calls to its owner.
     struct Surroundings {
-        /// Runs one effect, then calls back; later effects wait for that.
+        /// Runs an effect as far as it concerns this device, then calls back; later effects wait for that.
         let run: (Effect, @escaping () -> Void) -> Void
+        /// Sends the frame of an effect, then calls back; later frames wait for that.
+        let send: (Effect, DeliveryLink, @escaping () -> Void) -> Void
+        /// The ready link that the frames of events from now on are for.
+        let link: () -> DeliveryLink?
         /// Reads the machine back from its rows.
         let reload: (@escaping (consuming Result<Machine, StoreError>) -> Void) -> Void
         /// The first event of a machine that was read back: its rows may belong to a former epoch.
         let renewed: Event
         /// Counts what the machine keeps, after each event.
         let usage: ItemUsage
-        /// Too many effects wait behind one: the peer does not read (LIM-42).
+        /// Too many frames wait behind one: the peer does not read (LIM-42).
         let overflowed: () -> Void
     }
 
@@ -49,6 +54,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         /// One entry for each event; they are merged once, when they are committed.
         var changes: [[DeliveryChange]] = []
         var effects: [Effect] = []
+        var frames: [OutgoingFrame<Effect>] = []
         var completions: [Completion] = []
         var repeated: [Event] = []
         var room = CommitRoom.reserve
@@ -68,7 +74,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private var isCommitting = false
     private var isAtEndOfTurn = false
     private var isPatient = false
-    private let effects: EffectQueue<Effect>
+    private let effects: SerialQueue<Effect>
+    private let frames: SerialQueue<OutgoingFrame<Effect>>
     private var failures = 0
     private var delayed: [() -> Void] = []
     private var delayedBytes = 0
@@ -83,7 +90,11 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         self.scheduler = scheduler
         self.patience = patience
         self.surroundings = surroundings
-        effects = EffectQueue(run: surroundings.run)
+        effects = SerialQueue(run: surroundings.run)
+        frames = SerialQueue { frame, done in
+            // The next link repeats what is still due.
+            if frame.link.isOpen { surroundings.send(frame.effect, frame.link, done) } else { done() }
+        }
         weigh()
         setTimer()
     }
@@ -94,6 +105,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         if let timer { scheduler.cancel(timer.token) }
         surroundings.usage.set(KeptAmount())
         effects.removeAll()
+        frames.removeAll()
         refusePending(.ended)
         // Each delayed event completes with the same failure.
         resumeDelayed()
@@ -119,7 +131,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     private func weigh() { surroundings.usage.set(machine.kept) }
 
-    /// Calls back after the effects of everything that is durable.
+    /// Calls back after the effects of everything that is durable; frames may still wait for room on the link.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
@@ -147,7 +159,7 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         guard let answer else { return scheduler.atEndOfTurn { completion?(.success(())) } }
         if !answer.changes.isEmpty || !answer.effects.isEmpty || completion != nil {
             if !answer.changes.isEmpty { pending.changes.append(answer.changes) }
-            pending.effects += answer.effects
+            add(answer.effects)
             if let completion { pending.completions.append(completion) }
             if repeats { pending.repeated.append(event) }
             if room == .ordinary { pending.room = .ordinary }
@@ -158,6 +170,13 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
         }
         // Last: an effect may come back here.
         for effect in answer.atOnce { surroundings.run(effect) {} }
+    }
+
+    /// A frame is for the link of its event. There may be another when the commit is done.
+    private func add(_ effects: [Effect]) {
+        pending.effects += effects
+        guard effects.contains(where: { $0.isFrame }), let link = surroundings.link() else { return }
+        pending.frames += effects.lazy.filter { $0.isFrame }.map { OutgoingFrame(effect: $0, link: link) }
     }
 
     /// As ``perform(_:size:repeats:room:then:)``; `completion` learns whether the event changed anything, durably.
@@ -197,8 +216,8 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     private static var mostDelayedBytes: Int { 1 << 20 }
     private static var mostDelayedEvents: Int { 1 << 14 }
 
-    /// Effects that may wait for room on a link (LIM-42); all are repeated on the next one.
-    private static var mostWaitingEffects: Int { 1 << 15 }
+    /// Frames that may wait for room on a link (LIM-42); all are repeated on the next one.
+    private static var mostWaitingFrames: Int { 1 << 15 }
 
     /// Events that may wait for one commit (LIM-75): half of the attempts that are counted ahead, so that the handler
     /// has the other half meanwhile.
@@ -251,7 +270,9 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
             for completion in group.completions { completion(.success(())) }
             if !isEnded, !group.effects.isEmpty {
                 effects.append(group.effects)
-                if effects.count > Self.mostWaitingEffects { surroundings.overflowed() }
+                // An effect may have ended the queue.
+                if !isEnded { frames.append(group.frames) }
+                if frames.count > Self.mostWaitingFrames { surroundings.overflowed() }
             }
             commitInTime()
         case .failure(let error):
@@ -318,76 +339,10 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
     }
 }
 
-/// The effects of one queue in the order of their commits: one after the other, and one that finishes later holds up
-/// those behind it. Confined to its loop.
-private final class EffectQueue<Effect> {
-    private enum Entry {
-        case effect(Effect)
-        /// Runs after the effects before it.
-        case marker(() -> Void)
-    }
-
-    private let run: (Effect, @escaping () -> Void) -> Void
-    /// The entries, and how many of them are done: removing each from the front would move all the rest each time.
-    private var entries: [Entry] = []
-    private var done = 0
-    private var isRunning = false
-
-    /// - Parameter run: runs one effect, then calls back.
-    init(run: @escaping (Effect, @escaping () -> Void) -> Void) { self.run = run }
-
-    var count: Int { entries.count - done }
-
-    func append(_ new: [Effect]) {
-        entries += new.map { .effect($0) }
-        if !isRunning { runAll() }
-    }
-
-    /// Calls back when the effects before it are done.
-    func append(_ marker: @escaping () -> Void) {
-        entries.append(.marker(marker))
-        if !isRunning { runAll() }
-    }
-
-    /// Drops what has not begun.
-    func removeAll() {
-        entries = []
-        done = 0
-    }
-
-    private func runAll() {
-        isRunning = true
-        while done < entries.count {
-            var isDone = false
-            var isWaiting = false
-            let finished: () -> Void = { [weak self] in
-                isDone = true
-                if isWaiting { self?.runAll() }
-            }
-            switch next() {
-            case .effect(let effect): run(effect, finished)
-            case .marker(let marker):
-                marker()
-                finished()
-            }
-            guard isDone else {
-                isWaiting = true
-                return
-            }
-        }
-        removeAll()
-        isRunning = false
-    }
-
-    /// Entries that are done are released when they are the greater part.
-    private func next() -> Entry {
-        if done > 64, done > entries.count / 2 {
-            entries.removeFirst(done)
-            done = 0
-        }
-        defer { done += 1 }
-        return entries[done]
-    }
+/// A frame for one link, and so for one epoch: in another its sequence would mean another item.
+private struct OutgoingFrame<Effect> {
+    let effect: Effect
+    let link: DeliveryLink
 }
 
 /// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that
@@ -397,8 +352,10 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     /// The table's calls to its owner.
     struct Owner {
-        /// Runs one effect, then calls back; later effects of the queue wait for that.
+        /// Runs an effect as far as it concerns this device, then calls back; later effects of the queue wait for that.
         let run: (Machine.Effect, QueueKey, @escaping () -> Void) -> Void
+        /// Sends the frame of an effect, then calls back; later frames of the queue wait for that.
+        let send: (Machine.Effect, QueueKey, DeliveryLink, @escaping () -> Void) -> Void
         /// A queue was read back: it has neither a link nor a handler.
         let wasReadBack: (QueueKey) -> Void
         /// The numbers of a queue's former epoch are over.
@@ -450,6 +407,8 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
             machine, store: environment.store, scheduler: environment.scheduler, patience: environment.patience,
             Queue.Surroundings(
                 run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
+                send: { [weak self] effect, link, done in self?.owner?.send(effect, key, link, done) },
+                link: { [environment] in environment.link(key.pairing) },
                 reload: { [weak self] done in self?.reload(key, done) },
                 renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
                 overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))

@@ -22,6 +22,7 @@ final class OutboundQueues {
         table.connect(
             QueueTable<OutboundQueue>.Owner(
                 run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
+                send: { [weak self] effect, key, link, done in self?.send(effect, of: key, over: link, done) },
                 wasReadBack: { [weak self] key in self?.wasReadBack(key) }, leftEpoch: { _ in }))
     }
 
@@ -171,13 +172,7 @@ final class OutboundQueues {
 
     private func run(_ effect: OutboundEffect, of key: QueueKey, _ done: @escaping () -> Void) {
         switch effect {
-        case .send(let dispatch): return send(dispatch, of: key, done)
-        case .sendGap(let sequence, let reason):
-            let gap = GapFrame(key, sequence: sequence, reason)
-            return environment.send(gap.envelope, over: key.pairing, then: done)
-        case .sendOutcomeAck(let sequence):
-            let ack = PositionFrame.outcomeAck(key, of: sequence)
-            return environment.send(ack.envelope, over: key.pairing, then: done)
+        case .send, .sendGap, .sendOutcomeAck: break
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
@@ -198,10 +193,25 @@ final class OutboundQueues {
         release(id, of: key.app, in: key.pairing)
     }
 
-    private func send(_ dispatch: OutboundDispatch, of key: QueueKey, _ done: @escaping () -> Void) {
-        guard let link = environment.link(key.pairing) else { return done() }
+    private func send(
+        _ effect: OutboundEffect, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
+    ) {
+        switch effect {
+        case .send(let dispatch): send(dispatch, of: key, over: link, done)
+        case .sendGap(let sequence, let reason):
+            link.send(GapFrame(key, sequence: sequence, reason).envelope, then: done)
+        case .sendOutcomeAck(let sequence):
+            link.send(PositionFrame.outcomeAck(key, of: sequence).envelope, then: done)
+        case .stored, .finished, .released, .setContextAgain, .startEpoch, .violation: done()
+        }
+    }
+
+    private func send(
+        _ dispatch: OutboundDispatch, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
+    ) {
         let size = dispatch.size + DeliveryLink.frameSize
         link.whenRoom(for: size) { [environment] in
+            guard link.isOpen else { return done() }
             if let body = dispatch.payload {
                 link.send(Self.frame(dispatch, body, of: key).envelope, reserved: size)
                 return done()

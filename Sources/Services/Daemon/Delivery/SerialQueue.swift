@@ -1,0 +1,74 @@
+// Effects or frames of a journaled queue in the order of their commits: one after the other, and one that finishes
+// later holds up those behind it.
+
+/// Elements that run in their order; confined to its loop.
+final class SerialQueue<Element> {
+    private enum Entry {
+        case element(Element)
+        /// Runs after the elements before it.
+        case marker(() -> Void)
+    }
+
+    private let run: (Element, @escaping () -> Void) -> Void
+    /// The entries, and how many of them are done: removing each from the front would move all the rest each time.
+    private var entries: [Entry] = []
+    private var done = 0
+    private var isRunning = false
+
+    /// - Parameter run: runs one element, then calls back.
+    init(run: @escaping (Element, @escaping () -> Void) -> Void) { self.run = run }
+
+    var count: Int { entries.count - done }
+
+    func append(_ new: [Element]) {
+        guard !new.isEmpty else { return }
+        entries += new.map { .element($0) }
+        if !isRunning { runAll() }
+    }
+
+    /// Calls back when the elements before it are done.
+    func append(_ marker: @escaping () -> Void) {
+        entries.append(.marker(marker))
+        if !isRunning { runAll() }
+    }
+
+    /// Drops what has not begun.
+    func removeAll() {
+        entries = []
+        done = 0
+    }
+
+    private func runAll() {
+        isRunning = true
+        while done < entries.count {
+            var isDone = false
+            var isWaiting = false
+            let finished: () -> Void = { [weak self] in
+                isDone = true
+                if isWaiting { self?.runAll() }
+            }
+            switch next() {
+            case .element(let element): run(element, finished)
+            case .marker(let marker):
+                marker()
+                finished()
+            }
+            guard isDone else {
+                isWaiting = true
+                return
+            }
+        }
+        removeAll()
+        isRunning = false
+    }
+
+    /// Entries that are done are released when they are the greater part.
+    private func next() -> Entry {
+        if done > 64, done > entries.count / 2 {
+            entries.removeFirst(done)
+            done = 0
+        }
+        defer { done += 1 }
+        return entries[done]
+    }
+}

@@ -1,0 +1,104 @@
+// Frames that wait for room on a link, or for a commit: what does not wait behind them, and on which link they leave.
+
+import TandemBase
+import TandemDaemon
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemTestSupport
+import TandemWire
+import Testing
+
+struct WaitingFramesTests {
+    private let device: OneDevice
+    private let app: Client
+
+    init() throws {
+        device = try OneDevice()
+        app = try device.simulation.app(.primary)
+    }
+
+    private var sequences: [UInt64] { device.sent.filter { $0.kind == .item }.compactMap(\.sequence) }
+
+    private func ask() throws {
+        let question = Envelope(
+            .query, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo,
+            command: "subscribe")
+        try app.send(question.with(body: ["items": []]))
+        device.run()
+    }
+
+    @Test func `DEL-43: reports to apps and answers to their questions wait for no link`() throws {
+        let item = try Envelope(.submit, app: device.queue.app, pairing: device.queue.pairing, channel: .userInfo)
+            .with(body: ["a": .data([UInt8](repeating: 7, count: 60_000))])
+        for _ in 0..<60 {
+            var item = item
+            item.id = .random()
+            try app.send(item)
+        }
+        device.run()
+        // The peer answers no marker.
+        #expect(!sequences.isEmpty && sequences.count < 60)
+        device.handled(1...3)
+        #expect(app.received(.progress).count == 3 && app.received(.finished).count == 3)
+        try ask()
+        #expect(app.received(.answer).count == 1)
+    }
+
+    @Test func `DEL-43: a handler gets its item while the acknowledgement waits for room`() throws {
+        device.queuedBytes = Limits.queuedBytes
+        let item = try Envelope(
+            .item, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo, sequence: 1
+        ).with(body: ["n": 1])
+        #expect(device.delivery.receive(item))
+        device.run()
+        #expect(app.received(.delivery).count == 1 && !device.sent.contains { $0.kind == .stored })
+        #expect(
+            device.delivery.positions(of: device.queue.pairing).received.map(\.sequence) == [1],
+            "the next hello names what is durable")
+        device.queuedBytes = 0
+        device.delivery.linkDrained(device.queue.pairing)
+        device.run()
+        #expect(device.sent.contains { $0.kind == .stored })
+    }
+
+    @Test func `DEL-44: frames that wait for a link of a former epoch never leave on the next one`() throws {
+        let pairing = device.queue.pairing
+        device.delivery.linkClosed(pairing)
+        for _ in 0..<20 { try device.submit(from: app) }
+        device.run()
+        // The body of the first one is being read, and the others are behind it.
+        device.store.hold(fetches: true)
+        device.delivery.linkOpened(pairing, received: [])
+        device.run()
+        device.delivery.linkClosed(pairing)
+        device.delivery.setPairing(pairing, epoch: 2)
+        device.delivery.linkOpened(pairing, received: [])
+        device.run()
+        device.store.goOn()
+        device.run()
+        #expect(sequences == Array(1...20))
+    }
+
+    @Test func `DEL-44: a frame whose commit is done on the next link leaves there once`() throws {
+        device.store.hold(commits: true)
+        try device.submit(from: app)
+        device.run()
+        device.delivery.linkClosed(device.queue.pairing)
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        device.store.goOn()
+        device.run()
+        #expect(sequences == [1])
+    }
+
+    @Test func `DEL-44: nothing leaves on the link of an epoch that is over`() throws {
+        device.delivery.setPairing(device.queue.pairing, epoch: 2)
+        try device.submit(from: app)
+        device.run()
+        #expect(sequences.isEmpty)
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        #expect(sequences == [1])
+    }
+}
