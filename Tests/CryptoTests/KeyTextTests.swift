@@ -63,6 +63,40 @@ import Testing
     }
 
     @Test(arguments: KeyAlgorithm.allCases)
+    func anEncryptedKeyIsReadWithItsPassphraseOnly(algorithm: KeyAlgorithm) throws {
+        let key = TestKeys.key(algorithm)
+        let text = key.encryptedPEM(passphrase: SecretBytes(copying: "öpen sesame".utf8))
+        #expect(PrivateKey.isEncrypted(pem: SecretBytes(copying: text)))
+        #expect(!PrivateKey.isEncrypted(pem: key.pem))
+        #expect(privateError(text) == "passphraseProtected")
+        let read = try PrivateKey(
+            pem: SecretBytes(copying: text), passphrase: SecretBytes(copying: "öpen sesame".utf8))
+        #expect(read.publicKey == key.publicKey)
+        for wrong in ["", "open sesame", "öpen sesame\n"] {
+            #expect(throws: KeyError.wrongPassphrase) {
+                try PrivateKey(pem: SecretBytes(copying: text), passphrase: SecretBytes(copying: wrong.utf8))
+            }
+        }
+        let damaged = Array(String(decoding: text, as: UTF8.self).replacing("A", with: "B").utf8)
+        #expect(throws: KeyError.self) {
+            try PrivateKey(pem: SecretBytes(copying: damaged), passphrase: SecretBytes(copying: "öpen sesame".utf8))
+        }
+    }
+
+    @Test func encryptedKeysAreThoseOfOpenssl() throws {
+        let openssl = OpenSSLCommand()
+        let key = TestKeys.key(.ed25519)
+        openssl.write(key.encryptedPEM(passphrase: SecretBytes(copying: "secret".utf8)), to: "ours.pem")
+        #expect(openssl.run("pkey -in ours.pem -passin pass:secret -pubout -out ours.pub"))
+        #expect(String(decoding: openssl.read("ours.pub"), as: UTF8.self) == key.publicKey.pem)
+        #expect(openssl.run("genpkey -algorithm ed25519 -aes256 -pass pass:secret -out theirs.pem"))
+        #expect(openssl.run("pkey -in theirs.pem -passin pass:secret -pubout -out theirs.pub"))
+        let read = try PrivateKey(
+            pem: SecretBytes(copying: openssl.read("theirs.pem")), passphrase: SecretBytes(copying: "secret".utf8))
+        #expect(read.publicKey.pem == String(decoding: openssl.read("theirs.pub"), as: UTF8.self))
+    }
+
+    @Test(arguments: KeyAlgorithm.allCases)
     func aTruncatedKeyIsRefused(algorithm: KeyAlgorithm) {
         let key = TestKeys.key(algorithm)
         let der = key.publicKey.subjectPublicKeyInfo
@@ -133,6 +167,7 @@ extension KeyError {
         case .trailingData: "trailingData"
         case .notCanonical: "notCanonical"
         case .passphraseProtected: "passphraseProtected"
+        case .wrongPassphrase: "wrongPassphrase"
         case .unsupportedAlgorithm: "unsupportedAlgorithm"
         case .rsaTooShort: "rsaTooShort"
         case .rsaTooLong: "rsaTooLong"

@@ -1,5 +1,5 @@
-// A private key that passed the key policy, with its public half. It is read from and written to PKCS#8 in clear; the
-// file's mode protects it. A protected key is refused by name instead of asking for a passphrase in a daemon.
+// A private key that passed the key policy, with its public half. It is read from PKCS#8, in clear or encrypted with a
+// passphrase that the caller provides: a daemon has none, and refuses a protected key by name.
 
 import CTandemOpenSSL
 
@@ -20,18 +20,29 @@ package struct PrivateKey: Sendable {
         return key
     }
 
-    /// Reads one PEM block `PRIVATE KEY` (PKCS#8, not encrypted).
-    package init(pem text: SecretBytes) throws(KeyError) {
+    /// Reads one PEM block `PRIVATE KEY`, or `ENCRYPTED PRIVATE KEY` with its passphrase (PKCS#8 both).
+    /// - Throws: ``KeyError/passphraseProtected`` for an encrypted key without a passphrase.
+    package init(pem text: SecretBytes, passphrase: SecretBytes? = nil) throws(KeyError) {
         let block = try PEMBlock(text)
-        guard block.label != "ENCRYPTED PRIVATE KEY", !block.hasHeaders else { throw .passphraseProtected }
-        guard block.label == "PRIVATE KEY" else {
-            throw .unexpectedBlock(label: block.label, expected: "PRIVATE KEY")
+        guard !block.hasHeaders else { throw .passphraseProtected }
+        if block.label == EncryptedKeyText.label {
+            guard let passphrase else { throw .passphraseProtected }
+            try self.init(try EncryptedKeyText.decrypt(block.contents, with: passphrase))
+        } else {
+            guard block.label == "PRIVATE KEY" else {
+                throw .unexpectedBlock(label: block.label, expected: "PRIVATE KEY")
+            }
+            let read = block.contents.withBytes { unsafe Self.read($0) }
+            guard read.isComplete else { throw .trailingData }
+            guard let reference = read.reference else { throw .malformed("no PKCS#8 private key of a known kind") }
+            try self.init(reference)
         }
-        let read = block.contents.withBytes { unsafe Self.read($0) }
-        guard read.isComplete else { throw .trailingData }
-        guard let reference = read.reference else { throw .malformed("no PKCS#8 private key of a known kind") }
-        try self.init(reference)
         guard isConsistent else { throw .inconsistentHalves }
+    }
+
+    /// Whether the text is an encrypted private key, so that a passphrase must be asked for.
+    package static func isEncrypted(pem text: SecretBytes) -> Bool {
+        (try? PEMBlock(text)).map { $0.label == EncryptedKeyText.label } ?? false
     }
 
     private init(_ reference: KeyReference) throws(KeyError) {
@@ -222,59 +233,5 @@ extension SecretBytes: Equatable {
     /// Compares in constant time.
     package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         left.withBytes { first in right.withBytes { second in unsafe isEqualInConstantTime(first, second) } }
-    }
-}
-
-/// One decoded PEM block, with nothing around it but white space; its contents may be secret. OpenSSL's own reader
-/// skips anything before a block and ignores anything after it, so that one file could mean two things.
-struct PEMBlock {
-    let label: String
-    let contents: SecretBytes
-    /// Whether the block has header lines, which in practice mean a passphrase.
-    let hasHeaders: Bool
-
-    /// The largest text that is looked at: an 8192-bit private key takes 6.4 KiB.
-    static let longestText = 16384
-
-    init(_ text: SecretBytes) throws(KeyError) {
-        guard text.count <= Self.longestText else { throw .malformed("over \(Self.longestText) bytes") }
-        let begins = text.withBytes { unsafe $0.drop(while: Self.isSpace).starts(with: "-----BEGIN ".utf8) }
-        guard begins else { throw .malformed("no line '-----BEGIN ...' at its start") }
-        guard let block = text.withBytes({ unsafe Self.read($0) }) else {
-            throw .malformed("the PEM block cannot be decoded")
-        }
-        guard block.isAlone else { throw .trailingData }
-        self = block.block
-    }
-
-    private static func read(_ text: UnsafeRawBufferPointer) -> (block: PEMBlock, isAlone: Bool)? {
-        openSSL {
-            let source = unsafe BIO_new_mem_buf(text.baseAddress, Int32(text.count))
-            defer { unsafe BIO_free(source) }
-            var label: UnsafeMutablePointer<CChar>?
-            var headers: UnsafeMutablePointer<CChar>?
-            var bytes: UnsafeMutablePointer<UInt8>?
-            var count = 0
-            guard unsafe PEM_read_bio(source, &label, &headers, &bytes, &count) == 1 else { return nil }
-            defer {
-                unsafe CTandemOpenSSL_free(label)
-                unsafe CTandemOpenSSL_free(headers)
-                unsafe CTandemOpenSSL_clear_free(bytes, count)
-            }
-            guard let label = unsafe label, let headers = unsafe headers else { return nil }
-            let contents = unsafe SecretBytes(copying: UnsafeBufferPointer(start: bytes, count: count))
-            let block = unsafe PEMBlock(label: String(cString: label), contents: contents, hasHeaders: headers[0] != 0)
-            return (block, unsafe text.suffix(Int(BIO_ctrl_pending(source))).allSatisfy(isSpace))
-        }.value
-    }
-
-    private init(label: String, contents: SecretBytes, hasHeaders: Bool) {
-        self.label = label
-        self.contents = contents
-        self.hasHeaders = hasHeaders
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == UInt8(ascii: " ")
     }
 }

@@ -187,46 +187,6 @@ extension KeyIdentifier: CustomStringConvertible {
     package var description: String { hexadecimal }
 }
 
-// MARK: - PEM text, as the `openssl` command line reads and writes it
-
-extension PublicKey {
-    /// The PEM block `PUBLIC KEY`, ending in a newline.
-    package var pem: String {
-        let text = KeyText.written { sink in
-            reference.withPointer { key in unsafe PEM_write_bio_PUBKEY(sink, key) == 1 }
-        }
-        return text.withBytes { text in unsafe String(decoding: text, as: UTF8.self) }
-    }
-}
-
-extension PrivateKey {
-    /// The PEM block `PRIVATE KEY` (PKCS#8 in clear), ending in a newline: for a file of mode 0600 and nothing else.
-    package var pem: SecretBytes {
-        KeyText.written { sink in
-            reference.withPointer { key in
-                unsafe PEM_write_bio_PKCS8PrivateKey(sink, key, nil, nil, 0, nil, nil) == 1
-            }
-        }
-    }
-}
-
-private enum KeyText {
-    /// The text that the operation writes to a memory BIO.
-    @safe static func written(_ operation: (OpaquePointer?) -> Bool) -> SecretBytes {
-        let text: SecretBytes? = openSSL {
-            // The secure kind of memory BIO clears what it held.
-            let sink = unsafe BIO_new(BIO_s_secmem())
-            defer { unsafe BIO_free(sink) }
-            guard unsafe operation(sink) else { return nil }
-            var bytes: UnsafeMutablePointer<CChar>?
-            let count = unsafe CTandemOpenSSL_BIO_get_mem_data(sink, &bytes)
-            return unsafe SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: count))
-        }.value
-        guard let text else { preconditionFailure("a loaded key can be written") }
-        return text
-    }
-}
-
 /// Encoding of Ed25519 keys (RFC 8410): fixed bytes and then the key's own. Implemented here because OpenSSL collects
 /// all its encoders and decoders each time, which is most of the cost of a daemon's start. OpenSSL reads or refuses
 /// every other form.
@@ -313,8 +273,10 @@ package enum KeyError: Error, Sendable, Equatable {
     case trailingData
     /// A second spelling of a key (compressed point, BER, missing parameters): its identifier would not be its own.
     case notCanonical
-    /// The private key is encrypted; nothing here asks for passphrases.
+    /// The private key is encrypted and no passphrase was given; nothing here asks for one.
     case passphraseProtected
+    /// The passphrase does not decrypt the private key, or the encrypted bytes are damaged.
+    case wrongPassphrase
     /// Neither Ed25519 nor ECDSA P-256 nor RSA.
     case unsupportedAlgorithm(String)
     /// An RSA modulus under 2048 bits.
@@ -340,8 +302,8 @@ extension KeyError: CustomStringConvertible {
                 + "-nocrypt', a public one with 'openssl pkey -pubin'"
         case .trailingData: "there are bytes after the key; give exactly one key"
         case .notCanonical: "the key is not in its canonical DER form; rewrite it with 'openssl pkey'"
-        case .passphraseProtected:
-            "the private key is protected by a passphrase; decrypt it into a file with mode 0600 ('openssl pkey')"
+        case .passphraseProtected: "the private key is protected by a passphrase, and none was given"
+        case .wrongPassphrase: "the passphrase does not decrypt the private key"
         case .unsupportedAlgorithm(let name): "a key of kind '\(name)' is not used; use Ed25519, P-256 or RSA"
         case .rsaTooShort(let bits): "an RSA key of \(bits) bits is too short; use at least 2048"
         case .rsaTooLong(let bits): "an RSA key of \(bits) bits is too long; use at most 8192"
