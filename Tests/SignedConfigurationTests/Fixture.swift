@@ -47,7 +47,8 @@ enum Fixture {
     static func context(_ profile: VerificationProfile = .full) throws -> VerificationContext {
         VerificationContext(
             profile: profile, application: try application(), role: .secondary,
-            anchor: .trusted(TrustedKeySet(key.publicKey)), target: try target(), device: try device(), now: now)
+            anchor: .trusted(KeySetHistory(TrustedKeySet(key.publicKey))), target: try target(), device: try device(),
+            now: now)
     }
 
     static func slot() throws -> ConfigurationSlot {

@@ -26,7 +26,7 @@ import Testing
 
     private static func context(_ keys: TrustedKeySet) throws -> VerificationContext {
         var context = try Fixture.context()
-        context.anchor = .trusted(keys)
+        context.anchor = .trusted(KeySetHistory(keys))
         return context
     }
 
@@ -166,7 +166,7 @@ import Testing
         var loading = try Self.context(revoked)
         loading.profile = .load
         #expect(try ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
-        loading.anchor = .trusted(TrustedKeySet(Fixture.key.publicKey))
+        loading.anchor = .trusted(KeySetHistory(TrustedKeySet(Fixture.key.publicKey)))
         #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
     }
 

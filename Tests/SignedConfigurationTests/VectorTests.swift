@@ -57,7 +57,7 @@ private struct VectorFile: Decodable {
     func everyRejectionOfTheVerificationStepsHasAVector() throws {
         let outcomes = Set(try Self.file().cases.map(\.outcome))
         let elsewhere: Set<Rejection> = [
-            .schema, .signerRevoked, .anchorConflict, .identifierChanged, .keySetIllegal,
+            .schema, .signerRevoked, .anchorConflict, .identifierChanged, .keySetIllegal, .keySetGap, .keySetExpired,
         ]
         for rejection in Rejection.allCases where !elsewhere.contains(rejection) {
             #expect(outcomes.contains(rejection.rawValue), "\(rejection)")

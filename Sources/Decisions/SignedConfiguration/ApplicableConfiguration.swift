@@ -50,7 +50,7 @@ private struct ApplicabilityCheck {
 
     /// Step 14.
     func keySetVersion() throws(VerificationFailure) {
-        let version = try context.anchor.keySet().version
+        let version = try context.anchor.history().current.version
         guard payload.keySetVersion == version else {
             throw failure(
                 .oldKeySet, "it was signed under key set \(payload.keySetVersion); version \(version) is in force")
@@ -59,7 +59,12 @@ private struct ApplicabilityCheck {
 
     /// Step 15: whether the very same configuration is active already.
     func version(digest: [UInt8]) throws(VerificationFailure) -> Bool {
-        guard let mark = context.mark else { return false }
+        let history = try context.anchor.history()
+        let least = history.minimumVersion(for: payload.target)
+        guard payload.version >= least else {
+            throw failure(.rollback, "version \(payload.version) is below \(least), the lowest of the key set")
+        }
+        guard let mark = context.mark, mark.keySetVersion >= history.markEpoch else { return false }
         switch mark.judge(version: payload.version, digest: digest) {
         case .newer: return false
         case .alreadyActive: return true

@@ -15,6 +15,12 @@ package enum ConfigurationLimits {
     /// Seconds from `iat` to `expires`, 400 days: longer is written by leaving `expires` out, and milliseconds given
     /// for seconds do not pass as "never".
     package static let longestExpiry: UInt64 = 34_560_000
+    /// Seconds from `iat` to a key set's `expires`, 20 years: as above, against milliseconds.
+    package static let longestKeySetExpiry: UInt64 = 631_152_000
+    /// Bytes of the envelope of a key set or a revocation (CFG-83, LIM-2): a chain is kept and read at each start.
+    package static let keyStatement = 16_384
+    /// Key sets and revocations that follow one anchor (CFG-83, LIM-2): a rotation a week for twenty years.
+    package static let keySetSteps = 1_024
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

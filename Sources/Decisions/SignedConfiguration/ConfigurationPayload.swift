@@ -85,8 +85,8 @@ extension ConfigurationPayload {
     }
 
     private mutating func readOptionalFields(_ fields: inout FieldReader) throws(FieldError) {
-        only = try fields.optional("only", "1 to 64 distinct vendor identifiers") {
-            Self.distinct($0) { $0.identifierValue }
+        only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
+            value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
         }
         notBefore = try fields.optional("nbf", "seconds since 1970") { $0.unsignedValue }
         expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
@@ -112,15 +112,7 @@ extension ConfigurationPayload {
     }
 
     private static func names(_ value: PropertyListValue) -> [String]? {
-        distinct(value) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
-    }
-
-    private static func distinct<Element: Hashable>(
-        _ value: PropertyListValue, _ read: (PropertyListValue) -> Element?
-    ) -> [Element]? {
-        guard let values = value.arrayValue, (1...ConfigurationLimits.list).contains(values.count) else { return nil }
-        let elements = values.compactMap(read)
-        return Set(elements).count == values.count ? elements : nil
+        value.distinct(1...ConfigurationLimits.list) { $0.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
     }
 }
 

@@ -105,6 +105,23 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
+    /// The trusted keys have changed: what waits for its app is judged again, and what is active by withdrawn keys ends
+    /// (CFG-91).
+    package mutating func keysChanged(in context: VerificationContext) -> ApplyTransition {
+        var transition = ApplyTransition()
+        endWithdrawn(in: context, &transition)
+        guard let staged else { return transition }
+        do {
+            _ = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
+        } catch  where error.rejection != .clockUnset {
+            // The app may have taken what it was offered, and not have answered yet: it reads its files again.
+            if phase == .offered { transition.add(.reload) }
+            dropStaged(&transition)
+            conclude(error, of: staged.record.envelope, by: staged.delivery, &transition)
+        } catch {}
+        return transition
+    }
+
     /// The context for this slot.
     private func completed(_ context: VerificationContext) -> VerificationContext {
         var context = context
@@ -140,6 +157,7 @@ extension ConfigurationSlot {
         _ transition: inout ApplyTransition
     ) throws(VerificationFailure) {
         let isOffered = phase == .offered && staged?.record.digest == verified.digest
+        restartMark(in: context, &transition)
         let record = try record(of: verified.bytes)
         replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
         if isOffered { return }
@@ -149,6 +167,15 @@ extension ConfigurationSlot {
         } else {
             conclude(.waitingForApplication, of: verified, by: delivery, &transition)
         }
+    }
+
+    /// Once all configuration keys have been replaced, versions are counted from the beginning (CFG-88).
+    private mutating func restartMark(in context: VerificationContext, _ transition: inout ApplyTransition) {
+        guard case .trusted(let history) = context.anchor,
+            let restarted = VersionMark.restarted(mark, inEpoch: history.markEpoch), restarted != mark
+        else { return }
+        mark = restarted
+        transition.add(.mark(restarted))
     }
 
     /// CFG-33: what only lacks a clock is kept, if nothing better waits.
@@ -251,6 +278,22 @@ extension ConfigurationSlot {
         guard var counted = configuration, counted.record.payload.lifetime != nil else { return nil }
         counted.advance(running: running, now: now)
         return counted
+    }
+
+    private mutating func endWithdrawn(in context: VerificationContext, _ transition: inout ApplyTransition) {
+        guard let record = active?.record else { return }
+        var loading = completed(context)
+        loading.profile = .load
+        loading.allowsInvalidSignatures = false
+        do {
+            _ = try ApplicableConfiguration(verifying: record.envelope, in: loading)
+        } catch  where error.rejection == .signerRevoked {
+            active = nil
+            transition.add(.active(nil))
+            mark?.deactivate()
+            if let mark { transition.add(.mark(mark)) }
+            if isApplicationConnected { transition.add(.reload) }
+        } catch {}
     }
 
     private mutating func commit(

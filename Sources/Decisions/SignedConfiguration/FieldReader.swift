@@ -61,4 +61,13 @@ extension PropertyListValue {
     var roleValue: DeviceRole? { stringValue.flatMap { DeviceRole(rawValue: $0) } }
 
     var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
+
+    /// The elements of an array whose number is in the range and of which no two are equal; nil for anything else.
+    func distinct<Element: Hashable>(
+        _ count: ClosedRange<Int>, _ read: (PropertyListValue) -> Element?
+    ) -> [Element]? {
+        guard let values = arrayValue, count.contains(values.count) else { return nil }
+        let elements = values.compactMap(read)
+        return Set(elements).count == values.count ? elements : nil
+    }
 }

@@ -28,6 +28,8 @@ package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
     case anchorConflict = "anchor-conflict"
     case identifierChanged = "identifier-changed"
     case keySetIllegal = "keyset-illegal"
+    case keySetGap = "keyset-gap"
+    case keySetExpired = "keyset-expired"
 }
 
 extension Rejection: CustomStringConvertible {

@@ -3,6 +3,7 @@
 // algorithm or a threshold from the bytes that it verifies. A refused key is kept as its reason, so that each
 // configuration is answered with that reason instead of `no-key`.
 
+package import TandemBase
 package import TandemCrypto
 
 /// The keys of one role and how many of them must sign.
@@ -12,20 +13,27 @@ package struct KeyRole: Sendable, Equatable {
     package let threshold: Int
 }
 
-/// A trusted set of configuration keys (CFG-15).
+/// A trusted set of keys (CFG-15).
 package struct TrustedKeySet: Sendable, Equatable {
     /// From 1; a bare PEM is version 1 of a set that has no second version.
     package let version: UInt64
     package let keys: [KeyIdentifier: PublicKey]
     package let configuration: KeyRole
+    /// Nil for a bare PEM, which cannot rotate.
+    package let keySet: KeyRole?
+    /// Nil for a bare PEM, which cannot revoke.
+    package let revocation: KeyRole?
     package let revoked: Set<KeyIdentifier>
+    /// Seconds since 1970 from which on nothing new is accepted under the set (CFG-86).
+    package let expires: UInt64?
+    /// The lowest version that is accepted for a target, whatever its mark (CFG-88).
+    package let minimumVersions: [PairedIdentifier: UInt64]
 
     /// The set with one key for the role config.
     package init(_ key: ConfigurationPublicKey) {
-        version = 1
-        keys = [key.identifier: key.key]
-        configuration = KeyRole(keyIdentifiers: [key.identifier], threshold: 1)
-        revoked = []
+        self.init(
+            version: 1, keys: [key.identifier: key.key],
+            configuration: KeyRole(keyIdentifiers: [key.identifier], threshold: 1), revoked: [])
     }
 
     /// The set of a bare PEM `PUBLIC KEY`.
@@ -33,25 +41,45 @@ package struct TrustedKeySet: Sendable, Equatable {
         self.init(ConfigurationPublicKey(try PublicKey(pem: pem)))
     }
 
-    /// A set of several keys.
+    /// A set of several keys for the role config alone.
     /// - Throws: ``Rejection/keySetIllegal`` for a threshold that is not 1 to the number of distinct keys.
     package init(
         version: UInt64, keys: [ConfigurationPublicKey], threshold: Int, revoked: Set<KeyIdentifier> = []
     ) throws(Rejection) {
         let distinct = Dictionary(keys.map { ($0.identifier, $0.key) }) { first, _ in first }
         guard version >= 1, threshold >= 1, threshold <= distinct.count else { throw .keySetIllegal }
-        self.version = version
-        self.keys = distinct
-        configuration = KeyRole(keyIdentifiers: Set(distinct.keys), threshold: threshold)
-        self.revoked = revoked
+        self.init(
+            version: version, keys: distinct,
+            configuration: KeyRole(keyIdentifiers: Set(distinct.keys), threshold: threshold), revoked: revoked)
     }
 
-    /// The key that may sign configuration under this identifier; nil for an unknown one or one of another role.
-    func configurationKey(_ bytes: [UInt8]) -> PublicKey? {
-        guard let identifier = KeyIdentifier(bytes: bytes), configuration.keyIdentifiers.contains(identifier) else {
-            return nil
-        }
-        return keys[identifier]
+    private init(
+        version: UInt64, keys: [KeyIdentifier: PublicKey], configuration: KeyRole, revoked: Set<KeyIdentifier>
+    ) {
+        self.version = version
+        self.keys = keys
+        self.configuration = configuration
+        keySet = nil
+        revocation = nil
+        self.revoked = revoked
+        expires = nil
+        minimumVersions = [:]
+    }
+
+    /// The set of a document that has been judged, with all its roles.
+    init(
+        _ document: KeySetDocument, keys: [KeyIdentifier: PublicKey], roles: [KeyRoleName: KeyRole],
+        revoked: Set<KeyIdentifier>
+    ) {
+        guard let configuration = roles[.configuration] else { preconditionFailure("a judged set has all roles") }
+        version = document.version
+        self.keys = keys
+        self.configuration = configuration
+        keySet = roles[.keySet]
+        revocation = roles[.revocation]
+        self.revoked = revoked
+        expires = document.expires
+        minimumVersions = document.minimumVersions
     }
 }
 
@@ -60,27 +88,27 @@ package enum ConfigurationAnchor: Sendable, Equatable {
     case none
     /// A key was provided and refused.
     case unusable(Rejection, String)
-    case trusted(TrustedKeySet)
+    case trusted(KeySetHistory)
 
-    /// The anchor of a bare PEM; nil means that there is none.
+    /// The anchor of a PEM text: `PUBLIC KEY`, or `TANDEM KEY SET` (CFG-90). nil means that there is none.
     package init(pem: String?) {
         guard let pem else {
             self = .none
             return
         }
         do {
-            self = .trusted(try TrustedKeySet(pem: pem))
+            self = .trusted(try KeySetHistory(pem: pem))
         } catch {
-            self = .unusable(Rejection(error), error.description)
+            self = .unusable(error.rejection, error.detail)
         }
     }
 
     /// Step 5.
-    func keySet() throws(VerificationFailure) -> TrustedKeySet {
+    func history() throws(VerificationFailure) -> KeySetHistory {
         switch self {
         case .none: throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
         case .unusable(let rejection, let detail): throw VerificationFailure(rejection, detail)
-        case .trusted(let keys): return keys
+        case .trusted(let history): return history
         }
     }
 }
@@ -91,7 +119,8 @@ extension Rejection {
         switch error {
         case .unsupportedAlgorithm: self = .unknownAlgorithm
         case .rsaTooShort, .rsaTooLong, .rsaExponent, .unsupportedCurve, .explicitCurveParameters: self = .weakKey
-        case .malformed, .unexpectedBlock, .trailingData, .notCanonical, .passphraseProtected, .inconsistentHalves:
+        case .malformed, .unexpectedBlock, .trailingData, .notCanonical, .passphraseProtected, .wrongPassphrase,
+            .inconsistentHalves:
             self = .noKey
         }
     }

@@ -21,59 +21,59 @@ package struct VerifiedConfiguration: Sendable {
 
     /// Steps 5 to 12 of CFG-20.
     package init(_ envelope: UnverifiedEnvelope, in context: VerificationContext) throws(VerificationFailure) {
-        let keys = try context.anchor.keySet()
-        let outcome = SignatureCheck(envelope, keys: keys, countsRevoked: context.profile.countsRevoked)
-        if let failure = outcome.failure, !context.allowsInvalidSignatures { throw failure }
+        let (history, keys) = try Self.keys(for: envelope, in: context)
+        let isLoad = context.profile.countsRevoked
+        let count = SignatureCount(
+            envelope, role: keys.configuration, keys: keys.keys, revoked: history.revoked, countsRevoked: isLoad)
+        if let failure = count.failure, !context.allowsInvalidSignatures { throw failure }
         guard envelope.payloadType == SignedPayloadType.configuration.rawValue else {
             throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
         }
         bytes = envelope.bytes
         digest = envelope.digest
-        signers = outcome.signers
-        waived = outcome.failure?.rejection
-        isSignerRevoked = outcome.needsRevoked
+        signers = count.signers
+        waived = count.failure?.rejection
+        isSignerRevoked = count.needsRevoked
         payload = try Self.payload(envelope.payload, in: context)
+        guard !isSignerRevoked || signers.subtracting(history.withdrawn).count >= keys.configuration.threshold else {
+            throw VerificationFailure(.signerRevoked, "a revocation withdrew what its key signed", payload: payload)
+        }
+    }
+
+    /// Step 5: the set in force. The load profile takes the set that the payload names, as far as the history knows it
+    /// (CFG-89): like a key identifier, that number is an index and proves nothing.
+    private static func keys(
+        for envelope: UnverifiedEnvelope, in context: VerificationContext
+    ) throws(VerificationFailure) -> (KeySetHistory, TrustedKeySet) {
+        let history = try context.anchor.history()
+        try history.check(KeySubject(application: context.application, role: context.role))
+        guard context.profile.countsRevoked else { return (history, try history.keySet(at: context.now)) }
+        let named = (try? PropertyListReader.readDictionary(envelope.payload))?["keyset"]?.positiveValue
+        return (history, named.flatMap { history[$0] } ?? history.current)
     }
 
     private static func payload(
         _ bytes: [UInt8], in context: VerificationContext
     ) throws(VerificationFailure) -> ConfigurationPayload {
-        let fields = try dictionary(bytes)
+        let fields = try PropertyListDictionary(payload: bytes)
         let payload: ConfigurationPayload
         do {
             payload = try ConfigurationPayload(fields)
         } catch {
             throw VerificationFailure(.payloadMalformed, error.detail)
         }
-        try payload.checkKind(type: fields["typ"]?.stringValue)
+        try payload.checkKind(type: fields["typ"]?.stringValue ?? "")
         try payload.checkAddressee(context)
         return payload
-    }
-
-    private static func dictionary(_ bytes: [UInt8]) throws(VerificationFailure) -> PropertyListDictionary {
-        do {
-            return try PropertyListReader.readDictionary(bytes)
-        } catch {
-            throw VerificationFailure(.payloadMalformed, error.description)
-        }
     }
 }
 
 extension ConfigurationPayload {
     /// The first part of step 11: a configuration, of a version that is understood.
-    fileprivate func checkKind(type: String?) throws(VerificationFailure) {
-        guard type == "config" else {
-            throw VerificationFailure(.wrongType, "'typ' is not 'config'", payload: self)
-        }
-        let minor = specification.hasPrefix("1.") ? specification.dropFirst(2) : ""
-        guard !minor.isEmpty, minor.utf8.count <= 3, minor.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw VerificationFailure(.wrongType, "'spec' is not 1.n; this verifier is too old", payload: self)
-        }
-        if let field = critical?.first(where: { !Self.knownFields.contains($0) }) {
-            throw VerificationFailure(
-                .critical, "'crit' names \(OutsideText.quoted(field)), which this verifier does not know", payload: self
-            )
-        }
+    fileprivate func checkKind(type: String) throws(VerificationFailure) {
+        let fault = StatementForm.fault(
+            type: type, specification: specification, critical: critical, expected: "config", known: Self.knownFields)
+        if let fault { throw VerificationFailure(fault.rejection, fault.detail, payload: self) }
     }
 
     /// The rest of step 11, and step 12.
@@ -83,34 +83,6 @@ extension ConfigurationPayload {
         }
         guard application == context.application else {
             throw VerificationFailure(.wrongApplication, "it is for '\(application)'", payload: self)
-        }
-    }
-}
-
-/// Steps 6 to 8: the trusted keys with a good signature. A signature by an unknown key is ignored whatever its form, a
-/// bad one does not count, and no key counts twice.
-private struct SignatureCheck {
-    /// The keys with a good signature, revoked ones only where they count.
-    private(set) var signers: Set<KeyIdentifier> = []
-    /// The threshold is met, but not without keys that have been revoked.
-    private(set) var needsRevoked = false
-    private(set) var failure: VerificationFailure?
-
-    init(_ envelope: UnverifiedEnvelope, keys: TrustedKeySet, countsRevoked: Bool) {
-        let candidates = envelope.signatures.compactMap { signature in
-            keys.configurationKey(signature.keyIdentifier).map { (key: $0, signature: signature.bytes) }
-        }.filter { countsRevoked || !keys.revoked.contains($0.key.identifier) }
-        guard Set(candidates.map(\.key)).count == candidates.count else {
-            failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
-            return
-        }
-        let message = PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload)
-        signers = Set(candidates.filter { $0.key.isValid($0.signature, for: message) }.map(\.key.identifier))
-        let needed = keys.configuration.threshold
-        needsRevoked = signers.count >= needed && signers.subtracting(keys.revoked).count < needed
-        if signers.count < needed {
-            failure = VerificationFailure(
-                .threshold, "good signatures by \(signers.count) trusted keys; \(needed) are needed")
         }
     }
 }

@@ -15,11 +15,16 @@ package struct VersionMark: Sendable, Equatable {
     package private(set) var isActive: Bool
     /// Unpaired: what the mark covers never comes back.
     package private(set) var isClosed: Bool
+    /// The key set under which that version was signed: a mark from before all configuration keys were replaced does
+    /// not count (CFG-88).
+    package private(set) var keySetVersion: UInt64
 
     package init(
-        version: UInt64, digest: [UInt8]?, floor: UInt64 = 0, isActive: Bool = true, isClosed: Bool = false
+        version: UInt64, digest: [UInt8]?, floor: UInt64 = 0, isActive: Bool = true, isClosed: Bool = false,
+        keySetVersion: UInt64 = 1
     ) {
         self.version = version
+        self.keySetVersion = keySetVersion
         self.digest = digest
         self.floor = floor
         self.isActive = isActive
@@ -49,7 +54,14 @@ package struct VersionMark: Sendable, Equatable {
     static func advanced(_ mark: VersionMark?, by payload: ConfigurationPayload, digest: [UInt8]) -> VersionMark {
         VersionMark(
             version: max(payload.version, mark?.version ?? 0), digest: digest,
-            floor: max(payload.floor ?? 0, mark?.floor ?? 0))
+            floor: max(payload.floor ?? 0, mark?.floor ?? 0), keySetVersion: payload.keySetVersion)
+    }
+
+    /// The mark without the versions that were counted under replaced keys (CFG-88); what is active stays active.
+    static func restarted(_ mark: VersionMark?, inEpoch epoch: UInt64) -> VersionMark? {
+        guard let mark, mark.keySetVersion < epoch else { return mark }
+        return VersionMark(
+            version: 0, digest: nil, isActive: mark.isActive, isClosed: mark.isClosed, keySetVersion: epoch)
     }
 
     /// The active configuration has ended: its lifetime is over.
@@ -66,7 +78,7 @@ extension VersionMark {
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "v": 1, "version": PropertyListValue(version), "floor": PropertyListValue(floor),
-            "active": .boolean(isActive), "closed": .boolean(isClosed),
+            "active": .boolean(isActive), "closed": .boolean(isClosed), "keyset": PropertyListValue(keySetVersion),
         ]
         fields["digest"] = digest.map { .data($0) }
         return fields
@@ -81,7 +93,9 @@ extension VersionMark {
                 digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
                 floor: try fields.required("floor", "an integer") { $0.unsignedValue },
                 isActive: try fields.required("active", "a boolean") { $0.booleanValue },
-                isClosed: try fields.required("closed", "a boolean") { $0.booleanValue })
+                isClosed: try fields.required("closed", "a boolean") { $0.booleanValue },
+                // Absent in rows from before there were key sets.
+                keySetVersion: try fields.optional("keyset", "an integer from 1") { $0.positiveValue } ?? 1)
             try fields.refuseUnknownFields()
         } catch {
             throw .damaged(error)

@@ -117,7 +117,8 @@ final class Client: ByteStreamDelegate {
     ) {
         answerOffers { offer in
             let context = VerificationContext(
-                profile: .full, application: app, role: role, anchor: .trusted(TrustedKeySet(signer.publicKey)),
+                profile: .full, application: app, role: role,
+                anchor: .trusted(KeySetHistory(TrustedKeySet(signer.publicKey))),
                 target: offer.target, device: offer.device, now: clock.wallNow,
                 allowsInvalidSignatures: allowsInvalidSignatures)
             do throws(VerificationFailure) {

@@ -1,0 +1,248 @@
+// Key set history: the anchor of one (app, role) and the rotations and revocations that followed it, each verified
+// against the state before it (CFG-84, CFG-85). Only `take` changes it, and a refusal changes nothing. The exact bytes
+// of each step are kept, so that the next verifier, which trusts its own anchor only, can follow the same chain.
+
+package import TandemBase
+package import TandemCrypto
+
+/// The trusted keys of one (app, role), past and present.
+package struct KeySetHistory: Sendable, Equatable {
+    /// The set that no signature vouches for: it was compiled in, or an operator trusted it.
+    private let anchor: TrustedKeySet
+    /// The exact bytes of the anchor's envelope; nil for a bare key.
+    private let anchorBytes: [UInt8]?
+    /// The app and role that the anchor names; nil for a bare key, which names none and is never followed by a step.
+    private let subject: KeySubject?
+    /// The exact bytes of all that followed the anchor, oldest first.
+    package private(set) var steps: [[UInt8]] = []
+    /// Digests of the anchor and the steps.
+    private var digests: Set<[UInt8]> = []
+    /// The sets in order of their versions, which have no gap; the anchor first.
+    private var sets: [TrustedKeySet]
+    /// Keys that never count again (CFG-87).
+    package private(set) var revoked: Set<KeyIdentifier>
+    /// Those of them whose signatures end what is active (CFG-89).
+    package private(set) var withdrawn: Set<KeyIdentifier> = []
+    /// The version of the latest set that shares no configuration key with the set before it: version marks of older
+    /// sets do not count (CFG-88).
+    package private(set) var markEpoch: UInt64
+
+    /// The outcome of a statement that was accepted.
+    package enum Change: Sendable, Equatable {
+        /// It is part of the history already, or revokes nothing more.
+        case known
+        case rotated(version: UInt64)
+        case revoked([KeyIdentifier])
+    }
+
+    /// The history of a set that no step can follow unless it has the role keyset.
+    package init(_ anchor: TrustedKeySet) { self.init(anchor, bytes: nil, subject: nil) }
+
+    private init(_ anchor: TrustedKeySet, bytes: [UInt8]?, subject: KeySubject?) {
+        self.anchor = anchor
+        anchorBytes = bytes
+        self.subject = subject
+        digests = bytes.map { [SHA256.digest($0)] } ?? []
+        sets = [anchor]
+        revoked = anchor.revoked
+        // Of the sets before the anchor nothing is known: no mark is forgotten for them.
+        markEpoch = 1
+    }
+
+    /// The history that starts with this signed key set. Its signatures are no proof, because the caller's choice of
+    /// the bytes is; they show that the set is whole and that its own keys can be used.
+    package init(anchor bytes: [UInt8]) throws(VerificationFailure) {
+        let envelope = try Self.envelope(bytes)
+        guard envelope.claimedType == .keySet else {
+            throw VerificationFailure(.wrongType, "the payload type is not that of a key set")
+        }
+        let document = try KeySetDocument(payload: envelope.payload)
+        let set = try document.trusted()
+        if let role = set.keySet {
+            try SignatureCount(envelope, role: role, keys: set.keys, revoked: set.revoked).check()
+        }
+        self.init(set, bytes: bytes, subject: document.subject)
+    }
+
+    /// The history that starts with a PEM text, `PUBLIC KEY` or `TANDEM KEY SET` (CFG-90).
+    package init(pem: String) throws(VerificationFailure) {
+        if KeySetText.isKeySet(pem) {
+            try self.init(anchor: try KeySetText.bytes(of: pem))
+        } else {
+            do { self.init(try TrustedKeySet(pem: pem)) } catch {
+                throw VerificationFailure(Rejection(error), error.description)
+            }
+        }
+    }
+
+    /// The set in force.
+    package var current: TrustedKeySet { sets[sets.count - 1] }
+
+    /// The exact bytes of the anchor and of all that followed; empty for a bare key.
+    package var chain: [[UInt8]] { (anchorBytes.map { [$0] } ?? []) + steps }
+
+    /// The set of a version; nil for one before the anchor, and for one that has not come.
+    package subscript(version: UInt64) -> TrustedKeySet? {
+        let (place, isBefore) = version.subtractingReportingOverflow(anchor.version)
+        return isBefore || place >= UInt64(sets.count) ? nil : sets[Int(place)]
+    }
+
+    /// The set under which something new may be accepted at `now` (CFG-86).
+    package func keySet(at now: WallTime) throws(VerificationFailure) -> TrustedKeySet {
+        if let expires = current.expires, expires <= now.seconds {
+            let date = WallTime(seconds: expires)
+            throw VerificationFailure(.keySetExpired, "key set \(current.version) expired at \(date); now is \(now)")
+        }
+        return current
+    }
+
+    /// Whether these exact bytes are the anchor or one of the steps.
+    package func contains(_ bytes: [UInt8]) -> Bool { digests.contains(SHA256.digest(bytes)) }
+
+    /// An anchor that names an app is one for no other.
+    func check(_ asked: KeySubject) throws(VerificationFailure) {
+        guard let subject, subject != asked else { return }
+        throw VerificationFailure(
+            .noKey, "the trusted key set is for the \(subject.role.rawValue)'s app '\(subject.application)'")
+    }
+
+    /// Whether a configuration's version is below what the set in force accepts for its target.
+    package func minimumVersion(for target: PairedIdentifier) -> UInt64 { current.minimumVersions[target] ?? 0 }
+}
+
+extension KeySetHistory {
+    /// Accepts a key set or a revocation that follows from what is trusted (CFG-84, CFG-85).
+    /// - Throws: the named rejection; nothing has changed then.
+    package mutating func take(_ bytes: [UInt8]) throws(VerificationFailure) -> Change {
+        // Known bytes first: they were verified when they came, under a set that may be out of force by now.
+        if contains(bytes) { return .known }
+        let envelope = try Self.envelope(bytes)
+        switch envelope.claimedType {
+        case .keySet: return try rotate(envelope)
+        case .revocation: return try revoke(envelope)
+        case .configuration, .report, nil:
+            throw VerificationFailure(.wrongType, "the payload type is neither that of a key set nor of a revocation")
+        }
+    }
+
+    /// Follows a chain: steps that are known are passed over, and those before the anchor, if the chain has the anchor
+    /// (CFG-90). Each step is accepted by itself; the first refusal ends it, and what came before it stays.
+    package mutating func follow(_ chain: [[UInt8]]) -> VerificationFailure? {
+        let start = anchorBytes.flatMap { chain.firstIndex(of: $0) } ?? chain.startIndex
+        for bytes in chain[start...] {
+            do { _ = try take(bytes) } catch { return error }
+        }
+        return nil
+    }
+
+    private static func envelope(_ bytes: [UInt8]) throws(VerificationFailure) -> UnverifiedEnvelope {
+        guard bytes.count <= ConfigurationLimits.keyStatement else {
+            let limit = ConfigurationLimits.keyStatement
+            throw VerificationFailure(.oversize, "\(bytes.count) bytes; a statement about keys has at most \(limit)")
+        }
+        return try UnverifiedEnvelope(bytes)
+    }
+
+    /// Steps 5 to 8: the subject and the role that may say so, and enough of its keys did.
+    private func check(_ envelope: UnverifiedEnvelope, signedBy role: KeyRole?) throws(VerificationFailure)
+        -> KeySubject
+    {
+        guard let role, let subject else {
+            throw VerificationFailure(.noKey, "the trusted key is a bare one: it cannot rotate and cannot revoke")
+        }
+        try SignatureCount(envelope, role: role, keys: current.keys, revoked: revoked).check()
+        return subject
+    }
+
+    private mutating func rotate(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) -> Change {
+        let subject = try check(envelope, signedBy: current.keySet)
+        let document = try KeySetDocument(payload: envelope.payload)
+        try subject.check(document.subject)
+        try checkVersion(document.version)
+        let next = try document.trusted()
+        if let key = next.keys.keys.first(where: { revoked.contains($0) }) {
+            throw KeySetDocument.illegal("the key \(key) was revoked and cannot come back")
+        }
+        guard let role = next.keySet else { preconditionFailure("a judged document has all roles") }
+        let own = SignatureCount(envelope, role: role, keys: next.keys, revoked: next.revoked)
+        if let failure = own.failure {
+            throw VerificationFailure(failure.rejection, "under its own keys: \(failure.detail)")
+        }
+        try record(envelope)
+        if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
+            markEpoch = next.version
+        }
+        sets.append(next)
+        revoked.formUnion(next.revoked)
+        return .rotated(version: next.version)
+    }
+
+    /// One step at a time, and each version once (CFG-84).
+    private func checkVersion(_ version: UInt64) throws(VerificationFailure) {
+        let now = current.version
+        guard version != now else {
+            throw VerificationFailure(.equivocation, "key set \(version) is in force with other bytes")
+        }
+        guard version > now else {
+            throw VerificationFailure(.rollback, "key set \(version) is not above \(now), which is in force")
+        }
+        guard version - now == 1 else {
+            throw VerificationFailure(.keySetGap, "key set \(version) does not follow \(now), which is in force")
+        }
+    }
+
+    private mutating func revoke(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) -> Change {
+        let subject = try check(envelope, signedBy: current.revocation)
+        let document = try RevocationDocument(payload: envelope.payload)
+        try subject.check(document.subject)
+        guard document.keySetVersion == current.version else {
+            throw VerificationFailure(
+                .oldKeySet,
+                "it was signed under key set \(document.keySetVersion); version \(current.version) is in force")
+        }
+        let named = Set(document.revoked.compactMap { KeyIdentifier(bytes: $0) })
+        if let key = named.first(where: { key in !sets.contains { $0.keys[key] != nil } }) {
+            throw KeySetDocument.illegal("the key \(key) is in no set of this chain")
+        }
+        let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
+        guard isNews else { return .known }
+        // A stolen revocation key must not be able to end the chain for ever.
+        if let role = current.keySet, role.keyIdentifiers.subtracting(revoked).subtracting(named).count < role.threshold
+        {
+            throw KeySetDocument.illegal("it leaves fewer keys of the role keyset than its threshold")
+        }
+        try record(envelope)
+        let fresh = named.subtracting(revoked)
+        revoked.formUnion(named)
+        if document.withdraws { withdrawn.formUnion(named) }
+        return .revoked(fresh.sorted { $0.hexadecimal < $1.hexadecimal })
+    }
+
+    private mutating func record(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) {
+        guard steps.count < ConfigurationLimits.keySetSteps else {
+            throw KeySetDocument.illegal("the chain has \(steps.count) steps; ship a newer key set as the app's anchor")
+        }
+        steps.append(envelope.bytes)
+        digests.insert(envelope.digest)
+    }
+}
+
+/// The text form of a key set (CFG-90): a PEM block, so that code and people carry it as they carry a public key.
+package enum KeySetText {
+    private static let label = "TANDEM KEY SET"
+    /// Base64 with line ends, and the two lines around it.
+    private static let longest = ConfigurationLimits.keyStatement * 3 / 2
+
+    package static func text(of envelope: [UInt8]) -> String { PEMText.write(envelope, label: label) }
+
+    /// Whether the text claims to be a key set.
+    package static func isKeySet(_ text: String) -> Bool {
+        text.drop { $0.isWhitespace }.utf8.starts(with: "-----BEGIN \(label)-----".utf8)
+    }
+
+    static func bytes(of text: String) throws(VerificationFailure) -> [UInt8] {
+        do { return try PEMText.read(text, label: label, limit: longest) } catch {
+            throw VerificationFailure(.noKey, error.description)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// Counting of signatures (steps 6 to 8 of CFG-20): the keys of one role with a good signature. A signature by an
+// unknown key is ignored whatever its form, a bad one does not count, and no key counts twice.
+
+import TandemCrypto
+
+/// The keys of one role that have signed an envelope.
+struct SignatureCount {
+    /// The keys with a good signature, revoked ones only where they count.
+    private(set) var signers: Set<KeyIdentifier> = []
+    /// The threshold is met, but not without keys that have been revoked.
+    private(set) var needsRevoked = false
+    private(set) var failure: VerificationFailure?
+
+    /// - Parameters:
+    ///   - keys: the trusted keys, those of the role among them.
+    ///   - revoked: keys that do not count; they do if `countsRevoked`, and the result says so.
+    init(
+        _ envelope: UnverifiedEnvelope, role: KeyRole, keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>,
+        countsRevoked: Bool = false
+    ) {
+        let candidates = envelope.signatures.compactMap { signature -> (key: PublicKey, signature: [UInt8])? in
+            guard let identifier = KeyIdentifier(bytes: signature.keyIdentifier),
+                role.keyIdentifiers.contains(identifier), countsRevoked || !revoked.contains(identifier),
+                let key = keys[identifier]
+            else { return nil }
+            return (key, signature.bytes)
+        }
+        guard Set(candidates.map(\.key)).count == candidates.count else {
+            failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
+            return
+        }
+        let message = PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload)
+        signers = Set(candidates.filter { $0.key.isValid($0.signature, for: message) }.map(\.key.identifier))
+        needsRevoked = signers.count >= role.threshold && signers.subtracting(revoked).count < role.threshold
+        if signers.count < role.threshold {
+            failure = VerificationFailure(
+                .threshold, "good signatures by \(signers.count) trusted keys; \(role.threshold) are needed")
+        }
+    }
+
+    /// - Throws: what is wrong with the signatures.
+    func check() throws(VerificationFailure) {
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,240 @@
+// Key set histories: what a chain of rotations may do, how far it goes, and what a change of keys does to the
+// configurations that wait or are active. The single steps are in the vectors.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import TandemTestSupport
+import Testing
+
+@Suite struct KeySetHistoryTests {
+    private let root = PrivateKey.generate(.ed25519)
+    private let revoker = PrivateKey.generate(.ed25519)
+    private let signers = (0..<3).map { _ in ConfigurationPrivateKey.generate() }
+
+    private func subject() throws -> KeySubject {
+        KeySubject(application: try Fixture.application(), role: .secondary)
+    }
+
+    /// A set with this root and one key for configuration, which an existing signer has or a fresh one.
+    private func document(_ version: UInt64, signer: Int = 0, root: PrivateKey? = nil) throws -> KeySetDocument {
+        KeySetDocument(
+            subject: try subject(), version: version, issued: Fixture.now.seconds - 60,
+            roles: [
+                .configuration: ([signers[signer].key.publicKey], 1), .keySet: ([(root ?? self.root).publicKey], 1),
+                .revocation: ([revoker.publicKey], 1),
+            ])
+    }
+
+    private func set(_ version: UInt64, signer: Int = 0) throws -> [UInt8] {
+        try KeyStatementSigner.sign(try document(version, signer: signer), with: [root])
+    }
+
+    private func revocation(of signer: Int, under version: UInt64, withdraws: Bool = false) throws -> [UInt8] {
+        try KeyStatementSigner.sign(
+            RevocationDocument(
+                subject: try subject(), keySetVersion: version, issued: Fixture.now.seconds,
+                revoked: [signers[signer].publicKey.identifier], withdraws: withdraws), with: [revoker])
+    }
+
+    private func configuration(_ version: UInt64, signer: Int, keySet: UInt64) throws -> [UInt8] {
+        var payload = try Fixture.payload(version: version)
+        payload.keySetVersion = keySet
+        return try ConfigurationSigner.sign(payload, with: [signers[signer]])
+    }
+
+    private func context(_ history: KeySetHistory, _ profile: VerificationProfile = .full) throws -> VerificationContext
+    {
+        var context = try Fixture.context(profile)
+        context.anchor = .trusted(history)
+        return context
+    }
+
+    /// A slot whose app is connected and has applied these bytes.
+    private func slot(with bytes: [UInt8], _ history: KeySetHistory) throws -> ConfigurationSlot {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        try apply(bytes, to: &slot, history)
+        return slot
+    }
+
+    private func apply(_ bytes: [UInt8], to slot: inout ConfigurationSlot, _ history: KeySetHistory) throws {
+        let received = slot.received(bytes, by: Fixture.delivery, in: try context(history, .staging))
+        #expect(received.verdict == nil, "\(received.detail)")
+        let record = try #require(slot.staged?.record)
+        let verified = try VerifiedConfiguration(try UnverifiedEnvelope(record.envelope), in: try context(history))
+        #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now).verdict == .applied)
+    }
+
+    // MARK: chains
+
+    @Test("CFG-83: a chain ends after 1,024 steps, and is followed again to its end")
+    func aChainEndsAfterItsSteps() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        for version in 2...UInt64(ConfigurationLimits.keySetSteps + 1) {
+            #expect(try history.take(try set(version)) == .rotated(version: version))
+        }
+        let full = history
+        let more = try set(UInt64(ConfigurationLimits.keySetSteps + 2))
+        #expect(throws: VerificationFailure(.keySetIllegal, "")) { try history.take(more) }
+        #expect(history == full)
+        var other = try KeySetHistory(anchor: try set(1))
+        // Another signature of the same document would be other bytes: Ed25519 is deterministic.
+        #expect(other.follow(full.chain) == nil)
+        #expect(other == full)
+    }
+
+    @Test("CFG-84: a chain with a gap is followed up to the gap")
+    func aChainIsFollowedUpToItsGap() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        let failure = history.follow([try set(1), try set(2), try set(4), try set(3)])
+        #expect(failure == VerificationFailure(.keySetGap, ""))
+        #expect(history.current.version == 2)
+        #expect(try history.take(try set(3)) == .rotated(version: 3))
+    }
+
+    @Test("CFG-90: a later anchor follows the same chain from its own place")
+    func aLaterAnchorFollowsTheSameChain() throws {
+        var old = try KeySetHistory(anchor: try set(1))
+        let steps = [
+            try set(2, signer: 1), try revocation(of: 0, under: 2), try set(3, signer: 2), try set(4, signer: 2),
+        ]
+        #expect(old.follow(steps) == nil)
+        var new = try KeySetHistory(anchor: steps[2])
+        #expect(new.follow(old.chain) == nil)
+        #expect(new.current == old.current)
+        #expect(new.steps == [steps[3]])
+        #expect(new[2] == nil)
+        #expect(old[2]?.version == 2)
+    }
+
+    @Test("CFG-90: an anchor for another app trusts nothing here")
+    func anAnchorForAnotherAppTrustsNothing() throws {
+        var other = try document(1)
+        other.subject = KeySubject(application: try ApplicationIdentifier("org.example.other"), role: .secondary)
+        let history = try KeySetHistory(anchor: try KeyStatementSigner.sign(other, with: [root]))
+        let bytes = try configuration(7, signer: 0, keySet: 1)
+        #expect(throws: VerificationFailure(.noKey, "")) {
+            try ApplicableConfiguration(verifying: bytes, in: try context(history))
+        }
+    }
+
+    @Test("CFG-90: an anchor that its own keys have not signed is refused, and so is a damaged text")
+    func anUnsignedAnchorIsRefused() throws {
+        let stranger = PrivateKey.generate(.ed25519)
+        let bytes = try KeyStatementSigner.sign(try document(1), with: [stranger])
+        #expect(throws: VerificationFailure(.threshold, "")) { try KeySetHistory(anchor: bytes) }
+        #expect(ConfigurationAnchor(pem: KeySetText.text(of: bytes)) != .none)
+        let text = KeySetText.text(of: try set(1))
+        for damaged in [String(text.dropLast(40)), text + text, text + "x", "x" + text] {
+            guard case .unusable = ConfigurationAnchor(pem: damaged) else {
+                Issue.record("a damaged anchor is trusted")
+                continue
+            }
+        }
+    }
+
+    @Test("CFG-80: no mutation of a rotation is accepted")
+    func noMutationOfARotationIsAccepted() throws {
+        let history = try KeySetHistory(anchor: try set(1))
+        let bytes = try set(2, signer: 1)
+        var generator = SeededGenerator(seed: 20_261_123)
+        for round in 0..<3_000 {
+            var changed = bytes
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let place = Int.random(in: 0..<changed.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                case 1: changed.remove(at: place)
+                default: changed.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+                }
+            }
+            guard changed != bytes else { continue }
+            var followed = history
+            #expect(throws: VerificationFailure.self, "round \(round)") { try followed.take(changed) }
+            #expect(followed == history)
+        }
+    }
+
+    // MARK: configurations under changing keys
+
+    @Test("CFG-88: after all configuration keys were replaced, versions start again, and the floor with them")
+    func versionsStartAgainAfterAReplacement() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var payload = try Fixture.payload(version: .max)
+        payload.floor = .max
+        var slot = try slot(with: try ConfigurationSigner.sign(payload, with: [signers[0]]), history)
+        #expect(slot.mark?.version == .max)
+        #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
+        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition())
+        #expect(slot.active?.record.version == .max, "what is active stays")
+        try apply(try configuration(3, signer: 1, keySet: 2), to: &slot, history)
+        #expect(slot.mark?.version == 3 && slot.mark?.floor == 0 && slot.mark?.keySetVersion == 2)
+        #expect(try VersionMark(try #require(slot.mark).dictionary) == slot.mark)
+        let again = slot.received(
+            try configuration(2, signer: 1, keySet: 2), by: nil, in: try context(history, .staging))
+        #expect(again.verdict == .rejected(.rollback))
+    }
+
+    @Test("CFG-88: a refused configuration restarts no mark")
+    func aRefusedConfigurationRestartsNoMark() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(9, signer: 0, keySet: 1), history)
+        #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
+        let before = slot
+        let late = slot.received(
+            try configuration(10, signer: 0, keySet: 1), by: nil, in: try context(history, .staging))
+        #expect(late.verdict == .rejected(.threshold))
+        #expect(slot == before)
+    }
+
+    @Test("CFG-91: what waits is judged again when keys change, and its sender hears it")
+    func whatWaitsIsJudgedAgain() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
+        slot.applicationDisconnected()
+        let waiting = try configuration(7, signer: 0, keySet: 1)
+        let received = slot.received(waiting, by: Fixture.delivery, in: try context(history, .staging))
+        #expect(received.verdict == .waitingForApplication)
+        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition(), "nothing has changed yet")
+        #expect(try history.take(try revocation(of: 0, under: 1)) == .revoked([signers[0].publicKey.identifier]))
+        let judged = slot.keysChanged(in: try context(history, .staging))
+        #expect(judged.verdict == .rejected(.threshold))
+        #expect(judged.changes.contains(.staged(nil)))
+        #expect(slot.staged == nil && slot.active?.record.version == 6)
+        let facts = judged.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+        #expect(facts.map(\.verdict) == [.rejected(.threshold)])
+        #expect(facts.first?.good?.version == 6)
+    }
+
+    @Test("CFG-91: what was offered and is refused now is taken back from the app")
+    func whatWasOfferedIsTakenBack() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        let bytes = try configuration(7, signer: 0, keySet: 1)
+        _ = slot.received(bytes, by: Fixture.delivery, in: try context(history, .staging))
+        #expect(slot.phase == .offered)
+        let verified = try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: try context(history))
+        #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
+        let judged = slot.keysChanged(in: try context(history, .staging))
+        #expect(judged.effects == [.reload])
+        #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now) == ApplyTransition(), "too late")
+        #expect(slot.active == nil)
+    }
+
+    @Test("CFG-23, CFG-89: a revoked signer leaves what is active, a withdrawn one ends it")
+    func aWithdrawnSignerEndsWhatIsActive() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
+        _ = try history.take(try revocation(of: 0, under: 1))
+        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition())
+        #expect(slot.active?.record.version == 6)
+        _ = try history.take(try revocation(of: 0, under: 1, withdraws: true))
+        let ended = slot.keysChanged(in: try context(history, .staging))
+        #expect(slot.active == nil)
+        #expect(ended.effects == [.reload])
+        #expect(slot.mark?.version == 6 && slot.mark?.isActive == false)
+    }
+}
