@@ -107,8 +107,10 @@ package enum Limits {
     package static let endsAhead = 256
     /// Time from the beginning of a link in which the other device announces its apps (LIM-44).
     package static let introduction = Duration.seconds(1)
-    /// Bytes of durable delivery under way on one link (LIM-46): a second of a slow line.
-    package static let linkWindow = 512 * 1024
+    /// Bytes of durable delivery under way on one link (LIM-46): two of the largest contexts, a second of a slow line.
+    package static let linkWindow = 513 * 1024
+    /// The same on a line that carries more (LIM-76): one of 5 MB/s and 400 ms is full.
+    package static let longLinkWindow = 2 * 1024 * 1024
     /// Bytes behind which the sender asks how far the peer has read (LIM-46).
     package static let linkMark = 64 * 1024
     /// Attempts at delivering a durable item before it is a dead letter (LIM-15).

@@ -57,7 +57,7 @@ final class DeliveryLink {
     func send(_ envelope: Envelope, reserved size: Int) {
         guard isOpen else { return }
         path.send(envelope)
-        guard let marker = window.sent(size, marker: .random()) else { return }
+        guard let marker = window.sent(size, marker: .random(), at: scheduler.now) else { return }
         path.send(PingFrame(id: marker).envelope)
     }
 
@@ -69,7 +69,7 @@ final class DeliveryLink {
 
     /// The peer has read everything before this marker.
     func answered(_ marker: UniqueIdentifier) {
-        window.answered(marker)
+        window.answered(marker, at: scheduler.now)
         resume()
     }
 
