@@ -29,10 +29,15 @@ import Testing
         #expect(command.run(generateCommand(algorithm)))
         #expect(command.run("pkey -in key.pem -pubout -out public.pem"))
         command.write(Self.message, to: "message")
-        #expect(command.run("pkeyutl -sign -inkey key.pem -in message -out signature \(signatureOptions(algorithm))"))
         let publicKey = try PublicKey(pem: command.readText("public.pem"))
         #expect(publicKey.algorithm == algorithm)
-        #expect(publicKey.isValid(command.read("signature"), for: Self.message))
+        // The command writes the high s as often as the low one (CFG-96).
+        let isValid = (0..<64).contains { _ in
+            #expect(
+                command.run("pkeyutl -sign -inkey key.pem -in message -out signature \(signatureOptions(algorithm))"))
+            return publicKey.isValid(command.read("signature"), for: Self.message)
+        }
+        #expect(isValid)
         let privateKey = try PrivateKey(pem: SecretBytes(copying: command.read("key.pem")))
         #expect(privateKey.publicKey == publicKey)
         #expect(publicKey.pem == command.readText("public.pem"))

@@ -174,6 +174,7 @@ extension KeyError {
         case .rsaExponent: "rsaExponent"
         case .unsupportedCurve: "unsupportedCurve"
         case .explicitCurveParameters: "explicitCurveParameters"
+        case .smallOrder: "smallOrder"
         case .inconsistentHalves: "inconsistentHalves"
         }
     }

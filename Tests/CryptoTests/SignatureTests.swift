@@ -40,6 +40,15 @@ import Testing
         #expect(!key.publicKey.isValid([UInt8](repeating: 0, count: signature.count), for: Self.message))
     }
 
+    @Test("CFG-96: of the two signatures of P-256 the signer writes the one with the low s")
+    func p256SignaturesHaveTheLowS() {
+        let key = TestKeys.key(.ecdsaP256)
+        // OpenSSL alone writes the high one as often: 64 times the low one is no accident.
+        for round in UInt8(0)..<64 {
+            #expect(key.publicKey.isValid(key.sign([round]), for: [round]))
+        }
+    }
+
     @Test func aSignatureOfOneKindIsInvalidForAnother() {
         for signer in KeyAlgorithm.allCases {
             let signature = TestKeys.key(signer).sign(Self.message)

@@ -118,7 +118,8 @@ extension Rejection {
     package init(_ error: KeyError) {
         switch error {
         case .unsupportedAlgorithm: self = .unknownAlgorithm
-        case .rsaTooShort, .rsaTooLong, .rsaExponent, .unsupportedCurve, .explicitCurveParameters: self = .weakKey
+        case .rsaTooShort, .rsaTooLong, .rsaExponent, .unsupportedCurve, .explicitCurveParameters, .smallOrder:
+            self = .weakKey
         case .malformed, .unexpectedBlock, .trailingData, .notCanonical, .passphraseProtected, .wrongPassphrase,
             .inconsistentHalves:
             self = .noKey

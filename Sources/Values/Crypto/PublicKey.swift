@@ -43,7 +43,20 @@ package struct PublicKey: Sendable {
         identifier = KeyIdentifier(subjectPublicKeyInfo: subjectPublicKeyInfo)
         self.reference = reference
         rsa = algorithm == .rsaPSS ? RSAVerification(reference) : nil
-        guard algorithm != .ecdsaP256 || Self.hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
+        try Self.checkPoint(subjectPublicKeyInfo, of: algorithm)
+    }
+
+    /// Refuses points in a second spelling, and those of Ed25519 under which anybody can sign (CFG-97).
+    private static func checkPoint(_ subjectPublicKeyInfo: [UInt8], of algorithm: KeyAlgorithm) throws(KeyError) {
+        switch algorithm {
+        case .ed25519:
+            let point = subjectPublicKeyInfo.suffix(32)
+            guard Ed25519Point.isCanonical(point) else { throw .notCanonical }
+            guard !Ed25519Point.isOfSmallOrder(point) else { throw .smallOrder }
+        case .ecdsaP256:
+            guard hasUncompressedPoint(subjectPublicKeyInfo) else { throw .notCanonical }
+        case .rsaPSS: break
+        }
     }
 
     /// A P-256 point has three spellings (compressed, hybrid, uncompressed); only the last is in use.
@@ -231,8 +244,11 @@ enum Ed25519Encoding {
 @safe final class RSAVerification: Sendable {
     /// A context may be used again and again, but not by two threads at once.
     private let context: Mutex<OpaquePointer?>
+    /// The modulus's length in bytes, and so each signature's.
+    let signatureCount: Int
 
     init(_ key: KeyReference) {
+        signatureCount = Int(key.withPointer { unsafe EVP_PKEY_get_size($0) })
         unsafe context = unsafe Mutex(openSSL { key.withPointer { unsafe Self.context(for: $0) } }.value)
     }
 
@@ -289,6 +305,8 @@ package enum KeyError: Error, Sendable, Equatable {
     case unsupportedCurve(String)
     /// A curve given by its numbers instead of its name.
     case explicitCurveParameters
+    /// An Ed25519 point of order 1 to 8: signatures under it need no secret.
+    case smallOrder
     /// The private half does not belong to the public half.
     case inconsistentHalves
 }
@@ -310,6 +328,7 @@ extension KeyError: CustomStringConvertible {
         case .rsaExponent: "the RSA public exponent must be odd, at least 65537 and at most 64 bits long"
         case .unsupportedCurve(let name): "the curve '\(name)' is not used; use P-256 (prime256v1)"
         case .explicitCurveParameters: "the curve is given by its parameters; write the key with a named curve"
+        case .smallOrder: "the Ed25519 key is a point of small order, under which anybody can sign; use another"
         case .inconsistentHalves: "the private key does not belong to its public key"
         }
     }

@@ -1,5 +1,6 @@
 // Signing and verifying, one way for each kind of key: Ed25519 over the message itself, ECDSA and RSA-PSS over its
-// SHA-256. A signature is valid only if OpenSSL answers exactly 1: zero and negative answers are both "no".
+// SHA-256. A signature is valid only if it has the one form of CFG-96 and OpenSSL answers exactly 1: zero and negative
+// answers are both "no".
 
 import CTandemOpenSSL
 
@@ -10,16 +11,29 @@ extension PrivateKey {
             openSSL { unsafe Signing.signature(of: message, key: key, algorithm: algorithm) }.value
         }
         guard let signature else { preconditionFailure("a loaded key can sign") }
-        return signature
+        guard algorithm == .ecdsaP256 else { return signature }
+        guard let numbers = ECDSASignature(signature) else { preconditionFailure("OpenSSL writes DER") }
+        return numbers.normalized
     }
 }
 
 extension PublicKey {
-    /// Whether the signature is this key's for exactly this message.
+    /// Whether the signature is this key's for exactly this message, in the one form that CFG-96 allows.
     package func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+        guard hasForm(signature) else { return false }
         if let rsa { return rsa.isValid(signature, forDigest: SHA256.digest(message)) }
         return reference.withPointer { key in
             openSSL { unsafe Signing.isValid(signature, for: message, key: key, algorithm: algorithm) }.value
+        }
+    }
+
+    private func hasForm(_ signature: [UInt8]) -> Bool {
+        switch algorithm {
+        case .ed25519:
+            // OpenSSL requires S < L, and compares R as bytes: only a canonical one can be equal.
+            signature.count == 64 && !Ed25519Point.isOfSmallOrder(signature[..<32])
+        case .ecdsaP256: ECDSASignature(signature)?.isLow == true
+        case .rsaPSS: signature.count == rsa?.signatureCount
         }
     }
 }
