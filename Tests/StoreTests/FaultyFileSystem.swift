@@ -43,7 +43,7 @@ final class FaultyFileSystem: Sendable {
         }
     }
 
-    /// The methods of a file system's files of one kind (a log's locking differs from a database's), and the usual ones.
+    /// The methods of a file system's files of one kind (a log locks otherwise than a database), and the usual ones.
     ///
     /// `@unchecked`: immutable. The methods are written before SQLite has their pointer, and never again.
     private struct Table: @unchecked Sendable {
