@@ -35,6 +35,15 @@ import Testing
         #expect(try parse("--out", "o", "--", "--json", "-x").operands == ["--json", "-x"])
     }
 
+    @Test func anOperandOfSeveralTakesTheRest() throws {
+        let open = Subcommand(
+            path: ["try"], summary: "", operands: [.required("FILE"), .several("FILE")], examples: []
+        ) { _, _ in }
+        #expect(try OptionParser(subcommand: open).parse(["a", "b", "c", "d"]).operands == ["a", "b", "c", "d"])
+        #expect(try OptionParser(subcommand: open).parse(["a"]).operands == ["a"])
+        #expect(throws: CommandFailure.usage("FILE is missing")) { try OptionParser(subcommand: open).parse([]) }
+    }
+
     @Test func aSingleDashIsAnOperand() throws {
         #expect(try parse("--out", "o", "-").operands == ["-"])
     }

@@ -12,7 +12,7 @@ package struct KeySetHistory: Sendable, Equatable {
     /// The exact bytes of the anchor's envelope; nil for a bare key.
     private let anchorBytes: [UInt8]?
     /// The app and role that the anchor names; nil for a bare key, which names none and is never followed by a step.
-    private let subject: KeySubject?
+    package let subject: KeySubject?
     /// The exact bytes of all that followed the anchor, oldest first.
     package private(set) var steps: [[UInt8]] = []
     /// Digests of the anchor and the steps.

@@ -19,6 +19,24 @@ package enum SignedEnvelope {
         return try bytes(payload, type: type.rawValue, signatures: signatures)
     }
 
+    /// The envelope with one more signature by each key over the payload as it is.
+    /// - Throws: `shape` and the like for bytes that are no envelope, `dup-keyid` for a key that has signed already.
+    package static func adding(_ keys: [PrivateKey], to envelope: [UInt8]) throws(VerificationFailure) -> [UInt8] {
+        let before = try UnverifiedEnvelope(envelope)
+        let message = PreAuthenticationEncoding.bytes(type: before.payloadType, body: before.payload)
+        var signatures = before.signatures
+        for key in keys {
+            let identifier = key.publicKey.identifier.bytes
+            guard !signatures.contains(where: { $0.keyIdentifier == identifier }) else {
+                throw VerificationFailure(.duplicateKeyIdentifier, "the key \(key.publicKey.identifier) has signed it")
+            }
+            signatures.append(EnvelopeSignature(keyIdentifier: identifier, bytes: key.sign(message)))
+        }
+        do { return try bytes(before.payload, type: before.payloadType, signatures: signatures) } catch {
+            throw VerificationFailure(.malformed, error.description)
+        }
+    }
+
     /// The envelope with exactly these parts, whatever they are worth; tests make bad ones with it.
     package static func bytes(
         _ payload: [UInt8], type: String, signatures: [EnvelopeSignature]

@@ -19,8 +19,12 @@ struct Option: Sendable {
         Option(name: name, value: nil, summary: summary)
     }
 
-    var required: Option { Option(name: name, value: value, summary: summary, isRequired: true) }
-    var repeated: Option { Option(name: name, value: value, summary: summary, isRepeated: true) }
+    var required: Option {
+        Option(name: name, value: value, summary: summary, isRequired: true, isRepeated: isRepeated)
+    }
+    var repeated: Option {
+        Option(name: name, value: value, summary: summary, isRequired: isRequired, isRepeated: true)
+    }
 
     /// `--name VALUE`, as help and errors show it.
     var usage: String { "--" + name + (value.map { " " + $0 } ?? "") }
@@ -30,11 +34,14 @@ struct Option: Sendable {
 struct Operand: Sendable {
     let name: String
     let isRequired: Bool
+    /// Whether it stands for any number of arguments; the last operand only.
+    var isRepeated = false
 
     static func required(_ name: String) -> Operand { Operand(name: name, isRequired: true) }
     static func optional(_ name: String) -> Operand { Operand(name: name, isRequired: false) }
+    static func several(_ name: String) -> Operand { Operand(name: name, isRequired: false, isRepeated: true) }
 
-    var usage: String { isRequired ? name : "[\(name)]" }
+    var usage: String { isRequired ? name : isRepeated ? "[\(name)...]" : "[\(name)]" }
 }
 
 extension Option {
@@ -114,7 +121,8 @@ struct OptionParser {
         }
         let needed = subcommand.operands.filter(\.isRequired)
         if parsed.operands.count < needed.count { throw .usage("\(needed[parsed.operands.count].name) is missing") }
-        if parsed.operands.count > subcommand.operands.count {
+        let isOpen = subcommand.operands.last?.isRepeated ?? false
+        if parsed.operands.count > subcommand.operands.count, !isOpen {
             throw .usage("'\(parsed.operands[subcommand.operands.count])' is one argument too many")
         }
     }

@@ -38,7 +38,8 @@ extension Subcommand {
             deadLettersList, deadLettersRetry, deadLettersDrop,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, join, switchDevice, trustDevice, address, unpair, allowVersion,
-            keysNew, keysShow, sign, verify, trustAdd, trustList, apply, identifierAccept,
+            keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign, verify,
+            trustAdd, trustList, apply, identifierAccept,
         ]
     }
 }

@@ -10,9 +10,13 @@ extension Subcommand {
         options: [
             .valued("out", "FILE", "where to write; existing files are never overwritten").required,
             .valued("type", "TYPE", "ed25519 (default), p256 or rsa"),
+            .flag("encrypt", "protect the private key with a passphrase (PKCS#8, as openssl reads it)"),
+            .passphraseDescriptor, .passphraseFile,
         ],
         notes: "Keep FILE offline if you can. FILE.pub is what 'tandem trust add' and host apps get.",
-        examples: ["keys new --out signing.key", "keys new --type rsa --out signing-rsa.key"]
+        examples: [
+            "keys new --out signing.key", "keys new --encrypt --out root-1.key", "keys new --type rsa --out rsa.key",
+        ]
     ) { arguments, console in
         let file = LocalFile(path: try arguments.required("out"))
         let publicFile = LocalFile(path: file.path + ".pub")
@@ -20,8 +24,10 @@ extension Subcommand {
         if publicFile.exists {
             throw CommandFailure.refused("\(publicFile.path) exists already; it is not overwritten")
         }
+        let passphrase = arguments.has("encrypt") ? try Passphrases(arguments).newPassphrase(for: file.path) : nil
         let key = PrivateKey.generate(algorithm)
-        try file.create(key.pem.exposed, mode: 0o600)
+        let text = passphrase.map { key.encryptedPEM(passphrase: $0) } ?? key.pem.exposed
+        try file.create(text, mode: 0o600)
         try publicFile.create(Array(key.publicKey.pem.utf8), mode: 0o644)
         console.print("private key  \(file.path)")
         console.print("public key   \(publicFile.path)")
@@ -30,11 +36,11 @@ extension Subcommand {
 
     static let keysShow = Subcommand(
         path: ["keys", "show"], summary: "show a key file's algorithm, identifier and fingerprint",
-        operands: [.required("FILE")], options: [.json],
+        operands: [.required("FILE")], options: [.json, .passphraseDescriptor, .passphraseFile],
         notes: "FILE may be a public key, or a private one of mode 0600; its private half is never shown.",
         examples: ["keys show signing.key.pub", "keys show --json signing.key"]
     ) { arguments, console in
-        let key = try KeyFile(path: arguments.operands[0]).publicHalf()
+        let key = try KeyFile(path: arguments.operands[0]).publicHalf(try Passphrases(arguments))
         guard arguments.has("json") else { return KeyFile.describe(key, on: console) }
         console.print(json: [
             "algorithm": .string(key.algorithm.rawValue), "keyid": .string(key.identifier.hexadecimal),
@@ -58,19 +64,31 @@ struct KeyFile {
     }
 
     /// The public key in the file, or the public half of the private one.
-    func publicHalf() throws -> PublicKey {
+    /// - Parameter passphrases: nil to refuse an encrypted key, where a public one is as good.
+    func publicHalf(_ passphrases: Passphrases? = nil) throws -> PublicKey {
         let bytes = try LocalFile(path: path).read()
         if String(decoding: bytes.prefix(4096), as: UTF8.self).contains("PRIVATE KEY") {
-            return try signing().publicKey
+            return try signing(passphrases).publicKey
         }
         return try checked { () throws(KeyError) in try PublicKey(pem: String(decoding: bytes, as: UTF8.self)) }
     }
 
     /// The private key in the file, which must be closed to others.
-    func signing() throws -> PrivateKey {
+    func signing(_ passphrases: Passphrases? = nil) throws -> PrivateKey {
         var bytes = try LocalFile(path: path).readPrivate()
         let text = SecretBytes(taking: &bytes)
-        return try checked { () throws(KeyError) in try PrivateKey(pem: text) }
+        let passphrase = PrivateKey.isEncrypted(pem: text) ? try passphrases?.passphrase(of: path) : nil
+        return try checked { () throws(KeyError) in try PrivateKey(pem: text, passphrase: passphrase) }
+    }
+
+    /// The private keys that `--key` names, each once.
+    static func signing(_ arguments: Arguments) throws -> [PrivateKey] {
+        let passphrases = try Passphrases(arguments)
+        let keys = try arguments.all("key").map { try KeyFile(path: $0).signing(passphrases) }
+        guard Set(keys.map(\.publicKey)).count == keys.count else {
+            throw CommandFailure.usage("--key names one key twice; it would count once")
+        }
+        return keys
     }
 
     static func describe(_ key: PublicKey, on console: Console) {

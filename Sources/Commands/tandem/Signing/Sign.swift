@@ -11,7 +11,9 @@ extension Subcommand {
     static let sign = Subcommand(
         path: ["sign"], summary: "sign a configuration for an app into a file",
         options: [
-            .valued("key", "FILE", "private key of mode 0600 (tandem keys new)").required, .application.required,
+            Option.valued("key", "FILE", "private key of mode 0600; as many as the threshold asks for").required
+                .repeated,
+            .passphraseDescriptor, .passphraseFile, .application.required,
             .valued("role", "primary|secondary", "for which side's app").required,
             .valued("target", "vendor:UUID|custom:TEXT", "paired identifier of the devices it is for").required,
             .valued("version", "N", "from 1, higher than every one before").required,
@@ -23,6 +25,7 @@ extension Subcommand {
             .valued("expires", "TIME", "from now; refuse to apply it later (at most 400d)"),
             .valued("lifetime", "TIME", "revert the values when they have been applied that long"),
             .valued("floor", "N", "once applied, refuse every version below N"),
+            .valued("keyset", "FILE", "the key set in force (tandem keyset show), if the keys are of one"),
             .flag("link", "also print it as a link, and as a QR code if one can hold it"),
         ],
         notes: "A key that is not among the values has no override: the values are the complete set, not a change.",
@@ -34,9 +37,11 @@ extension Subcommand {
                 + "--out lamp-2.config",
         ]
     ) { arguments, console in
-        let key = try KeyFile(path: try arguments.required("key")).signing()
-        let payload = try SignRequest(arguments: arguments).payload(now: Linux.wallTime)
-        let bytes = try ConfigurationSigner.sign(payload, with: [ConfigurationPrivateKey(key)])
+        let keys = try KeyFile.signing(arguments)
+        let request = SignRequest(arguments: arguments)
+        let payload = try request.payload(now: Linux.wallTime)
+        let bytes = try ConfigurationSigner.sign(payload, with: keys.map { ConfigurationPrivateKey($0) })
+        try request.check(bytes, payload, now: Linux.wallTime)
         let file = LocalFile(path: try arguments.required("out"))
         try file.create(bytes, mode: 0o644)
         console.print("signed   \(file.path), \(bytes.count) bytes")
@@ -66,7 +71,21 @@ private struct SignRequest {
         payload.expires = try seconds("expires").map { now.seconds + $0 }
         payload.lifetime = try seconds("lifetime")
         payload.floor = arguments.has("floor") ? try version("floor") : nil
+        if let history = try keySet() { payload.keySetVersion = history.current.version }
         return payload
+    }
+
+    private func keySet() throws -> KeySetHistory? { try arguments.value("keyset").map { try KeySetChain.read([$0]) } }
+
+    /// Under a key set the configuration must be one that a device would accept: a signature too few is found here.
+    func check(_ bytes: [UInt8], _ payload: ConfigurationPayload, now: WallTime) throws {
+        guard let history = try keySet() else { return }
+        let context = VerificationContext(
+            profile: .forwarding, application: payload.application, role: payload.role, anchor: .trusted(history),
+            target: nil, device: nil, now: now)
+        do { _ = try ApplicableConfiguration(verifying: bytes, in: context) } catch {
+            throw CommandFailure.refused("under this key set it would be refused: \(error)")
+        }
     }
 
     private func version(_ name: String) throws -> UInt64 {

@@ -12,7 +12,10 @@ extension Subcommand {
         path: ["verify"], summary: "verify a signed configuration offline and show what it says",
         operands: [.required("FILE")],
         options: [
-            .valued("key", "FILE", "public key that must have signed it").required, .application.required,
+            Option.valued("key", "FILE", "public key, or key sets and revocations in order, from the anchor on")
+                .required
+                .repeated,
+            .application.required,
             .valued("role", "primary|secondary", "for which side's app (default secondary)"),
             .valued("target", "vendor:UUID|custom:TEXT", "check that it is for this paired identifier"),
             .valued("device", "UUID", "check that it is for this secondary"), .json,
@@ -48,11 +51,10 @@ private struct VerifyRequest {
         let target = try arguments.value("target").map { text throws(IdentifierError) in
             try PairedIdentifier(text: text)
         }
-        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
         return VerificationContext(
             profile: target == nil ? .forwarding : .full, application: try arguments.application(),
             role: arguments.has("role") ? try arguments.role() : .secondary,
-            anchor: ConfigurationAnchor(pem: key.pem), target: target,
+            anchor: .trusted(try KeySetChain.read(arguments.all("key"))), target: target,
             device: try arguments.value("device").map {
                 try UniqueIdentifier(argument: $0, "is not a UUID", of: "--device ")
             }, now: now)

@@ -1,0 +1,404 @@
+// `keyset`: key sets with thresholds by role, their rotations and revocations, as files made without a daemon. Each new
+// statement is followed from the chain before it before it is written, so that nothing leaves this command that a
+// device would refuse. `cosign` adds the signatures of those who have keys on other machines.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+
+extension Option {
+    fileprivate static let chain = Option.valued(
+        "from", "FILE", "key set in force; after a revocation all files in order, from the anchor on"
+    ).required.repeated
+    fileprivate static let signers = Option.valued(
+        "key", "FILE", "private key that signs, of mode 0600"
+    ).required.repeated
+    fileprivate static let out = Option.valued(
+        "out", "FILE", "where to write; an existing file is never overwritten"
+    ).required
+    fileprivate static let incomplete = Option.flag(
+        "incomplete", "write it although signatures are missing, for 'tandem cosign'")
+
+    /// The keys of the roles and their thresholds.
+    fileprivate static let roles: [Option] = RoleOptions.names.flatMap { name, word, meaning -> [Option] in
+        [
+            Option.valued(word, "FILE", "public key that \(meaning)").repeated,
+            .valued("\(word)-threshold", "N", "how many of them must sign (default 1)"),
+        ]
+    }
+}
+
+extension Subcommand {
+    static let keySetInit = Subcommand(
+        path: ["keyset", "init"], summary: "make the first key set for an app: the anchor that it compiles in",
+        options: [.application.required, .valued("role", "primary|secondary", "for which side's app").required]
+            + Option.roles + [
+                .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
+                .passphraseDescriptor, .passphraseFile, .incomplete, .out,
+            ],
+        notes: """
+            The root keys sign key sets and stay offline; the revoker takes back stolen keys and is kept at hand. A --key that
+            signs is a root key.
+            """,
+        examples: [
+            "keyset init --app org.example.lamp --role secondary --root root-1.key.pub --root root-2.key.pub "
+                + "--config signing.key.pub --revoker revoker.key.pub --key root-1.key --out lamp-1.keyset"
+        ]
+    ) { arguments, console in
+        let request = KeySetRequest(arguments: arguments)
+        let document = try request.first(now: Linux.wallTime)
+        let bytes = try request.signed(document) { bytes throws(VerificationFailure) in
+            _ = try KeySetHistory(anchor: bytes)
+        }
+        try request.write(bytes, console)
+    }
+
+    static let keySetRotate = Subcommand(
+        path: ["keyset", "rotate"], summary: "make the next key set, signed by the old and by the new root keys",
+        options: [.chain] + Option.roles + [
+            Option.valued("revoke", "FILE|KEYID", "a key that never counts again").repeated,
+            Option.valued("minimum", "TARGET=VERSION", "the lowest configuration version for a target").repeated,
+            .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
+            .passphraseDescriptor, .passphraseFile, .incomplete, .out,
+        ],
+        notes: """
+            A role that is not named keeps its keys, without those that were revoked, and its threshold. What was signed
+            under the old set and is not applied yet has to be signed again.
+            """,
+        examples: [
+            "keyset rotate --from lamp-1.keyset --config signing-2.key.pub --key root-1.key --out lamp-2.keyset"
+        ]
+    ) { arguments, console in
+        let request = KeySetRequest(arguments: arguments)
+        let history = try KeySetChain.read(arguments.all("from"))
+        let document = try request.next(after: history, now: Linux.wallTime)
+        let bytes = try request.signed(document) { bytes throws(VerificationFailure) in
+            var next = history
+            _ = try next.take(bytes)
+        }
+        try request.write(bytes, console)
+    }
+
+    static let keySetRevoke = Subcommand(
+        path: ["keyset", "revoke"], summary: "make a revocation of keys, signed by the revoker",
+        options: [
+            .chain, Option.valued("revoke", "FILE|KEYID", "a key that never counts again").required.repeated,
+            .flag("withdraw", "also end what is active by these keys alone"), .signers, .passphraseDescriptor,
+            .passphraseFile, .incomplete, .out,
+        ],
+        notes:
+            "A revocation is for ever. 'tandem apply' sends it; what is active stays, marked, unless it is withdrawn.",
+        examples: [
+            "keyset revoke --from lamp-1.keyset --revoke signing.key.pub --key revoker.key --out stolen.revocation"
+        ]
+    ) { arguments, console in
+        let request = KeySetRequest(arguments: arguments)
+        let history = try KeySetChain.read(arguments.all("from"))
+        let bytes = try request.signedRevocation(after: history, now: Linux.wallTime)
+        try request.write(bytes, console)
+    }
+
+    static let keySetShow = Subcommand(
+        path: ["keyset", "show"], summary: "follow key sets and revocations, and show the set in force",
+        operands: [.required("FILE"), .several("FILE")], options: [.json],
+        notes: "The first FILE is the anchor and is trusted; each other one must follow. A refusal is printed by name.",
+        examples: ["keyset show lamp-1.keyset", "keyset show lamp-1.keyset stolen.revocation lamp-2.keyset"]
+    ) { arguments, console in
+        let description = KeySetDescription(try KeySetChain.read(arguments.operands))
+        if arguments.has("json") {
+            console.print(json: description.json)
+        } else {
+            description.lines.forEach { console.print($0) }
+        }
+    }
+
+    static let keySetExport = Subcommand(
+        path: ["keyset", "export"], summary: "print an anchor or public keys, for host apps and other programs",
+        operands: [.required("FILE")],
+        options: [
+            .flag("swift", "Swift source that a host app compiles in"),
+            .flag("pem", "the configuration keys as PEM blocks, without thresholds"),
+        ],
+        notes: """
+            FILE is a key set or a public key. Without an option the anchor's text is printed, which 'publicKey' of a
+            configuration class returns.
+            """,
+        examples: ["keyset export lamp-1.keyset --swift", "keyset export signing.key.pub --swift"]
+    ) { arguments, console in
+        guard !arguments.has("swift") || !arguments.has("pem") else {
+            throw CommandFailure.usage("--swift and --pem exclude each other")
+        }
+        let anchor = try AnchorFile(path: arguments.operands[0])
+        if arguments.has("pem") {
+            anchor.configurationKeys.forEach { console.write($0.pem) }
+        } else {
+            console.write(arguments.has("swift") ? anchor.swift : anchor.text)
+        }
+    }
+
+    static let cosign = Subcommand(
+        path: ["cosign"], summary: "add signatures to a configuration, key set or revocation",
+        operands: [.required("FILE")], options: [.signers, .passphraseDescriptor, .passphraseFile, .out],
+        notes:
+            "For thresholds whose keys are on several machines. The signed bytes stay as they are; look at them first.",
+        examples: ["cosign --key root-2.key --out lamp-2.keyset lamp-2.half"]
+    ) { arguments, console in
+        let bytes = try EnvelopeInput.read(arguments.operands[0])
+        let keys = try KeyFile.signing(arguments)
+        do {
+            let more = try SignedEnvelope.adding(keys, to: bytes)
+            let file = LocalFile(path: try arguments.required("out"))
+            try file.create(more, mode: 0o644)
+            console.print("signed   \(file.path), \(try UnverifiedEnvelope(more).signatures.count) signatures")
+        } catch let failure as VerificationFailure {
+            throw CommandFailure.refused("\(arguments.operands[0]): \(failure)")
+        }
+    }
+}
+
+/// A chain of key sets and revocations in files.
+enum KeySetChain {
+    /// The history that starts with the first file, a key set or a public key; each other file must follow.
+    static func read(_ paths: [String]) throws -> KeySetHistory {
+        guard let first = paths.first else { throw CommandFailure.usage("a key set is missing") }
+        var history = try AnchorFile(path: first).history
+        for path in paths.dropFirst() {
+            let bytes = try LocalFile(path: path).read()
+            do { _ = try history.take(bytes) } catch { throw CommandFailure.refused("\(path): \(error)") }
+        }
+        return history
+    }
+}
+
+/// A file with a trust anchor: a key set, as bytes or as text, or a public key.
+struct AnchorFile {
+    let history: KeySetHistory
+    /// The PEM text that a host app and `trust-add` take.
+    let text: String
+
+    init(path: String) throws {
+        let bytes = try LocalFile(path: path).read()
+        let content = String(decoding: bytes, as: UTF8.self)
+        do {
+            if bytes.starts(with: "bplist".utf8) {
+                history = try KeySetHistory(anchor: bytes)
+                text = KeySetText.text(of: bytes)
+            } else if KeySetText.isKeySet(content) {
+                history = try KeySetHistory(pem: content)
+                text = content
+            } else {
+                text = try KeyFile(path: path).publicHalf().pem
+                history = try KeySetHistory(pem: text)
+            }
+        } catch let failure as VerificationFailure {
+            throw CommandFailure.refused("\(path): \(failure)")
+        }
+    }
+
+    var configurationKeys: [PublicKey] { history.current.keys(of: history.current.configuration) }
+
+    /// A constant for a host app.
+    var swift: String {
+        let lines = text.split(separator: "\n").map { "        \($0)\n" }.joined()
+        let identifiers = configurationKeys.map { "\n// Key id \($0.identifier.hexadecimal)" }.joined()
+        return """
+            // Trust anchor of signed configuration, from 'tandem keyset export --swift'.\(identifiers)
+
+            enum TrustAnchor {
+                /// For `publicKey` of the app's configuration class.
+                static let publicKey = \"""
+            \(lines)        \"""
+            }
+
+            """
+    }
+}
+
+extension TrustedKeySet {
+    /// The keys of a role, in the order of their identifiers.
+    fileprivate func keys(of role: KeyRole) -> [PublicKey] {
+        role.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }.compactMap { keys[$0] }
+    }
+
+    fileprivate func role(_ name: KeyRoleName) -> KeyRole? {
+        switch name {
+        case .configuration: configuration
+        case .keySet: keySet
+        case .revocation: revocation
+        }
+    }
+}
+
+/// The options that name the keys of the roles.
+private enum RoleOptions {
+    static let names: [(KeyRoleName, word: String, meaning: String)] = [
+        (.keySet, "root", "signs key sets"), (.configuration, "config", "signs configuration"),
+        (.revocation, "revoker", "signs revocations"),
+    ]
+
+    /// The keys and thresholds by role; a role that is not named is the one of `history`.
+    static func roles(
+        _ arguments: Arguments, after history: KeySetHistory?
+    ) throws -> [KeyRoleName: (keys: [PublicKey], threshold: Int)] {
+        var roles: [KeyRoleName: (keys: [PublicKey], threshold: Int)] = [:]
+        for (name, word, _) in names {
+            let before = history?.current.role(name)
+            var keys = try arguments.all(word).map { try KeyFile(path: $0).publicHalf() }
+            if keys.isEmpty, let history, let before {
+                keys = history.current.keys(of: before).filter { !history.revoked.contains($0.identifier) }
+            }
+            guard !keys.isEmpty else { throw CommandFailure.usage("--\(word) FILE is missing") }
+            let threshold: Int? = try arguments.integer("\(word)-threshold", in: 1...ConfigurationLimits.list)
+            roles[name] = (keys, threshold ?? before?.threshold ?? 1)
+        }
+        return roles
+    }
+}
+
+/// The options of `keyset init`, `rotate` and `revoke` as statements.
+private struct KeySetRequest {
+    let arguments: Arguments
+
+    func first(now: WallTime) throws -> KeySetDocument {
+        let subject = KeySubject(application: try arguments.application(), role: try arguments.role())
+        return try document(subject, 1, after: nil, now: now)
+    }
+
+    func next(after history: KeySetHistory, now: WallTime) throws -> KeySetDocument {
+        let current = history.current
+        var document = try document(try subject(of: history), current.version + 1, after: history, now: now)
+        let revoked = history.revoked.union(try revokedKeys())
+        document.revoked = revoked.sorted { $0.hexadecimal < $1.hexadecimal }.map(\.bytes)
+        document.minimumVersions = current.minimumVersions
+        for text in arguments.all("minimum") {
+            // The last sign: a custom identifier may have one, a version has none.
+            guard let place = text.lastIndex(of: "="), let version = UInt64(text[text.index(after: place)...]),
+                version > 0
+            else { throw CommandFailure.usage("--minimum '\(text)' is not TARGET=VERSION") }
+            document.minimumVersions[try PairedIdentifier(text: String(text[..<place]))] = version
+        }
+        return document
+    }
+
+    private func subject(of history: KeySetHistory) throws(CommandFailure) -> KeySubject {
+        guard let subject = history.subject else {
+            throw .refused("no-key: the file is a bare public key, which cannot rotate or revoke")
+        }
+        return subject
+    }
+
+    private func document(
+        _ subject: KeySubject, _ version: UInt64, after history: KeySetHistory?, now: WallTime
+    ) throws -> KeySetDocument {
+        var document = KeySetDocument(
+            subject: subject, version: version, issued: now.seconds,
+            roles: try RoleOptions.roles(arguments, after: history))
+        document.expires = try arguments.duration("expires").map {
+            now.seconds + UInt64(clamping: $0.saturatingMilliseconds / 1000)
+        }
+        return document
+    }
+
+    /// The keys that `--revoke` names, by file or by identifier.
+    private func revokedKeys() throws -> [KeyIdentifier] {
+        try arguments.all("revoke").map { text in
+            try KeyIdentifier(text: text) ?? KeyFile(path: text).publicHalf().identifier
+        }
+    }
+
+    /// The signed set, which `follow` accepts.
+    func signed(
+        _ document: KeySetDocument, _ follow: ([UInt8]) throws(VerificationFailure) -> Void
+    ) throws -> [UInt8] {
+        let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
+        try check { () throws(VerificationFailure) in
+            _ = try document.trusted()
+            try follow(bytes)
+        }
+        return bytes
+    }
+
+    func signedRevocation(after history: KeySetHistory, now: WallTime) throws -> [UInt8] {
+        let document = RevocationDocument(
+            subject: try subject(of: history), keySetVersion: history.current.version, issued: now.seconds,
+            revoked: try revokedKeys(), withdraws: arguments.has("withdraw"))
+        let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
+        try check { () throws(VerificationFailure) in
+            var next = history
+            _ = try next.take(bytes)
+        }
+        return bytes
+    }
+
+    /// Refuses a statement that a device would refuse; signatures may be missing if the caller says so.
+    private func check(_ follow: () throws(VerificationFailure) -> Void) throws(CommandFailure) {
+        do { try follow() } catch {
+            if error.rejection == .threshold, arguments.has("incomplete") { return }
+            let hint = error.rejection == .threshold ? "; add a --key, or use --incomplete and 'tandem cosign'" : ""
+            throw .refused("\(error)\(hint)")
+        }
+    }
+
+    func write(_ bytes: [UInt8], _ console: Console) throws {
+        let file = LocalFile(path: try arguments.required("out"))
+        try file.create(bytes, mode: 0o644)
+        console.print("signed   \(file.path), \(bytes.count) bytes")
+        console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
+    }
+}
+
+/// The output of `keyset show`.
+private struct KeySetDescription {
+    private let history: KeySetHistory
+
+    init(_ history: KeySetHistory) { self.history = history }
+
+    var lines: [String] {
+        let current = history.current
+        var lines = ["version  \(current.version)"]
+        if let subject = history.subject {
+            lines.append("app      \(subject.application), the \(subject.role.rawValue)'s")
+        }
+        if let expires = current.expires { lines.append("expires  \(WallTime(seconds: expires))") }
+        for (name, word, meaning) in RoleOptions.names {
+            guard let role = current.role(name) else { continue }
+            lines.append("\(word) (\(meaning)), \(role.threshold) of \(role.keyIdentifiers.count):")
+            for key in current.keys(of: role) {
+                let state = history.revoked.contains(key.identifier) ? "  revoked" : ""
+                lines.append("  \(key.identifier.hexadecimal)  \(key.algorithm.rawValue)\(state)")
+            }
+        }
+        if !revoked.isEmpty { lines.append("revoked:") }
+        lines += revoked.map { "  \($0.hexadecimal)\(history.withdrawn.contains($0) ? "  withdrawn" : "")" }
+        for (target, version) in minimums { lines.append("minimum  \(Printable.text(target.text)) = \(version)") }
+        return lines
+    }
+
+    var json: PropertyListValue {
+        let current = history.current
+        var roles = PropertyListDictionary()
+        for (name, _, _) in RoleOptions.names {
+            guard let role = current.role(name) else { continue }
+            roles[name.rawValue] = [
+                "threshold": .integer(Int64(role.threshold)),
+                "keys": .array(current.keys(of: role).map { .string($0.identifier.hexadecimal) }),
+            ]
+        }
+        var fields: PropertyListDictionary = [
+            "version": PropertyListValue(current.version), "roles": .dictionary(roles),
+            "revoked": .array(revoked.map { .string($0.hexadecimal) }),
+        ]
+        fields["app"] = history.subject.map { .string($0.application.description) }
+        fields["role"] = history.subject.map { .string($0.role.rawValue) }
+        fields["expires"] = current.expires.map { PropertyListValue($0) }
+        return .dictionary(fields)
+    }
+
+    private var revoked: [KeyIdentifier] { history.revoked.sorted { $0.hexadecimal < $1.hexadecimal } }
+
+    private var minimums: [(PairedIdentifier, UInt64)] {
+        history.current.minimumVersions.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
+    }
+}
