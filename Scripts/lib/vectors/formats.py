@@ -1,0 +1,123 @@
+"""One example of each format that a release writes and a later one must still read (Protocol/SignedConfiguration.md
+CFG-98). Cases are added when a format grows. None is changed or taken away: the bytes stand for files on disks.
+"""
+import base64
+import hashlib
+import plistlib
+import uuid
+from pathlib import Path
+
+from . import keyfiles
+from .curves import Ed25519
+
+ABOUT = (
+    "One example of each format as the first release wrote it, in base64 (CFG-98). Each is read with the `facts`, and an "
+    "envelope and a report with a good signature of `key`. Texts of facts are as the command line shows them.")
+KEYS = Path(__file__).resolve().parents[3] / "Protocol/Vectors/signing/keys"
+NOW = 1_800_000_000
+APP, TARGET = "org.example.alarm", "custom:house-7"
+DEVICE, PAIRING, NONCE, TXID = (bytes(range(first, first + 16)) for first in (0, 32, 64, 96))
+
+
+def bplist(value):
+    return plistlib.dumps(value, fmt=plistlib.FMT_BINARY, sort_keys=True)
+
+
+class Signer:
+    """An Ed25519 key of the vectors."""
+
+    def __init__(self, name):
+        self.seed = keyfiles.private(KEYS / f"{name}.pem")
+        point = Ed25519.times(Ed25519.secret(self.seed)[0], Ed25519.BASE)
+        self.public = keyfiles.public(keyfiles.ED25519, Ed25519.encoded(point))
+        self.identifier = hashlib.sha256(self.public).digest()
+
+    def envelope(self, kind, fields):
+        name, body = f"application/vnd.tandem.{kind}.v1+bplist", bplist(fields)
+        message = b"DSSEv1 %d %s %d %s" % (len(name), name.encode(), len(body), body)
+        return bplist({"v": 1, "payloadType": name, "payload": body,
+                       "signatures": [{"keyid": self.identifier, "sig": Ed25519.sign(self.seed, message)}]})
+
+
+def pem(label, data):
+    text = base64.b64encode(data).decode()
+    lines = [text[start:start + 64] for start in range(0, len(text), 64)]
+    return "\n".join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""]).encode()
+
+
+def text(identifier):
+    return str(uuid.UUID(bytes=identifier)).upper()
+
+
+def made():
+    signer, cases = Signer("ed25519"), []
+
+    def add(name, form, data, **facts):
+        cases.append({"name": name, "clause": "CFG-98", "format": form, "bytes": base64.b64encode(data).decode(),
+                      "facts": {key: str(value) for key, value in facts.items()}})
+
+    envelope = signer.envelope("config", {
+        "typ": "config", "spec": "1.0", "app": APP, "role": "secondary", "target": TARGET, "ver": 7, "keyset": 1,
+        "txid": TXID, "iat": NOW - 60, "nbf": NOW - 60, "expires": NOW + 86_400, "lifetime": 604_800, "floor": 3,
+        "only": [DEVICE], "crit": ["lifetime"], "optional": ["dial"],
+        "values": {"logging": True, "volume": 75, "gain": 1.5, "colour": "#ffe4e1"}})
+    digest = hashlib.sha256(envelope).digest()
+    add("a configuration with every field", "envelope", envelope, version=7, target=TARGET, txid=text(TXID),
+        expires=NOW + 86_400, lifetime=604_800, floor=3, only=text(DEVICE), optional="dial", digest=digest.hex(),
+        values='{"colour":"#ffe4e1","gain":1.5,"logging":true,"volume":75}')
+    link = b"tandem:apply/1?e=" + base64.urlsafe_b64encode(envelope).rstrip(b"=")
+    add("the same as a link", "link", link, digest=digest.hex())
+    add_reports(add, signer, digest)
+    add_files(add, envelope, digest)
+    add_keys(add, signer)
+    return {"about": ABOUT, "key": pem("PUBLIC KEY", signer.public).decode(), "cases": cases}
+
+
+def add_reports(add, signer, digest):
+    common = {"typ": "report", "spec": "1.0", "device": DEVICE, "pairing": PAIRING, "nonce": NONCE, "app": APP,
+              "role": "secondary", "target": TARGET, "digest": digest, "counter": 9, "time": NOW}
+    add("a report of what was applied", "report", signer.envelope("report", {
+        **common, "verdict": "applied", "txid": TXID, "ver": 7, "goodVer": 7, "goodDigest": digest}),
+        verdict="applied", version=7, counter=9, good=7, device=text(DEVICE), time=NOW)
+    add("a report of a rejection", "report", signer.envelope("report", {
+        **common, "verdict": "threshold", "text": "good signatures by 0 trusted keys; 1 are needed"}),
+        verdict="threshold", counter=9, text="good signatures by 0 trusted keys; 1 are needed", time=NOW)
+
+
+def add_files(add, envelope, digest):
+    record = {"v": 1, "envelope": envelope, "app": APP, "role": "secondary", "target": TARGET, "device": DEVICE,
+              "keyset": 1, "version": 7, "txid": TXID, "digest": digest}
+    add("staged.plist", "staged", bplist({
+        **record, "staged": NOW * 1000, "mark": 6, "allowsInvalid": False, "waived": False, "pairing": PAIRING,
+        "nonce": NONCE}), version=7, staged=NOW * 1000, mark=6, allowsInvalid="false", waived="false",
+        pairing=text(PAIRING), nonce=text(NONCE))
+    add("staged.plist without a mark and a pairing", "staged", bplist({
+        **record, "staged": NOW * 1000, "allowsInvalid": True, "waived": True}), version=7, allowsInvalid="true",
+        waived="true")
+    add("configuration.plist", "active", bplist({
+        **record, "applied": NOW * 1000, "elapsed": 5_000, "waived": False}), version=7, applied=NOW * 1000,
+        elapsed=5_000, waived="false")
+    add("waived.plist", "active", bplist({
+        **record, "applied": NOW * 1000, "elapsed": 0, "waived": True}), version=7, applied=NOW * 1000, elapsed=0,
+        waived="true")
+    add("a version mark", "mark", bplist({
+        "v": 1, "version": 7, "digest": digest, "floor": 3, "active": True, "closed": False}), version=7,
+        floor=3, active="true", closed="false", keyset=1)
+    add("a version mark with its key set", "mark", bplist({
+        "v": 1, "version": 7, "floor": 0, "active": False, "closed": True, "keyset": 4}), version=7, floor=0,
+        active="false", closed="true", keyset=4)
+
+
+def add_keys(add, signer):
+    add("a public key", "public-key", pem("PUBLIC KEY", signer.public), algorithm="ed25519",
+        keyid=signer.identifier.hex())
+    for name, algorithm in (("ed25519", "ed25519"), ("p256", "ecdsa-p256-sha256"), ("rsa2048", "rsa-pss-sha256")):
+        add(f"a private key for {algorithm}", "private-key", (KEYS / f"{name}.pem").read_bytes(), algorithm=algorithm)
+    add("a private key under a passphrase", "private-key", (KEYS / "passphrase.pem").read_bytes(),
+        algorithm="ed25519", passphrase="for tests only")
+    role = {"keyids": [signer.identifier], "threshold": 1}
+    add("a key set as text", "key-set", pem("TANDEM KEY SET", signer.envelope("keyset", {
+        "typ": "keyset", "spec": "1.0", "app": APP, "role": "secondary", "ver": 4, "iat": NOW - 60,
+        "expires": NOW + 86_400, "keys": {signer.identifier.hex(): signer.public},
+        "roles": {"config": role, "keyset": role, "revocation": role},
+        "minVer": [{"target": TARGET, "ver": 5}]})), version=4, expires=NOW + 86_400, minimum=5)

@@ -1,0 +1,155 @@
+// Formats of earlier releases (Protocol/Vectors/signing/formats.json), read by this one. The bytes stand for files on
+// disks and envelopes in queues: a case is never changed to make a test pass.
+
+import FoundationEssentials
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+private struct FormatFile: Decodable {
+    struct Case: Decodable {
+        let name: String
+        let format: String
+        let bytes: Data
+        let facts: [String: String]
+    }
+    let key: String
+    let cases: [Case]
+}
+
+@Suite struct FormatTests {
+    private let file: FormatFile
+
+    init() throws {
+        let tests = URL(filePath: #filePath).deletingLastPathComponent()
+        let path = tests.appending(path: "../../Protocol/Vectors/signing/formats.json")
+        file = try JSONDecoder().decode(FormatFile.self, from: try Data(contentsOf: path))
+    }
+
+    @Test("CFG-98: each format of an earlier release is read with its meaning")
+    func eachFormatIsReadWithItsMeaning() throws {
+        #expect(file.cases.count >= 16)
+        for format in file.cases {
+            let facts = try Facts(key: file.key, passphrase: format.facts["passphrase"])
+            let read = try facts.reading(Array(format.bytes), as: format.format)
+            for (name, value) in format.facts where name != "passphrase" {
+                #expect(read[name] == value, "\(format.name): \(name)")
+            }
+        }
+    }
+}
+
+/// The facts of each format as texts.
+private struct Facts {
+    private let key: PublicKey
+    private let passphrase: SecretBytes?
+
+    init(key: String, passphrase: String?) throws {
+        self.key = try PublicKey(pem: key)
+        self.passphrase = passphrase.map { SecretBytes(copying: $0.utf8) }
+    }
+
+    func reading(_ bytes: [UInt8], as format: String) throws -> [String: String] {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch format {
+        case "envelope": return try envelope(bytes)
+        case "link": return ["digest": Hexadecimal.encode(SHA256.digest(try ApplyLink.envelope(in: text)))]
+        case "report": return try report(bytes)
+        case "staged": return try staged(try StagedConfiguration(try PropertyListReader.readDictionary(bytes)))
+        case "active": return try active(try ActiveConfiguration(try PropertyListReader.readDictionary(bytes)))
+        case "mark": return try mark(try VersionMark(try PropertyListReader.readDictionary(bytes)))
+        case "public-key": return facts(of: try PublicKey(pem: text))
+        case "private-key":
+            let key = try PrivateKey(pem: SecretBytes(copying: bytes), passphrase: passphrase)
+            return facts(of: key.publicKey)
+        case "key-set":
+            let set = try KeySetHistory(pem: text).current
+            return [
+                "version": "\(set.version)", "expires": set.expires.map { "\($0)" } ?? "",
+                "minimum": set.minimumVersions.values.map { "\($0)" }.joined(),
+            ]
+        default: throw UnknownFormat(name: format)
+        }
+    }
+
+    private struct UnknownFormat: Error {
+        let name: String
+    }
+
+    private func facts(of key: PublicKey) -> [String: String] {
+        ["algorithm": key.algorithm.rawValue, "keyid": key.identifier.hexadecimal]
+    }
+
+    private func envelope(_ bytes: [UInt8]) throws -> [String: String] {
+        let context = VerificationContext(
+            profile: .full, application: try Fixture.application(), role: .secondary,
+            anchor: .trusted(KeySetHistory(TrustedKeySet(ConfigurationPublicKey(key)))),
+            target: try PairedIdentifier(text: "custom:house-7"), device: try Fixture.device(), now: Fixture.now)
+        let verified = try ApplicableConfiguration(verifying: bytes, in: context).verified
+        let payload = verified.payload
+        var facts = [
+            "version": "\(payload.version)", "target": payload.target.text, "txid": "\(payload.transaction)",
+            "digest": Hexadecimal.encode(verified.digest),
+            "values": PropertyListJSON.text(.dictionary(payload.values)),
+            "only": (payload.only ?? []).map(\.description).joined(separator: " "),
+            "optional": (payload.optional ?? []).joined(separator: " "),
+        ]
+        facts["expires"] = payload.expires.map { "\($0)" }
+        facts["lifetime"] = payload.lifetime.map { "\($0)" }
+        facts["floor"] = payload.floor.map { "\($0)" }
+        return facts
+    }
+
+    private func report(_ bytes: [UInt8]) throws -> [String: String] {
+        let envelope = try UnverifiedEnvelope(bytes)
+        let fields = try PropertyListReader.readDictionary(envelope.payload)
+        let delivery = ConfigurationDelivery(
+            pairing: try identifier(fields["pairing"]), nonce: try identifier(fields["nonce"]))
+        var verifier = ReportVerifier(
+            key: ReportPublicKey(key), device: try Fixture.device(), pairing: delivery.pairing, open: [delivery.nonce])
+        let report = try verifier.accept(bytes)
+        var facts = [
+            "verdict": report.facts.verdict.name, "counter": "\(report.counter)", "device": "\(report.device)",
+            "time": "\(report.time.seconds)",
+        ]
+        facts["version"] = report.facts.version.map { "\($0)" }
+        facts["good"] = report.facts.good.map { "\($0.version)" }
+        facts["text"] = report.facts.text
+        return facts
+    }
+
+    private func identifier(_ value: PropertyListValue?) throws -> UniqueIdentifier {
+        try #require(value?.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+    }
+
+    /// Each is also written and read again: a later release keeps what it found.
+    private func staged(_ staged: StagedConfiguration) throws -> [String: String] {
+        #expect(try StagedConfiguration(staged.dictionary) == staged)
+        var facts = [
+            "version": "\(staged.record.version)", "staged": "\(staged.staged.milliseconds)",
+            "allowsInvalid": "\(staged.allowsInvalid)", "waived": "\(staged.isWaived)",
+        ]
+        facts["mark"] = staged.mark.map { "\($0)" }
+        facts["pairing"] = staged.delivery.map { "\($0.pairing)" }
+        facts["nonce"] = staged.delivery.map { "\($0.nonce)" }
+        return facts
+    }
+
+    private func active(_ active: ActiveConfiguration) throws -> [String: String] {
+        #expect(try ActiveConfiguration(active.dictionary) == active)
+        return [
+            "version": "\(active.record.version)", "applied": "\(active.applied.milliseconds)",
+            "elapsed": "\(active.elapsed)", "waived": "\(active.isWaived)",
+        ]
+    }
+
+    private func mark(_ mark: VersionMark) throws -> [String: String] {
+        #expect(try VersionMark(mark.dictionary) == mark)
+        return [
+            "version": "\(mark.version)", "floor": "\(mark.floor)", "active": "\(mark.isActive)",
+            "closed": "\(mark.isClosed)", "keyset": "\(mark.keySetVersion)",
+        ]
+    }
+}
