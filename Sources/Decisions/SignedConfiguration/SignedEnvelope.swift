@@ -131,7 +131,8 @@ extension EnvelopeSignature {
 /// A signed configuration as text, for a message, a web page or a QR code: `tandem:apply/1?e=` and the envelope in
 /// base64url (CFG-60). It is a copy of the envelope and carries no other authority.
 package enum ApplyLink {
-    private static let prefix = "tandem:apply/1?e="
+    private static let scheme = "tandem:apply/"
+    private static let prefix = scheme + "1?e="
 
     /// Why a text is no such link.
     package enum Failure: String, Error, Sendable {
@@ -139,6 +140,9 @@ package enum ApplyLink {
         case notBase64URL = "the link is damaged: what follows e= is not base64url without padding"
         case tooLong = "the link holds more than an envelope may have"
     }
+
+    /// Whether a text is meant as such a link, of whichever version and however damaged.
+    package static func isClaimed(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
 
     package static func text(of envelope: [UInt8]) -> String { prefix + Base64URL.encode(envelope) }
 

@@ -164,6 +164,31 @@ extension Configuration {
     }
 }
 
+extension Configuration {
+    /// Takes a URL that the app was opened with, if it is a link with a configuration for this app
+    /// (Protocol/SignedConfiguration.md CFG-60). Call it after ``load(application:role:directory:)``: before, no URL is
+    /// the app's own. Appfigurate's `APLApplicationOpenURL`.
+    ///
+    /// A link has no authority of its own, and nothing is applied here: the configuration comes back through the
+    /// message hook once the daemon has verified it.
+    /// - Parameter submit: hands the exact bytes to this device's daemon. Not called for a link that is damaged, which
+    ///   is reported as an event.
+    /// - Returns: whether the URL was the app's own; with any other the app goes on itself.
+    public func handleOpen(url: String, submit: (_ envelope: [UInt8]) -> Void) -> Bool {
+        guard ApplyLink.isClaimed(by: url), signed.isLoaded else { return false }
+        do {
+            let envelope = try ApplyLink.envelope(in: url)
+            guard try signed.isAddressed(by: UnverifiedEnvelope(envelope)) else { return false }
+            submit(envelope)
+        } catch {
+            let rejection = ConfigurationRejection(name: Rejection.malformed.rawValue, detail: "the link: \(error)")
+            store.notices.add(.event(.rejected(rejection)))
+            store.notices.deliver()
+        }
+        return true
+    }
+}
+
 /// A configuration as its host app registers it (Protocol/Session.md SES-5).
 public struct ConfigurationRegistration: Sendable, Hashable {
     /// UTF-8 of the PEM text of the compiled anchor.

@@ -3,6 +3,7 @@
 
 import Synchronization
 import TandemBase
+import TandemPropertyList
 import TandemSettings
 import TandemSignedConfiguration
 
@@ -29,6 +30,17 @@ final class SignedSettings: Sendable {
 
     /// The signed configuration that is applied now; nil for none.
     var applied: AppliedConfiguration? { state.withLock { $0.applied?.description } }
+
+    /// Whether it is known whose configuration this is.
+    var isLoaded: Bool { state.withLock { $0.home != nil } }
+
+    /// Whether an envelope says that it is for this app on this side: a claim, which proves nothing.
+    func isAddressed(by envelope: UnverifiedEnvelope) throws -> Bool {
+        let home = state.withLock { $0.home }
+        let fields = try PropertyListReader.readDictionary(envelope.payload)
+        return fields["app"]?.stringValue == home?.application.description
+            && fields["role"]?.stringValue == home?.role.rawValue
+    }
 
     /// Sets whose configuration it is, and applies what its files hold.
     func load(_ home: SignedHome, _ rules: Rules) -> ConfigurationLoad {
