@@ -121,6 +121,30 @@ extension RowChange {
         #expect(device.commits == before + 3 && device.sent(.outcome) == 30, "no item follows the last one")
     }
 
+    @Test("DEL-42, LIM-75: items that arrive while the handler has another one share a commit")
+    func arrivalsShareACommit() throws {
+        let device = try Device()
+        device.arrive(1...1)
+        let before = device.commits
+        for sequence in 2...10 as ClosedRange<UInt64> { device.arrive(sequence...sequence) }
+        #expect(device.commits == before && device.sent(.stored) == 1, "none is acknowledged before it is durable")
+        device.scheduler.advance(by: .milliseconds(5))
+        #expect(device.commits == before + 1 && device.sent(.stored) == 10)
+    }
+
+    @Test("DEL-42: a commit that a caller awaits takes along what waits")
+    func awaited() throws {
+        let device = try Device()
+        device.arrive(1...3)
+        let before = device.commits
+        device.handle(1)
+        #expect(device.commits == before && device.sent(.outcome) == 0)
+        var isDurable = false
+        device.delivery.dropDeadLetter(99, in: device.key, .inbound) { _ in isDurable = true }
+        device.scheduler.run()
+        #expect(isDurable && device.commits == before + 1 && device.sent(.outcome) == 1)
+    }
+
     @Test("DEL-42: what waits for other commits is durable when the daemon stops in order")
     func stop() throws {
         let device = try Device()

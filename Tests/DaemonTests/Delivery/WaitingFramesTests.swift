@@ -5,6 +5,7 @@ import TandemDaemon
 import TandemDelivery
 import TandemPropertyList
 import TandemReactor
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -60,6 +61,54 @@ struct WaitingFramesTests {
         device.delivery.linkDrained(device.queue.pairing)
         device.run()
         #expect(device.sent.contains { $0.kind == .stored })
+    }
+
+    @Test func `DEL-37: the acknowledgement of an item passes the bodies that wait for room`() throws {
+        device.delivery.linkClosed(device.queue.pairing)
+        for _ in 0..<60 {
+            try app.send(
+                Envelope(
+                    .submit, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .userInfo
+                )
+                .with(body: ["a": .data([UInt8](repeating: 7, count: 60_000))]))
+        }
+        device.run()
+        device.delivery.linkOpened(device.queue.pairing, received: [])
+        device.run()
+        let bodies = sequences.count
+        #expect(bodies > 0 && bodies < 60)
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            let item = try Envelope(
+                .item, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .urgent,
+                sequence: sequence
+            ).with(body: ["n": 1])
+            #expect(device.delivery.receive(item))
+            device.run()
+        }
+        // The commit of the later ones waits for others (LIM-75).
+        device.simulation.scheduler.advance(by: .milliseconds(5))
+        #expect(device.sent.count { $0.kind == .stored } >= 3 && sequences.count == bodies)
+    }
+
+    @Test func `LIM-42: a peer that answers no marker and asks for more and more frames loses its link`() throws {
+        let scheduler = ManualScheduler()
+        let delivery = DurableDelivery(store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler)
+        var stalls = 0
+        delivery.connect(
+            send: { _, _ in }, queuedBytes: { _ in Limits.queuedBytes },
+            onEvent: { if case .stalled = $0 { stalls += 1 } })
+        let (pairing, app) = (device.queue.pairing, device.queue.app)
+        delivery.setPairing(pairing, epoch: 1)
+        delivery.linkOpened(pairing, received: [])
+        let item = try Envelope(.item, app: app, pairing: pairing, id: .random(), channel: .userInfo, sequence: 1)
+            .with(body: ["n": 1])
+        // The first one is about to leave, and each repetition is answered.
+        for _ in 0..<32_769 { #expect(delivery.receive(item)) }
+        scheduler.run()
+        #expect(stalls == 0)
+        #expect(delivery.receive(item))
+        scheduler.run()
+        #expect(stalls == 1)
     }
 
     @Test func `DEL-44: frames that wait for a link of a former epoch never leave on the next one`() throws {
