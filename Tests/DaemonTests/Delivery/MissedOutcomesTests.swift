@@ -81,8 +81,10 @@ struct MissedOutcomesTests {
         let ids = [UniqueIdentifier.random(), .random()]
         try device.submit(ids[0], from: app)
         device.run()
-        // The end is known, and not yet durable.
+        // The end is known and not yet durable, and shares a commit with the question.
         device.store.hold(commits: true)
+        try device.submit(from: app)
+        device.run()
         device.handled(1...1)
         try follow(ids, from: app)
         #expect(app.received(.answer).isEmpty && app.received(.finished).isEmpty)
