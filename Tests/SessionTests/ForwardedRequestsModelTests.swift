@@ -7,9 +7,18 @@ import Testing
 
 /// The rules without the speed.
 private struct PlainLedger {
+    struct Entry {
+        var request: OpenRequest
+        /// A message without reply: when it was written.
+        var writing: Int?
+    }
+
     let capacity: Int
     let unansweredCapacity: Int
-    var requests: [OpenRequest] = []
+    var entries: [Entry] = []
+    var writings = 0
+
+    var requests: [OpenRequest] { entries.map(\.request) }
 
     mutating func open(_ request: OpenRequest) -> ForwardedRequests.Opening {
         let isOpen = requests.contains {
@@ -18,26 +27,45 @@ private struct PlainLedger {
         if isOpen { return .duplicate }
         let waiting = requests.filter { $0.wantsReply && $0.origin == request.origin && $0.app == request.app }
         if request.wantsReply, waiting.count >= capacity { return .tooMany }
-        let silent = requests.indices.filter { !requests[$0].wantsReply }
-        if !request.wantsReply, silent.count >= unansweredCapacity { requests.remove(at: silent[0]) }
-        requests.append(request)
+        entries.append(Entry(request: request))
+        if request.endOffset != OpenRequest.unwritten { write(request) }
         return .opened
+    }
+
+    mutating func wrote(_ id: UniqueIdentifier, to party: RequestParty, endOffset: UInt64) {
+        let index = entries.firstIndex { $0.request.id == id && $0.request.destination == party }
+        guard let index else { return }
+        let before = entries[index].request
+        entries[index].request = OpenRequest(
+            id: id, app: before.app, pairing: before.pairing, origin: before.origin, destination: party,
+            wantsReply: before.wantsReply, deadline: before.deadline, endOffset: endOffset)
+        if before.endOffset == OpenRequest.unwritten { write(entries[index].request) }
+    }
+
+    private mutating func write(_ request: OpenRequest) {
+        guard !request.wantsReply else { return }
+        let written = entries.indices.filter { entries[$0].writing != nil }
+        if written.count >= unansweredCapacity {
+            entries.removeAll { [oldest = written.compactMap { entries[$0].writing }.min()] in $0.writing == oldest }
+        }
+        writings += 1
+        entries.indices.filter { entries[$0].request == request }.forEach { entries[$0].writing = writings }
     }
 
     mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {
         let index = requests.firstIndex { $0.id == id && $0.destination == party && ($0.wantsReply || !isReply) }
-        return index.map { requests.remove(at: $0) }
+        return index.map { entries.remove(at: $0).request }
     }
 
     mutating func expire(now: MonotonicTime) -> Int {
-        let count = requests.count
-        requests.removeAll { $0.deadline <= now }
-        return count - requests.count
+        let count = entries.count
+        entries.removeAll { $0.request.deadline <= now }
+        return count - entries.count
     }
 
     mutating func left(_ party: RequestParty) -> [OpenRequest] {
         let owed = requests.filter { $0.destination == party && $0.origin != party }
-        requests.removeAll { $0.origin == party || $0.destination == party }
+        entries.removeAll { $0.request.origin == party || $0.request.destination == party }
         return owed
     }
 }
@@ -62,9 +90,13 @@ struct ForwardedRequestsModelTests {
                     id: id, app: ApplicationNumber(.random(in: 0..<3, using: &generator)), pairing: ids[0],
                     origin: party, destination: parties[Int.random(in: 0..<5, using: &generator)],
                     wantsReply: .random(using: &generator),
-                    deadline: now.adding(milliseconds: .random(in: 0...100_000, using: &generator)))
+                    deadline: now.adding(milliseconds: .random(in: 0...100_000, using: &generator)),
+                    endOffset: .random(using: &generator) ? 0 : OpenRequest.unwritten)
                 #expect(ledger.open(request) == model.open(request))
-            case 55..<90:
+            case 55..<70:
+                ledger.wrote(id, to: party, endOffset: 1)
+                model.wrote(id, to: party, endOffset: 1)
+            case 70..<90:
                 let isReply = Bool.random(using: &generator)
                 #expect(
                     ledger.answered(id, by: party, isReply: isReply) == model.answered(id, by: party, isReply: isReply))

@@ -22,11 +22,12 @@ struct ForwardedRequestsTests {
 
     private func request(
         _ id: UniqueIdentifier = .random(), from origin: RequestParty? = nil, to end: RequestParty? = nil, app: Int = 0,
-        reply: Bool = true, seconds: Int = 30
+        reply: Bool = true, seconds: Int = 30, isWritten: Bool = true
     ) -> OpenRequest {
         OpenRequest(
             id: id, app: ApplicationNumber(app), pairing: .random(), origin: origin ?? asker,
-            destination: end ?? answerer, wantsReply: reply, deadline: now + .seconds(seconds))
+            destination: end ?? answerer, wantsReply: reply, deadline: now + .seconds(seconds),
+            endOffset: isWritten ? 0 : OpenRequest.unwritten)
     }
 
     @Test("SES-10: only the connection that the request was delivered to may answer")
@@ -96,6 +97,24 @@ struct ForwardedRequestsTests {
         #expect(ledger.answered(message.id, by: answerer, isReply: false) == message)
         for _ in 0..<1000 { #expect(ledger.open(request(reply: false)) == .opened) }
         #expect(ledger.count == 4)
+    }
+
+    @Test("LIM-78: a message that waits to be written is not forgotten, and takes its place when it is written")
+    func unwritten() {
+        var ledger = Self.ledger(capacity: 1, unansweredCapacity: 4)
+        let waiting = (0..<10).map { _ in request(reply: false, isWritten: false) }
+        for message in waiting { #expect(ledger.open(message) == .opened) }
+        for _ in 0..<6 { #expect(ledger.open(request(reply: false)) == .opened) }
+        #expect(ledger.count == 14 && ledger.waitingCount == 0)
+        for (index, message) in waiting[..<6].enumerated() {
+            ledger.wrote(message.id, to: answerer, endOffset: UInt64(index))
+        }
+        #expect(ledger.count == 8)
+        #expect(ledger.answered(waiting[9].id, by: answerer, isReply: false) == waiting[9])
+        let owed = ledger.left(answerer)
+        #expect(owed.map(\.id) == waiting[2..<9].map(\.id), "the oldest that were written are forgotten")
+        #expect(owed.map(\.endOffset) == [2, 3, 4, 5] + Array(repeating: OpenRequest.unwritten, count: 3))
+        #expect(ledger.count == 0 && ledger.waitingCount == 0)
     }
 
     @Test("SES-11: a counterpart that leaves owes exactly what was delivered to it")

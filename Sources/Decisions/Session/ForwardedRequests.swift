@@ -22,21 +22,28 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     private var byOrigin = HashTable()
     private var byDestination = HashTable()
     private var wheel = DeadlineWheel()
-    /// Messages without reply, oldest first.
+    /// Written messages without reply, oldest first.
     private var unanswered = Chain()
     private var unansweredCount = 0
+    /// Messages without reply that wait to be written.
+    private var unwrittenCount = 0
     private let capacity: Int
     private let capacityInAll: Int
     private let unansweredCapacity: Int
     private let seed: HashSeed
 
+    /// Written messages without reply whose failure can still find its sender (LIM-78).
+    package static var unansweredCapacity: Int { 1024 }
+
     /// - Parameters:
     ///   - capacity: requests of one app of one owner that may wait for a reply at once (LIM-7).
     ///   - capacityInAll: requests that owners share, beyond what one app may have (LIM-53).
-    ///   - unansweredCapacity: messages without reply whose failure can still find its sender; the oldest is evicted.
+    ///   - unansweredCapacity: written messages without reply whose failure can still find its sender (LIM-78); the
+    ///     oldest is evicted. Those that wait to be written are bounded by their bytes (LIM-62).
     ///   - seed: secret, because peers choose the identifiers.
     package init(
-        capacity: Int, capacityInAll: Int = .max, unansweredCapacity: Int = 1024, seed: HashSeed
+        capacity: Int, capacityInAll: Int = .max, unansweredCapacity: Int = ForwardedRequests.unansweredCapacity,
+        seed: HashSeed
     ) {
         self.capacity = capacity
         self.capacityInAll = capacityInAll
@@ -47,7 +54,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     package var count: Int { requests.count }
 
     /// The requests that wait for a reply; messages without are not among them.
-    package var waitingCount: Int { requests.count - unansweredCount }
+    package var waitingCount: Int { requests.count - unansweredCount - unwrittenCount }
 
     /// Adds a connection, which may ask and answer from now on.
     /// - Parameter user: the user of a host app's connection; nil for a link, which is an owner by itself.
@@ -66,7 +73,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
                 parties.hasShare(of: request.origin, least: capacity, in: capacityInAll)
             else { return .tooMany }
             parties.changeWaiting(asker, by: 1)
-        } else {
+        } else if request.isWritten {
             forgetOldestUnanswered()
         }
         let slot = wheel.slot(of: request.deadline)
@@ -87,7 +94,12 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     /// A request that waited has been written to its destination's channel.
     package mutating func wrote(_ id: UniqueIdentifier, to party: RequestParty, endOffset: UInt64) {
         guard let number = find(id, to: party, seed.hash(id, party.index)) else { return }
+        let wasWritten = requests[number].request.isWritten
         requests[number].request.endOffset = endOffset
+        guard !requests[number].request.wantsReply, !wasWritten else { return }
+        unwrittenCount -= 1
+        forgetOldestUnanswered()
+        appendUnanswered(number)
     }
 
     /// Drops the requests whose deadline has passed; returns how many.
@@ -149,6 +161,10 @@ extension ForwardedRequests {
         requests.append(number, to: &parties[record.request.destination].owed, .owed)
         requests.append(number, to: &wheel.slots[record.slot], .deadline)
         guard !record.request.wantsReply else { return }
+        if record.request.isWritten { appendUnanswered(number) } else { unwrittenCount += 1 }
+    }
+
+    private mutating func appendUnanswered(_ number: Int) {
         requests.append(number, to: &unanswered, .unanswered)
         unansweredCount += 1
     }
@@ -162,6 +178,8 @@ extension ForwardedRequests {
         requests.remove(number, from: &wheel.slots[record.slot], .deadline)
         if record.request.wantsReply {
             parties.changeWaiting(record.asker, by: -1)
+        } else if !record.request.isWritten {
+            unwrittenCount -= 1
         } else {
             requests.remove(number, from: &unanswered, .unanswered)
             unansweredCount -= 1
@@ -202,7 +220,7 @@ package struct OpenRequest: Sendable, Equatable {
     package let pairing: UniqueIdentifier
     /// When the caller stops waiting; the table forgets the request then.
     package let deadline: MonotonicTime
-    /// Offset of the frame's end in the bytes written to the destination's channel; the highest while it waits.
+    /// Offset of the frame's end in the bytes written to the destination's channel; ``unwritten`` while it waits.
     package fileprivate(set) var endOffset: UInt64
     package let app: ApplicationNumber
     /// The connection that asked and gets the answer.
@@ -211,6 +229,11 @@ package struct OpenRequest: Sendable, Equatable {
     package let destination: RequestParty
     /// False: only a failure may come back.
     package let wantsReply: Bool
+
+    /// The offset of a request that waits to be written.
+    package static var unwritten: UInt64 { .max }
+
+    fileprivate var isWritten: Bool { endOffset != Self.unwritten }
 
     package init(
         id: UniqueIdentifier, app: ApplicationNumber, pairing: UniqueIdentifier, origin: RequestParty,

@@ -254,6 +254,22 @@ import Testing
         #expect(caller.received(.failure).map(\.code) == [7014, 7007])
     }
 
+    @Test func `SES-11, LIM-78: each of many messages that wait for a link fails when it goes, in order`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        let messages = try (0..<1500).map { _ in try world.message(wantsReply: false) }
+        for message in messages { try caller.send(message) }
+        world.scheduler.advance(by: .milliseconds(1100))
+        #expect(caller.stream.queuedBytes == 0 && caller.received(.failure).isEmpty, "LIM-62: all of them wait")
+        world.linkDown()
+        let failures = caller.received(.failure)
+        #expect(failures.map(\.id) == messages.map(\.id))
+        #expect(failures.allSatisfy { $0.code == 7007 && $0.name == "no-link" })
+    }
+
     @Test func `LIM-62: an app with much that waits is not read, and a link that stays full costs it 1 s`() throws {
         try world.linkUp()
         let caller = try world.devices.primary.app("app.a")

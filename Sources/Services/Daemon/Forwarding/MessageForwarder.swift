@@ -162,7 +162,7 @@ final class MessageForwarder {
         guard link.hasRoom(for: frame.count, from: origin) else {
             return shed(frame, header, of: application, from: origin, to: link)
         }
-        let opening = open(header, of: application, from: origin, to: link, .max)
+        let opening = open(header, of: application, from: origin, to: link, OpenRequest.unwritten)
         guard case .opened = opening else { return refuse(frame, header, of: application, opening, to: origin) }
         if !isSweepScheduled { scheduleSweep() }
         frame.bytes.withBytes { link.wait($0, header.id, .request, from: origin) }
