@@ -129,6 +129,26 @@ import Testing
         #expect(try caller.onlyFailure().name == "reply-too-large")
     }
 
+    @Test(arguments: [FrameKind.reply, .failure])
+    func `SES-68: an answer that is padded becomes 7011 reply-too-large for the caller`(kind: FrameKind) throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        let request = try simulation.message()
+        try caller.send(request)
+        simulation.scheduler.run()
+        var answer = try request.answer("")
+        if kind == .failure {
+            let error = SessionError(.deliveryFailed, name: "unhandled", reason: "no handler")
+            answer = try error.failure(
+                app: #require(request.app), pairing: #require(request.pairing), id: #require(request.id))
+        }
+        try answer.pad(to: Limits.frame)
+        try counterpart.send(answer)
+        simulation.scheduler.run()
+        #expect(caller.received(.reply).isEmpty)
+        #expect(try caller.onlyFailure().name == "reply-too-large")
+    }
+
     @Test func `a reply whose caller has gone is dropped, and the counterpart lives on`() throws {
         let caller = try simulation.app(.primary)
         let counterpart = try simulation.app(.secondary)

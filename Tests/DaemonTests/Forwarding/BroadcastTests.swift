@@ -117,6 +117,26 @@ import Testing
         #expect(simulation.counter("relay.stray") == 2)
     }
 
+    @Test func `SES-68: a padded broadcast fails, and of a padded failure the sender hears the name`() throws {
+        let sender = try simulation.app(.primary)
+        let counterparts = try counterparts()
+        var large = try broadcast()
+        try large.pad(to: Limits.messageBody + Limits.envelope + 1)
+        let message = try broadcast()
+        for broadcast in [large, message] { try sender.send(broadcast) }
+        simulation.scheduler.run()
+        #expect(try sender.onlyFailure().name == "too-large")
+        let error = SessionError(.deliveryFailed, name: "inbox-full", reason: "later")
+        let (app, id) = (try #require(message.app), try #require(message.id))
+        var failure = try error.failure(app: app, pairing: simulation.simulator.pairings[0], id: id)
+        try failure.pad(to: Limits.frame)
+        try counterparts[0].send(failure)
+        simulation.scheduler.run()
+        let last = try #require(sender.received(.failure).last)
+        #expect(last.name == "reply-too-large" && last.id == id && last.pairing == simulation.simulator.pairings[0])
+        #expect(counterparts.allSatisfy { $0.received(.message).count == 1 })
+    }
+
     @Test func `SES-30: what is wrong with it for all is one failure with the zero pairing`() throws {
         let sender = try simulation.app(.primary)
         let counterparts = try counterparts()

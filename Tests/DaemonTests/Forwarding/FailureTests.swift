@@ -54,6 +54,21 @@ import Testing
     }
 
     @Test(arguments: [-1, 0, 1])
+    func `SES-68, LIM-79: keys that pad a message count beyond 16 KiB, as its body does`(offset: Int) throws {
+        let caller = try simulation.app(.primary)
+        let counterpart = try simulation.app(.secondary)
+        var message = try simulation.message()
+        try message.pad(to: Limits.messageBody + Limits.envelope + offset)
+        try caller.send(message)
+        simulation.scheduler.run()
+        guard offset > 0 else { return #expect(counterpart.received(.message).map(\.id) == [message.id]) }
+        let error = try caller.onlyFailure()
+        #expect(error.code == .payloadTooLarge && error.name == "too-large" && !error.isRetryable)
+        #expect(error.actual == Limits.messageBody + 1 && error.limit == Limits.messageBody)
+        #expect(counterpart.received(.message).isEmpty && !caller.isClosed)
+    }
+
+    @Test(arguments: [-1, 0, 1])
     func `LIM-2: a message of up to 65,536 bytes passes, one more is 7009 with both sizes`(offset: Int) throws {
         let caller = try simulation.app(.primary)
         let counterpart = try simulation.app(.secondary)

@@ -159,6 +159,22 @@ import Testing
         #expect(caller.received(.reply).isEmpty)
     }
 
+    @Test func `SES-68: what is padded on a link fails there, and does not reach the app`() throws {
+        try world.linkUp()
+        let counterpart = try world.devices.secondary.app()
+        let link = try #require(world.links?.secondary)
+        for size in [Limits.messageBody + Limits.envelope + 1, Limits.frame] {
+            var message = try world.message()
+            try message.pad(to: size)
+            let frame = try message.frame()
+            #expect(try link.port?.receive(frame, Envelope(reading: frame)) == nil)
+            let failure = try #require(link.sent(.failure).last)
+            #expect(failure.id == message.id && failure.code == 7009 && failure.name == "too-large")
+        }
+        world.scheduler.run()
+        #expect(counterpart.received(.message).isEmpty)
+    }
+
     @Test func `LIM-6: what does not fit a link's quota fails, and the link is told`() throws {
         try world.linkUp()
         let caller = try world.devices.primary.app()
@@ -238,22 +254,6 @@ import Testing
         #expect(codes == [sent.id: 7014, request.id: 7007, broadcast.id: 7007])
     }
 
-    @Test func `SES-67: a request that has waited and left is 7014 when the link goes`() throws {
-        try world.linkUp()
-        let caller = try world.devices.primary.app()
-        _ = try world.devices.secondary.app()
-        let link = try #require(world.links?.primary)
-        link.isCongested = true
-        for _ in 0..<2 { try caller.send(world.message()) }
-        world.scheduler.run()
-        (link.isCongested, link.isStuck) = (false, true)
-        link.port?.drained()
-        let first = try #require(link.sent.last?.count)
-        link.departedBytes = link.acceptedBytes - UInt64(first)
-        world.linkDown()
-        #expect(caller.received(.failure).map(\.code) == [7014, 7007])
-    }
-
     @Test func `SES-11, LIM-78: each of many messages that wait for a link fails when it goes, in order`() throws {
         try world.linkUp()
         let caller = try world.devices.primary.app()
@@ -268,6 +268,22 @@ import Testing
         let failures = caller.received(.failure)
         #expect(failures.map(\.id) == messages.map(\.id))
         #expect(failures.allSatisfy { $0.code == 7007 && $0.name == "no-link" })
+    }
+
+    @Test func `SES-67: a request that has waited and left is 7014 when the link goes`() throws {
+        try world.linkUp()
+        let caller = try world.devices.primary.app()
+        _ = try world.devices.secondary.app()
+        let link = try #require(world.links?.primary)
+        link.isCongested = true
+        for _ in 0..<2 { try caller.send(world.message()) }
+        world.scheduler.run()
+        (link.isCongested, link.isStuck) = (false, true)
+        link.port?.drained()
+        let first = try #require(link.sent.last?.count)
+        link.departedBytes = link.acceptedBytes - UInt64(first)
+        world.linkDown()
+        #expect(caller.received(.failure).map(\.code) == [7014, 7007])
     }
 
     @Test func `LIM-62: an app with much that waits is not read, and a link that stays full costs it 1 s`() throws {

@@ -64,7 +64,7 @@ final class Broadcaster {
     private func obstacle(to header: RoutingHeader, _ application: LocalApplication) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard application.routes.count > 0 else { return .notPaired }
-        let size = header.bodyCount
+        let size = header.size
         guard size <= Limits.messageBody else { return .tooLarge(actual: size, limit: Limits.messageBody) }
         let isKnown = batch.contains(header.id) || ledger.contains(header.id)
         return isKnown ? .duplicateIdentifier : nil
@@ -164,14 +164,19 @@ final class Broadcaster {
 
     // MARK: failures
 
-    /// A receiver failed what a broadcast brought it: the sender gets the frame as it came.
+    /// A receiver failed what a broadcast brought it: the sender gets the frame as it came, unless it is too large.
     /// - Returns: false if this connection got no such message, or has failed it already.
     func failed(_ frame: Frame, _ header: RoutingHeader, of application: LocalApplication?, by port: RelayPort) -> Bool
     {
         guard header.kind == .failure, ledger.contains(header.id), let app = application?.app else { return false }
         let failure = ledger.failed(header.id, app: app, pairing: header.pairing, by: port.number)
         guard let failure else { return false }
-        ports[failure.origin]?.deliver(frame)
+        if header.size <= Limits.messageBody {
+            ports[failure.origin]?.deliver(frame)
+        } else {
+            let tooLarge = RelayFailure.replyTooLarge(actual: header.size, limit: Limits.messageBody)
+            ports[failure.origin]?.fail(Message(app: app, pairing: failure.pairing, id: header.id), tooLarge)
+        }
         counts.answered.add()
         return true
     }

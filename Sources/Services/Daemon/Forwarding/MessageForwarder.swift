@@ -182,7 +182,7 @@ final class MessageForwarder {
     private func obstacle(_ header: RoutingHeader, to destination: RelayPort) -> RelayFailure? {
         if isStopping { return .notReachable(.stopping) }
         guard destination.takes(header) else { return .unsupportedKind }
-        let size = header.bodyCount
+        let size = header.size
         return size > Limits.messageBody ? .tooLarge(actual: size, limit: Limits.messageBody) : nil
     }
 
@@ -250,8 +250,8 @@ final class MessageForwarder {
         of answer: RoutingHeader, from application: LocalApplication?, to request: OpenRequest
     ) -> RelayFailure? {
         guard application?.number == request.app, answer.pairing == request.pairing else { return .mismatchedAnswer }
-        guard answer.bodyCount > Limits.messageBody, answer.isReply else { return nil }
-        return .replyTooLarge(actual: answer.bodyCount, limit: Limits.messageBody)
+        guard answer.size > Limits.messageBody else { return nil }
+        return .replyTooLarge(actual: answer.size, limit: Limits.messageBody)
     }
 
     /// Requests whose answer will not come (SES-11).

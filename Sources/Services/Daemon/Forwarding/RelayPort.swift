@@ -172,7 +172,7 @@ package final class RelayPort: NumberedConnection {
     ///   cannot be forwarded has then been answered with `failure`.
     package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
         guard !isClosed else { return nil }
-        let header = RoutingHeader(head)
+        let header = RoutingHeader(head, frameCount: frame.count)
         if let application {
             guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
             return take(frame, header, of: application)
@@ -185,7 +185,8 @@ package final class RelayPort: NumberedConnection {
         guard !isClosed else { return nil }
         if envelope.kind == .application { return forwarder.publisher.announced(envelope, from: self) }
         do throws(WireError) {
-            let (app, header) = (try envelope.required(.app) as ApplicationIdentifier, try RoutingHeader(envelope))
+            let app: ApplicationIdentifier = try envelope.required(.app)
+            let header = try RoutingHeader(envelope, frameCount: frame.count)
             guard let application else { return takeFromLink(frame, header, of: side.applications[app]) }
             return application.app == app ? take(frame, header, of: application) : .notYours
         } catch {

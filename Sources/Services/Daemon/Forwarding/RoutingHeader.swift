@@ -3,7 +3,12 @@
 // on counts no reference; the frame and its app go beside it.
 
 import TandemBase
-import TandemWire
+package import TandemWire
+
+extension Limits {
+    /// Bytes of a forwarded frame that do not count beside its body (LIM-79): all keys that we know take under 2 KiB.
+    package static var envelope: Int { 16 * 1024 }
+}
 
 /// The routing facts of a frame on its way through the relay.
 struct RoutingHeader {
@@ -13,25 +18,28 @@ struct RoutingHeader {
     let wantsReply: Bool
     /// How long the sender waits, in milliseconds.
     let deadline: UInt32
-    let bodyCount: Int
+    /// The bytes that count against the limit of a message (SES-68): the body's, or more if the envelope is padded.
+    let size: Int
     /// It names a handler's topic.
     let hasTopic: Bool
 
     /// By its case: `==` of a type from another room is a call through a table.
     var isReply: Bool { if case .reply = kind { true } else { false } }
 
-    init(_ head: EnvelopeHead) {
+    /// - Parameter frameCount: bytes of the whole frame.
+    init(_ head: EnvelopeHead, frameCount: Int) {
         kind = head.kind
         pairing = head.pairing
         id = head.id
         wantsReply = head.wantsReply
         deadline = head.deadline ?? Limits.standardDeadlineMilliseconds
-        bodyCount = head.body?.count ?? 0
+        size = max(head.body?.count ?? 0, frameCount - Limits.envelope)
         hasTopic = head.hasTopic
     }
 
     /// - Throws: for a frame that is never forwarded; a failure that answers an item is one (FRM-10).
-    init(_ envelope: Envelope) throws(WireError) {
+    /// - Parameter frameCount: bytes of the whole frame.
+    init(_ envelope: Envelope, frameCount: Int) throws(WireError) {
         if envelope.has(.channel) { throw .unlistedKey(.channel, envelope.kind) }
         kind = envelope.kind
         pairing = try envelope.required(.pairing)
@@ -40,7 +48,7 @@ struct RoutingHeader {
         deadline =
             (envelope[.deadline] as Duration?).map { UInt32(clamping: $0.saturatingMilliseconds) }
             ?? Limits.standardDeadlineMilliseconds
-        bodyCount = envelope.body?.count ?? 0
+        size = max(envelope.body?.count ?? 0, frameCount - Limits.envelope)
         hasTopic = envelope.has(.topic)
     }
 }
