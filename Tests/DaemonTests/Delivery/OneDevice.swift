@@ -53,8 +53,17 @@ final class UnwillingStore: RowBackend {
     /// Commits that were asked for, to the disk or in vain.
     var commits: Int { state.withLock { $0.commits } }
 
+    /// The jobs that the disk has held up.
+    var heldCount: Int { state.withLock { $0.held.count } }
+
     func hold(commits: Bool = false, fetches: Bool = false) {
         state.withLock { ($0.holdsCommits, $0.holdsFetches) = (commits, fetches) }
+    }
+
+    /// The disk does the first of what it has held up.
+    func doOne() {
+        let job = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
+        job?()
     }
 
     /// The disk goes on with what it has held up.

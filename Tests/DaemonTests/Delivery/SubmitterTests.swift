@@ -161,6 +161,46 @@ struct SubmitterTests {
         ).with(body: ["after": 0])
     }
 
+    @Test("SES-69, LIM-77: four of a user's reads are at work, the next follow in order; others do not wait for them")
+    func readsInTurns() throws {
+        let device = try OneDevice()
+        let simulation = device.simulation
+        func client(_ user: UInt32) throws -> (Client, QueueKey) {
+            let name = "com.example.user\(user)"
+            try simulation.app(.secondary, name, user: user).disconnect()
+            let client = try simulation.app(.primary, name, user: user)
+            let queue = QueueKey(
+                pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
+            let item = Envelope(.submit, app: queue.app, pairing: queue.pairing, id: .random(), channel: .userInfo)
+            try client.send(item.with(body: ["n": 1]))
+            device.run()
+            return (client, queue)
+        }
+        let (greedy, ofGreedy) = try client(2000)
+        let (modest, ofModest) = try client(2001)
+        device.store.hold(fetches: true)
+        let questions = try (0..<8).map { _ in try outstanding(ofGreedy) }
+        for question in questions { try greedy.send(question) }
+        device.run()
+        #expect(device.store.heldCount == 4)
+        try modest.send(outstanding(ofModest))
+        device.run()
+        #expect(device.store.heldCount == 5)
+        // Four of the first user, in the order of their questions, and then the other one's.
+        for done in 1...5 {
+            device.store.doOne()
+            device.run()
+            #expect(greedy.received(.answer).map(\.id) == questions.prefix(min(done, 4)).map(\.id))
+            #expect(modest.received(.answer).count == (done == 5 ? 1 : 0))
+        }
+        #expect(device.store.heldCount == 4)
+        for _ in 0..<4 {
+            device.store.doOne()
+            device.run()
+        }
+        #expect(greedy.received(.answer).map(\.id) == questions.map(\.id) && device.store.heldCount == 0)
+    }
+
     @Test("LIM-24, LIM-50, SES-60: a connection makes 8 lists at once, a user half of 64, and another user its part")
     func listsInTheMaking() throws {
         let device = try OneDevice()

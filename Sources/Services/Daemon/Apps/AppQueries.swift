@@ -100,7 +100,8 @@ final class AppQueries {
 
     private func page(_ page: Page) {
         guard let record = page.rest.first, page.bytes < Self.pageBytes else { return finish(page) }
-        delivery.submissions.payload(of: record.id, in: page.queue) { [weak self] body in
+        let turns = endpoint.accounts.readTurns(of: page.user)
+        delivery.submissions.payload(of: record.id, in: page.queue, turns) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
             next.items.append(OutstandingPage.Item(record, body: body))
@@ -169,7 +170,7 @@ final class AppQueries {
         let number = connection.number
         behindContexts[number] = []
         delivery.contexts.read(
-            of: app,
+            of: app, endpoint.accounts.readTurns(of: connection.credentials.user),
             each: { [weak self] context, next in
                 guard let self, let connection = endpoint.connection(number) else {
                     return self?.contextsSent(to: number) ?? ()

@@ -66,6 +66,8 @@ final class LocalAccounts {
     private static var pages: Int { 64 }
     /// Bytes of submissions that wait for the disk, of all users (LIM-65): what the store's queue takes at once.
     static var submissionBytes: Int { 12 << 20 }
+    /// Reads of the store at work for one user (LIM-77): others' reads stand behind these at most.
+    private static var reads: Int { 4 }
     /// Warnings about one user's connections in a minute (LIM-54).
     private static var warnings: Int { 20 }
 
@@ -74,6 +76,7 @@ final class LocalAccounts {
     private var waiting = SharedResource<UInt32>(total: Limits.queuedBytesOfApps)
     private var begun = SharedResource<UInt32>(total: Limits.begunBytesOfApps)
     private var pages = SharedResource<UInt32>(total: LocalAccounts.pages)
+    private var reads = JobTurns<UInt32, () -> Void>(limit: LocalAccounts.reads)
     private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
     /// Connections that are not read until less of their users' submissions waits for the disk.
     private var held: [UInt32: [RelayPort]] = [:]
@@ -132,6 +135,17 @@ final class LocalAccounts {
     func beginPage(of user: UInt32) -> Bool { pages.charge(1, to: user) }
 
     func endPage(of user: UInt32) { pages.release(1, of: user) }
+
+    /// Turns of a user's reads of the store (SES-69).
+    func readTurns(of user: UInt32) -> ReadTurns {
+        ReadTurns(
+            begin: { [weak self] read in self?.reads.add(read, of: user)?() },
+            end: { [weak self] in
+                guard let self, let next = reads.ended(of: user) else { return }
+                // Not from within the one that has ended: some end at once.
+                scheduler.atEndOfTurn(next)
+            })
+    }
 
     // MARK: submissions
 

@@ -88,10 +88,11 @@ package final class ContextDelivery {
 
     /// Reads the contexts of an application in all pairings, one after the other; one that was never set is left out.
     /// - Parameters:
+    ///   - turns: when each of them may be read.
     ///   - each: called later for each of them; the next one is read when it calls `next`.
     ///   - done: called after the last one.
     package func read(
-        of app: ApplicationIdentifier,
+        of app: ApplicationIdentifier, _ turns: ReadTurns = .none,
         each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         then done: @escaping () -> Void
     ) {
@@ -99,18 +100,22 @@ package final class ContextDelivery {
         let received = receivedRevisions.keys.filter { $0.app == app }
         let places =
             sent.map { DeliveryRowKey(.sentContext, $0) } + received.map { DeliveryRowKey(.receivedContext, $0) }
-        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], each, done)
+        read(at: places.sorted { $0.queue.pairing < $1.queue.pairing }[...], turns, each, done)
     }
 
     private func read(
-        at places: ArraySlice<DeliveryRowKey>,
+        at places: ArraySlice<DeliveryRowKey>, _ turns: ReadTurns,
         _ each: @escaping (_ context: LatestContext, _ next: @escaping () -> Void) -> Void,
         _ done: @escaping () -> Void
     ) {
         guard let place = places.first else { return done() }
-        environment.store.context(at: place) { [weak self] context in
-            let next = { [weak self] in self?.read(at: places.dropFirst(), each, done) ?? () }
-            if let context { each(context, next) } else { next() }
+        let next = { [weak self] in self?.read(at: places.dropFirst(), turns, each, done) ?? () }
+        turns.begin { [weak self] in
+            guard let self else { return turns.end() }
+            environment.store.context(at: place) { context in
+                turns.end()
+                if let context { each(context, next) } else { next() }
+            }
         }
     }
 }

@@ -8,6 +8,16 @@ import TandemReactor
 import TandemStore
 import TandemWire
 
+/// Turns of one user's reads of the store: those for its apps are bounded (SES-69).
+package struct ReadTurns {
+    /// Calls back when one more read may begin, perhaps at once; ``end`` must follow.
+    let begin: (@escaping () -> Void) -> Void
+    let end: () -> Void
+
+    /// Every read begins at once.
+    package static var none: ReadTurns { ReadTurns(begin: { $0() }, end: {}) }
+}
+
 /// Resources that submissions and arrivals share; confined to its loop.
 final class DeliveryEnvironment {
     let store: LoopStore

@@ -174,10 +174,18 @@ package final class Submissions {
         in key: QueueKey, after ordinal: UInt64 = 0, limit: Int = .max
     ) -> [OutboundRecord] { queues[key]?.machine.outstanding(after: ordinal, limit: limit) ?? [] }
 
-    /// The body of an item of this device that the peer has not stored yet; nil for another.
-    package func payload(of id: UniqueIdentifier, in key: QueueKey, then completion: @escaping ([UInt8]?) -> Void) {
-        guard let record = queues[key]?.machine.record(of: id) else { return completion(nil) }
-        environment.store.payload(record.ordinal, of: key, in: .outboundPayload) { completion((try? $0.get()) ?? nil) }
+    /// Reads in its turn the body of an item of this device; nil if the peer has stored it, and for another item.
+    func payload(
+        of id: UniqueIdentifier, in key: QueueKey, _ turns: ReadTurns, then completion: @escaping ([UInt8]?) -> Void
+    ) {
+        turns.begin { [weak self] in
+            let done: ([UInt8]?) -> Void = { body in
+                turns.end()
+                completion(body)
+            }
+            guard let self, let record = queues[key]?.machine.record(of: id) else { return done(nil) }
+            environment.store.payload(record.ordinal, of: key, in: .outboundPayload) { done((try? $0.get()) ?? nil) }
+        }
     }
 
     /// The urgent items that are left of the day.
