@@ -1,7 +1,6 @@
 // Accounts of users on a local socket (SES-58 to SES-60, LIM-47, LIM-48): no user takes what another one needs.
 
 import TandemBase
-import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -9,6 +8,8 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite struct AccountTests {
     private let scheduler = ManualScheduler()
@@ -25,6 +26,13 @@ import Testing
         try client.send(Envelope(.control, id: .random(), command: "status").with(body: [:]))
         scheduler.run()
         return client.received(.result).count == 1
+    }
+
+    @Test func `LIM-5: a simulator's socket may have 16,000 places beside the reserve`() {
+        let places = LocalPlaces(connections: LocalEndpoint.mostConnections, privileged: [0])
+        for _ in 0..<16_000 { #expect(places.take(for: 0, cedes: { false }) == .shared) }
+        for _ in 0..<LocalPlaces.reserve { #expect(places.take(for: 0, cedes: { false }) == .reserved) }
+        #expect(places.take(for: 0, cedes: { false }) == .none)
     }
 
     @Test func `LIM-5, SES-58: a user gets half of the connections, another one its part, and the operator an answer`()
