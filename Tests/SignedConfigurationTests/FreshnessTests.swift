@@ -113,6 +113,52 @@ import Testing
         #expect(answer.changes.contains(.clockFloor(Fixture.now)))
     }
 
+    @Test("CFG-33: a clock that is set back revives nothing that has expired")
+    func aClockThatIsSetBackRevivesNothing() throws {
+        var slot = try Fixture.usedSlot()
+        let active = slot.active
+        let expired = try Fixture.envelope { $0.expires = Fixture.now.seconds }
+        var context = try Fixture.context(.staging)
+        // What was applied was issued a minute ago: the floor stands there.
+        context.clockFloor = Fixture.now + .seconds(-60)
+        for back in [61, 3600, 315_360_000] {
+            context.now = Fixture.now + .seconds(-back)
+            let refused = slot.received(expired, by: Fixture.delivery, in: context)
+            #expect(refused.verdict == .rejected(.clockUnset), "\(back) s")
+            #expect(slot.active == active)
+        }
+        context.now = Fixture.now
+        #expect(slot.clockMoved(in: context).verdict == .rejected(.expired))
+        #expect(slot.staged == nil && slot.active == active)
+        try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+    }
+
+    @Test("CFG-33: a clock ten years ahead refuses what has expired then, keeps what is active, and can be set right")
+    func aClockThatIsSetForwardCanBeSetRight() throws {
+        var slot = try Fixture.usedSlot()
+        let active = slot.active
+        let ahead = Fixture.now + .seconds(315_360_000)
+        var context = try Fixture.context(.staging)
+        context.now = ahead
+        let limited = try Fixture.envelope { $0.expires = Fixture.now.seconds + 86_400 }
+        #expect(slot.received(limited, by: Fixture.delivery, in: context).verdict == .rejected(.expired))
+        #expect(slot.timePassed(running: .seconds(1), now: ahead).effects.isEmpty)
+        #expect(slot.active == active)
+        // What is applied under the wrong clock raises the floor to its own time of issue and no further.
+        let unlimited = try Fixture.envelope()
+        #expect(slot.received(unlimited, by: Fixture.delivery, in: context).effects.count == 1)
+        let verified = try ApplicableConfiguration(verifying: unlimited, in: context).verified
+        let answer = slot.answered(OfferReply(applied: verified), now: ahead)
+        #expect(answer.changes.contains(.clockFloor(Fixture.now + .seconds(-60))))
+        context.now = Fixture.now
+        context.clockFloor = Fixture.now + .seconds(-60)
+        let next = try Fixture.envelope(version: 8) { $0.expires = Fixture.now.seconds + 86_400 }
+        guard case .offer? = slot.received(next, by: Fixture.delivery, in: context).effects.first else {
+            Issue.record("the clock was set right, and nothing is accepted")
+            return
+        }
+    }
+
     @Test("CFG-20: one now decides all steps")
     func oneNowDecidesAllSteps() throws {
         let seconds = Fixture.now.seconds

@@ -125,6 +125,24 @@ import Testing
         #expect(restarted.active?.applied == Fixture.now)
     }
 
+    @Test("CFG-31: unpairing while the app applies takes the offer back, and a late answer counts for nothing")
+    func unpairingWhileTheAppAppliesTakesTheOfferBack() throws {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        let bytes = try Fixture.envelope()
+        guard case .offer? = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context()).effects.first else {
+            Issue.record("not offered")
+            return
+        }
+        let closed = slot.closed()
+        #expect(closed.changes.contains(.staged(nil)))
+        #expect(closed.effects == [.reload], "the app may have applied it already")
+        let verified = try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()).verified
+        #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now) == ApplyTransition())
+        #expect(slot.active == nil && slot.staged == nil && slot.mark == nil)
+        try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+    }
+
     @Test("CFG-32: a newer version takes the place of one that waits")
     func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
         var slot = try Fixture.slot()

@@ -241,7 +241,8 @@ extension ConfigurationSlot {
     /// The pairing that the target came from is gone (CFG-31).
     package mutating func closed() -> ApplyTransition {
         var transition = ApplyTransition()
-        let wasInUse = active != nil || waived != nil
+        // The app may have taken what it was offered, and not have answered yet.
+        let wasInUse = active != nil || waived != nil || phase == .offered
         if active != nil { transition.add(.active(nil)) }
         if waived != nil { transition.add(.waived(nil)) }
         active = nil
