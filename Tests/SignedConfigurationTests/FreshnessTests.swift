@@ -119,7 +119,7 @@ import Testing
         let active = slot.active
         let expired = try Fixture.envelope { $0.expires = Fixture.now.seconds }
         var context = try Fixture.context(.staging)
-        // What was applied was issued a minute ago: the floor stands there.
+        // The applied one was issued a minute ago: the floor stands there.
         context.clockFloor = Fixture.now + .seconds(-60)
         for back in [61, 3600, 315_360_000] {
             context.now = Fixture.now + .seconds(-back)
@@ -144,7 +144,7 @@ import Testing
         #expect(slot.received(limited, by: Fixture.delivery, in: context).verdict == .rejected(.expired))
         #expect(slot.timePassed(running: .seconds(1), now: ahead).effects.isEmpty)
         #expect(slot.active == active)
-        // What is applied under the wrong clock raises the floor to its own time of issue and no further.
+        // A configuration that is applied under the wrong clock raises the floor to its own time of issue only.
         let unlimited = try Fixture.envelope()
         #expect(slot.received(unlimited, by: Fixture.delivery, in: context).effects.count == 1)
         let verified = try ApplicableConfiguration(verifying: unlimited, in: context).verified
