@@ -108,8 +108,7 @@ count_all() {
 # The step: builds what Scripts/run builds, counts, and proves that each kind of bound is able to refuse.
 run_counts() {
     local place tools=$root/Tests/Benchmarks
-    swift build -c release --static-swift-stdlib --product tandem
-    bin=$(swift build -c release --static-swift-stdlib --show-bin-path)
+    bin=$(dirname -- "$(released tandem)")
     place=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
     logs=$place
     # shellcheck source=processes.sh

@@ -24,6 +24,14 @@ need_swift() {
     exit 1
 }
 
+# released PRODUCT: builds a product as it is shipped and prints its path. Its folder is its own, so that it can be built
+# beside the tests.
+released() {
+    local build=(--package-path "$root" --scratch-path "$root/.build/shipped" -c release --static-swift-stdlib)
+    swift build "${build[@]}" --product "$1" >&2
+    echo "$(swift build "${build[@]}" --show-bin-path)/$1"
+}
+
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
 # Also those named as arguments.

@@ -16,9 +16,7 @@ executable() {
         echo "$2"
         return
     fi
-    local release=(--package-path "$root" -c release --static-swift-stdlib)
-    swift build "${release[@]}" --product "$1" >&2
-    echo "$(swift build "${release[@]}" --show-bin-path)/$1"
+    released "$1"
 }
 
 need_libraries() {
