@@ -3,6 +3,7 @@ receive` and `tandem send`, which are apps with the real library.
 """
 import json
 import pathlib
+import re
 import threading
 import time
 
@@ -190,10 +191,10 @@ def answered(world):
     return f"{3 * len(chosen)} answers, {2 * len(bad)} messages ({', '.join(sorted(refused))}); the session lives"
 
 
-KINDS = (
-    "message", "messageData", "reply", "failure", "item", "gap", "stored", "outcome", "outcomeAck", "chunk", "fetch",
-    "ping", "pong", "application", "submit", "verdict", "query", "finishedAck", "progress", "delivery", "context",
-    "control", "bye", "register", "hello", "configuration")
+FRAMES = pathlib.Path(__file__).parents[3] / "Protocol" / "Frames.md"
+# The kinds of FRM-10's table, as a reader of the protocol finds them.
+KINDS = [kind for row in FRAMES.read_text().split("**FRM-10**")[1].split("**FRM-11**")[0].splitlines()
+         if row.startswith("| `") for kind in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
 def mutated(random, pairing):
