@@ -112,10 +112,11 @@ final class TwoNodes {
     func stop(_ place: Place) {
         guard let node = nodes[place] else { return }
         var isStopped = false
-        node.stop { [self] in
+        // Weak: a stopping node holds its completion until the clock has passed its longest time.
+        node.stop { [weak self] in
             isStopped = true
             // Its threads have ended: nothing is left to wait for.
-            nodes[place] = nil
+            self?.nodes[place] = nil
         }
         run(until: { isStopped })
     }
