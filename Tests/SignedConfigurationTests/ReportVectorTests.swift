@@ -1,0 +1,83 @@
+// The language-neutral vectors of reports and links (Protocol/Vectors/signing), made by another program from the text
+// of the protocol.
+
+import FoundationEssentials
+import TandemBase
+import TandemCrypto
+import TandemSignedConfiguration
+import Testing
+
+private enum VectorFolder {
+    static func read<File: Decodable>(_ name: String) throws -> File {
+        let tests = URL(filePath: #filePath).deletingLastPathComponent()
+        let path = tests.appending(path: "../../Protocol/Vectors/signing/\(name)")
+        return try JSONDecoder().decode(File.self, from: try Data(contentsOf: path))
+    }
+}
+
+private struct ReportFile: Decodable {
+    struct Case: Decodable {
+        let name: String
+        let report: Data
+        let outcome: String
+        let final: Bool?
+    }
+    let key: String
+    let device: String
+    let pairing: String
+    let counter: UInt64
+    let open: [String]
+    let cases: [Case]
+
+    func verifier() throws -> ReportVerifier {
+        ReportVerifier(
+            key: ReportPublicKey(try PublicKey(pem: key)), device: try identifier(device),
+            pairing: try identifier(pairing), counter: counter, open: Set(try open.map(identifier)))
+    }
+
+    private func identifier(_ text: String) throws -> UniqueIdentifier {
+        try #require(Hexadecimal.decode(text).flatMap { UniqueIdentifier(bytes: $0) })
+    }
+}
+
+private struct LinkFile: Decodable {
+    struct Case: Decodable {
+        let name: String
+        let text: String
+        let envelope: String?
+        let refused: Bool?
+    }
+    let cases: [Case]
+}
+
+@Suite struct ReportVectorTests {
+    @Test("CFG-50, CFG-51: every report has its outcome, and a refused one changes nothing")
+    func everyReportHasItsOutcome() throws {
+        let file: ReportFile = try VectorFolder.read("reports.json")
+        #expect(Set(file.cases.map(\.outcome)) == Set(ReportFailure.allCases.map(\.rawValue) + ["accepted"]))
+        for vector in file.cases {
+            var verifier = try file.verifier()
+            let open = verifier.open
+            do throws(ReportFailure) {
+                let report = try verifier.accept(Array(vector.report))
+                #expect(vector.outcome == "accepted", "\(vector.name)")
+                #expect(verifier.counter == report.counter, "\(vector.name)")
+                #expect((verifier.open.count < open.count) == vector.final, "\(vector.name)")
+            } catch {
+                #expect(vector.outcome == error.rawValue, "\(vector.name)")
+                #expect(verifier.open == open && verifier.counter == file.counter, "\(vector.name)")
+            }
+        }
+    }
+
+    @Test("CFG-60: every link has its envelope, or is none")
+    func everyLinkHasItsEnvelope() throws {
+        let file: LinkFile = try VectorFolder.read("links.json")
+        #expect(file.cases.count > 20)
+        for vector in file.cases {
+            let envelope = try? ApplyLink.envelope(in: vector.text)
+            #expect(envelope.map { Hexadecimal.encode($0) } == vector.envelope, "\(vector.name)")
+            #expect((envelope == nil) == (vector.refused ?? false), "\(vector.name)")
+        }
+    }
+}
