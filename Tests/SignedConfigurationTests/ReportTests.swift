@@ -115,7 +115,8 @@ import Testing
     @Test("CFG-25: every verdict has one name")
     func everyVerdictHasOneName() {
         let verdicts =
-            [Verdict.applied, .waitingForApplication, .superseded] + Rejection.allCases.map { .rejected($0) }
+            [Verdict.applied, .waitingForApplication, .waitingForKey, .superseded]
+            + Rejection.allCases.map { .rejected($0) }
         #expect(Set(verdicts.map(\.name)).count == verdicts.count)
         for verdict in verdicts { #expect(Verdict(name: verdict.name) == verdict) }
         #expect(Verdict(name: "Applied") == nil)

@@ -38,14 +38,12 @@ private struct ApplicabilityCheck {
 
     /// Step 13.
     func target() throws(VerificationFailure) {
-        guard let target = context.target, payload.target == target else {
-            throw failure(.wrongTarget, "it is for '\(payload.target.text)', not for this device's paired identifier")
-        }
-        if let only = payload.only {
-            guard let device = context.device, only.contains(device) else {
-                throw failure(.wrongTarget, "it is for other secondaries of this target only")
-            }
-        }
+        guard !payload.isFor(context.target, context.device) else { return }
+        throw failure(
+            .wrongTarget,
+            payload.target == context.target
+                ? "it is for other secondaries of this target only"
+                : "it is for '\(payload.target.text)', not for this device's paired identifier")
     }
 
     /// Step 14.

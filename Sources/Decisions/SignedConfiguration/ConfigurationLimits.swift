@@ -21,6 +21,13 @@ package enum ConfigurationLimits {
     package static let keyStatement = 16_384
     /// Key sets and revocations that follow one anchor (CFG-83, LIM-2): a rotation a week for twenty years.
     package static let keySetSteps = 1_024
+    /// Desired envelopes of a primary, and their bytes (LIM-85): each secondary may have one of its own by `only`.
+    package static let desired = 4096
+    package static let desiredBytes = 64 << 20
+    /// Lines of a history (LIM-85).
+    package static let history = 16
+    /// Deliveries of one secondary and slot that wait for a verdict (LIM-85): the oldest is forgotten first.
+    package static let openDeliveries = 8
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

@@ -106,7 +106,7 @@ package struct OfferReply: Sendable, Equatable {
         else { return nil }
         switch verdict {
         case .applied, .rejected: self.verdict = verdict
-        case .waitingForApplication, .superseded: return nil
+        case .waitingForApplication, .waitingForKey, .superseded: return nil
         }
         self.digest = digest
         transaction = message["tandem.txid"]?.identifierValue

@@ -38,7 +38,7 @@ package struct ConfigurationRecord: Sendable, Equatable {
         payload = try Self.payload(of: envelope)
     }
 
-    private static func payload(of envelope: [UInt8]) throws(ConfigurationRecordError) -> ConfigurationPayload {
+    static func payload(of envelope: [UInt8]) throws(ConfigurationRecordError) -> ConfigurationPayload {
         guard let unverified = try? UnverifiedEnvelope(envelope),
             let fields = try? PropertyListReader.readDictionary(unverified.payload),
             let payload = try? ConfigurationPayload(fields)

@@ -229,7 +229,7 @@ extension ConfigurationSlot {
         switch reply.verdict {
         case .applied: commit(staged, now: now, &transition)
         case .rejected(.clockUnset): phase = .waitingForClock
-        case .rejected, .waitingForApplication, .superseded: dropStaged(&transition)
+        case .rejected, .waitingForApplication, .waitingForKey, .superseded: dropStaged(&transition)
         }
         if let delivery = staged.delivery {
             transition.add(.report(report(reply.verdict, of: staged.record, by: delivery, text: reply.text)))
@@ -358,11 +358,14 @@ extension ConfigurationSlot {
         _ failure: VerificationFailure, of envelope: [UInt8], by delivery: ConfigurationDelivery?,
         _ transition: inout ApplyTransition
     ) {
-        transition.conclude(.rejected(failure.rejection), failure.detail)
+        // A sender delivers again once there is a key (CFG-74); for an operator here it is a rejection.
+        let verdict: Verdict =
+            failure.rejection == .noKey && delivery != nil ? .waitingForKey : .rejected(failure.rejection)
+        transition.conclude(verdict, failure.detail)
         guard let delivery else { return }
         let facts = ReportFacts(
             delivery: delivery, key: key, digest: SHA256.digest(envelope), transaction: failure.payload?.transaction,
-            version: failure.payload?.version, verdict: .rejected(failure.rejection), text: failure.detail, good: good)
+            version: failure.payload?.version, verdict: verdict, text: failure.detail, good: good)
         transition.add(.report(facts))
     }
 

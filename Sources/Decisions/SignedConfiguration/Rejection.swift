@@ -77,6 +77,8 @@ package enum Verdict: Sendable, Hashable {
     case applied
     /// Staged; the app is not connected.
     case waitingForApplication
+    /// Not judged and not kept: the secondary knows no key for the app yet. The primary delivers it again (CFG-74).
+    case waitingForKey
     /// A newer one took its place while it waited.
     case superseded
     case rejected(Rejection)
@@ -84,6 +86,7 @@ package enum Verdict: Sendable, Hashable {
     private enum Word: String {
         case applied, superseded
         case waitingForApplication = "waiting-for-app"
+        case waitingForKey = "waiting-for-key"
     }
 
     /// The verdict of a stable name; nil for an unknown one.
@@ -91,6 +94,7 @@ package enum Verdict: Sendable, Hashable {
         switch Word(rawValue: name) {
         case .applied: self = .applied
         case .waitingForApplication: self = .waitingForApplication
+        case .waitingForKey: self = .waitingForKey
         case .superseded: self = .superseded
         case nil:
             guard let rejection = Rejection(rawValue: name) else { return nil }
@@ -103,6 +107,7 @@ package enum Verdict: Sendable, Hashable {
         switch self {
         case .applied: Word.applied.rawValue
         case .waitingForApplication: Word.waitingForApplication.rawValue
+        case .waitingForKey: Word.waitingForKey.rawValue
         case .superseded: Word.superseded.rawValue
         case .rejected(let rejection): rejection.rawValue
         }
@@ -110,6 +115,25 @@ package enum Verdict: Sendable, Hashable {
 
     /// Whether another verdict on the same delivery follows (CFG-51).
     package var isProvisional: Bool { self == .waitingForApplication || self == .rejected(.clockUnset) }
+
+    /// Whether it was reached before any signature was found to be good (CFG-52).
+    package var isEarly: Bool {
+        switch self {
+        case .waitingForKey: true
+        case .rejected(let rejection): rejection.isEarly
+        default: false
+        }
+    }
+
+    /// Whether the same bytes would be rejected again as things are: a primary does not deliver them again by itself.
+    package var isRefusal: Bool {
+        switch self {
+        case .applied, .waitingForApplication, .waitingForKey, .superseded: false
+        // Without a key nothing is judged; daemons before `waiting-for-key` say so in this way.
+        case .rejected(.clockUnset), .rejected(.noKey): false
+        default: true
+        }
+    }
 }
 
 extension Verdict: CustomStringConvertible {

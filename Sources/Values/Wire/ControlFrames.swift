@@ -12,6 +12,9 @@ package enum ControlName: String, EnvelopeWord {
     case trustAdd = "trust-add"
     case trustList = "trust-list"
     case apply
+    case configurationList = "configuration-list"
+    case configurationShow = "configuration-show"
+    case configurationWithdraw = "configuration-withdraw"
     case identifierAccept = "identifier-accept"
     case allowVersion = "allow-version"
     case health, drain

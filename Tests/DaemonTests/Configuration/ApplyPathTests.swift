@@ -98,12 +98,13 @@ import Testing
 
     @Test func unpairingClosesTheMark() throws {
         let app = try nodes.startApp()
-        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let third = try nodes.envelope(3)
+        #expect(nodes.verdict(third) == "applied")
         try nodes.unpair(nodes.secondary)
         nodes.run(until: { app.reloads > 0 })
         try nodes.unpair(nodes.primary)
         try nodes.pair()
-        #expect(nodes.verdict(try nodes.envelope(3)) == "rollback", "CFG-31")
+        #expect(nodes.verdict(third) == "rollback", "CFG-31")
         #expect(nodes.verdict(try nodes.envelope(4)) == "applied")
         nodes.stop()
     }

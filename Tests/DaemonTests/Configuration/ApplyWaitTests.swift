@@ -66,11 +66,10 @@ import Testing
         #expect(next.offers.map(\.envelope) == [envelope])
     }
 
-    @Test func `CFG-17: without a key there is no-key; the operator's key stays when an app brings another one`() throws
-    {
+    @Test func `CFG-17, CFG-74: the operator's key ends waiting-for-key and stays against an app's other key`() throws {
         defer { nodes.stop() }
         let envelope = try nodes.envelope(1)
-        #expect(nodes.verdict(envelope) == "no-key")
+        #expect(nodes.verdict(envelope) == "waiting-for-key")
         let body: PropertyListDictionary = [
             "app": .string(nodes.app.description), "role": "secondary",
             "key": .string(nodes.signer.publicKey.key.pem),

@@ -12,6 +12,9 @@ final class ControlClient {
     /// Beyond what the request itself may take: for connecting, hello, and the daemon's own turn.
     private static let patience = Duration.seconds(15)
 
+    /// A signal came before the answer.
+    struct Interruption: Error {}
+
     private let loop: EventLoop
     private let path: String
     private var channel: FrameChannel?
@@ -26,17 +29,24 @@ final class ControlClient {
     }
 
     /// Sends one command and waits for its result.
-    /// - Parameter time: how long the command itself may take in the daemon.
+    /// - Parameters:
+    ///   - time: how long the command itself may take in the daemon.
+    ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
     func ask(
-        _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero
+        _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
+        isInterruptible: Bool = false
     ) throws -> PropertyListDictionary {
+        var isInterrupted = false
+        let signals = isInterruptible ? try SignalSource(loop: loop) { _ in isInterrupted = true } : nil
+        defer { signals?.cancel() }
         request = ControlFrame(command, id: .random(), body: body)
         connect(to: try SocketAddress.unix(checking: path))
         _ = loop.schedule(after: Self.patience + time) { [self] in
             finish(.unanswered("\(path): the daemon does not answer"))
         }
-        loop.run { answer != nil }
+        loop.run { answer != nil || isInterrupted }
         channel?.close()
+        if isInterrupted, answer == nil { throw Interruption() }
         guard let answer else { throw CommandFailure.unanswered("\(path): no answer") }
         return try answer.get()
     }

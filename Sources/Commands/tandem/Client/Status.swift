@@ -28,7 +28,9 @@ private struct StatusReport {
     let facts: Fact
 
     var lines: [String] {
-        let tables = [pairings, applications, queues, contexts, configurations].map(\.lines).filter { !$0.isEmpty }
+        let tables = [pairings, applications, queues, contexts, configurations, desired].map(\.lines).filter {
+            !$0.isEmpty
+        }
         return device + tables.flatMap { [""] + $0 }
     }
 
@@ -97,6 +99,9 @@ private struct StatusReport {
         }
         return table
     }
+
+    /// The configuration desired of each secondary, beside the one it has reported.
+    private var desired: Table { DesiredReport.secondaries(facts.list("desired"), title: "desired") }
 
     /// The one that the apps' default sessions talk to.
     private static func mark(_ active: PropertyListValue?) -> String { active?.booleanValue == true ? "*" : "" }

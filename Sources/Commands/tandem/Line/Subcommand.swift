@@ -39,7 +39,7 @@ extension Subcommand {
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
             pair, join, switchDevice, trustDevice, address, unpair, allowVersion,
             keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign, verify,
-            trustAdd, trustList, apply, identifierAccept,
+            trustAdd, trustList, apply, configurationList, configurationShow, configurationWithdraw, identifierAccept,
         ]
     }
 }

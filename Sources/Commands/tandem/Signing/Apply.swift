@@ -1,8 +1,10 @@
 // `apply`: submits a signed configuration to a daemon and prints the verdict of each secondary. Exit code 0 means
 // applied.
 
+import Glibc
 import TandemBase
 import TandemPropertyList
+import TandemReactor
 import TandemSignedConfiguration
 import TandemWire
 
@@ -16,8 +18,8 @@ extension Subcommand {
         ],
         notes: """
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
-            standard input. Exit code 0: every secondary reported 'applied'. What has not been reported in time stays queued and is
-            delivered later; see 'tandem status'.
+            standard input. Exit code 0: every secondary reported 'applied'. It is the desired configuration from then
+            on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and 'withdraw'.
             """,
         examples: [
             "apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config",
@@ -28,9 +30,10 @@ extension Subcommand {
         let wait = try arguments.duration("wait") ?? .seconds(30)
         let body: PropertyListDictionary = [
             "envelope": .data(envelope), "app": .string(try arguments.application().description),
-            "wait": .integer(wait.saturatingMilliseconds),
         ]
-        let results = try arguments.ask(.apply, body, time: wait)["results"] ?? .array([])
+        let path = try DaemonChoice(device: arguments.value("device"), role: nil).path()
+        var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
+        let results = try follower.results(within: wait)
         if arguments.has("json") {
             console.print(json: Fact.plain(results))
         } else {
@@ -53,6 +56,83 @@ enum EnvelopeInput {
         do { return try ApplyLink.envelope(in: String(link)) } catch {
             throw CommandFailure.refused("\(path): \(error)")
         }
+    }
+}
+
+/// Applies an envelope and follows the reports: a line for each secondary as its verdict comes.
+private struct ApplyFollower {
+    /// One request waits at most this long, so that a daemon that stops is noticed.
+    private static let pause = Duration.seconds(10)
+    /// Microseconds between two requests.
+    private static let rest: UInt32 = 200_000
+
+    let path: String
+    let body: PropertyListDictionary
+    /// Where the lines go; nil for none.
+    let progress: Console?
+    private var shown: Set<String> = []
+
+    init(path: String, body: PropertyListDictionary, progress: Console?) {
+        (self.path, self.body, self.progress) = (path, body, progress)
+    }
+
+    /// The results when every secondary has one, or when the time is over.
+    mutating func results(within wait: Duration) throws -> PropertyListValue {
+        try ProcessSignal.prepareProcess()
+        var answer: PropertyListDictionary = [:]
+        do { return try follow(for: wait, &answer) } catch is ControlClient.Interruption {
+            throw CommandFailure.no(Self.interruption(pending(answer), of: body))
+        }
+    }
+
+    private mutating func follow(
+        for wait: Duration, _ answer: inout PropertyListDictionary
+    ) throws -> PropertyListValue {
+        let clock = ContinuousClock()
+        let end = clock.now + wait
+        answer = try ask(["wait": 0], time: .zero)
+        // This device's own app: the daemon waits for it.
+        guard var ordinal = answer["ordinal"] else {
+            return try ask(["wait": .integer(wait.saturatingMilliseconds)], time: wait)["results"] ?? .array([])
+        }
+        while true {
+            let left = min(end - clock.now, Self.pause)
+            guard !pending(answer).isEmpty, left > .zero else { return answer["results"] ?? .array([]) }
+            answer = try ask(
+                ["follow": true, "after": ordinal, "wait": .integer(left.saturatingMilliseconds)], time: left)
+            ordinal = answer["ordinal"] ?? ordinal
+            showNew(answer)
+            // The reports of many secondaries come in few answers.
+            if !pending(answer).isEmpty { usleep(Self.rest) }
+        }
+    }
+
+    private func ask(_ more: PropertyListDictionary, time: Duration) throws -> PropertyListDictionary {
+        var body = body
+        for (key, value) in more { body[key] = value }
+        return try ControlClient(path: path).ask(.apply, body, time: time, isInterruptible: true)
+    }
+
+    private func pending(_ answer: PropertyListDictionary) -> [Fact] {
+        Fact.list(answer["results"]).filter { $0.text("state") == "queued" }
+    }
+
+    private mutating func showNew(_ answer: PropertyListDictionary) {
+        let results = Fact.list(answer["results"])
+        let done = results.filter { $0.text("state") != "queued" }
+        for result in done where shown.insert("\(result.text("pairing")) \(ApplyReport.verdict(of: result))").inserted {
+            progress?.warn(
+                "\(result.text("name")): \(ApplyReport.verdict(of: result)) (\(done.count) of \(results.count))")
+        }
+    }
+
+    private static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
+        let app = body["app"]?.stringValue ?? ""
+        let names = pending.map { $0.text("name") }.joined(separator: ", ")
+        return [
+            "interrupted; the configuration stays desired" + (names.isEmpty ? "" : ", and is delivered to \(names)"),
+            "'tandem configuration show \(app)' shows its state, 'tandem configuration withdraw \(app)' ends that",
+        ]
     }
 }
 
@@ -82,7 +162,7 @@ private enum ApplyReport {
     }
 
     /// The verdict, or the state of what has none yet.
-    private static func verdict(of result: Fact) -> String {
+    static func verdict(of result: Fact) -> String {
         let verdict = result.text("verdict")
         return verdict.isEmpty ? result.text("state") : verdict
     }

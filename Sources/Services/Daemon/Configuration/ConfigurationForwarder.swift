@@ -1,6 +1,6 @@
-// Configuration forwarder: the forwarding half. A configuration from the operator becomes one durable item for each of
-// its secondaries, and their reports are collected. The early check is for feedback only; nothing relies on it
-// (CFG-21).
+// Configuration forwarder: the forwarding half. It keeps the desired state, delivers it as one durable item to each
+// secondary that lacks it, and collects their reports. Every rule is the machine's; the forwarder commits its rows and
+// then makes its deliveries.
 
 import TandemBase
 import TandemCrypto
@@ -21,121 +21,201 @@ struct ApplyResult: Sendable, Equatable {
     let text: String?
     let version: UInt64
     let digest: [UInt8]
+    /// How the delivery ended without a verdict.
+    var ending: ForwardedConfiguration.Ending?
 }
 
 /// The result of `apply` (CTL-3): one for each secondary, or the reason why nothing was forwarded.
 enum ApplyOutcome: Sendable, Equatable {
-    case results([ApplyResult])
+    /// - ordinal: of the forwarder's last change; nil for this device's own app.
+    case results([ApplyResult], ordinal: UInt64?)
     case failed(ControlFailure)
 }
 
 /// Forwards configurations and collects reports; confined to its loop.
 final class ConfigurationForwarder {
-    /// A caller that waits until each of its items has a verdict.
+    /// A caller that waits until each secondary has a result for an envelope, or until anything changes.
     private struct Waiter {
-        let ids: [UniqueIdentifier]
+        let isDone: (ConfigurationForwarder) -> Bool
         let finished: Expectation<Bool>
     }
 
     private let context: ConfigurationContext
-    private let committed: CommittedState<ForwardingState>
+    private let committed: CommittedState<DesiredConfigurations>
     private var waiters: [Waiter] = []
+    /// The secondaries with a ready link.
+    private var linkedPairings: Set<UniqueIdentifier> = []
+    /// Grows with every change since the start: lets a caller ask for what came after its last answer.
+    private(set) var ordinal: UInt64 = 0
 
-    init(_ context: ConfigurationContext, state: ForwardingState, store: LoopStore) {
+    init(_ context: ConfigurationContext, state: DesiredConfigurations, store: LoopStore) {
         self.context = context
         committed = CommittedState(state, in: store)
     }
 
     /// The state in force.
-    var state: ForwardingState { committed.state }
+    var state: DesiredConfigurations { committed.state }
 
-    /// Queues the configuration for the secondaries; returns one result for each when all have reported, or when `wait`
-    /// is over.
-    func forward(
-        _ envelope: [UInt8], _ payload: ConfigurationPayload, to peers: [ConfigurationPeer], wait: Duration
+    func addressee(_ peer: ConfigurationPeer) -> ConfigurationAddressee {
+        ConfigurationAddressee(pairing: peer.pairing, device: peer.device) { [context] app in
+            context.device.targetThrough(app, peer.pairing)
+        }
+    }
+
+    // MARK: the operator
+
+    /// Makes the configuration the desired one, and delivers it to the secondaries that lack it; returns one result for
+    /// each when all have one, or when `wait` is over.
+    func apply(
+        _ desired: DesiredConfiguration, to peers: [ConfigurationPeer], wait: Duration
     ) async -> ApplyOutcome {
-        let now = context.reading.wall
-        let key = ConfigurationSlotKey(
-            application: payload.application, role: payload.role, target: payload.target)
-        let entries = peers.map { peer in
-            ForwardedConfiguration(
-                id: .random(), pairing: peer.pairing, key: key, version: payload.version,
-                digest: SHA256.digest(envelope), accepted: now)
-        }
+        let (now, addressees) = (context.reading.wall, peers.map(addressee))
+        let refusal: DesiredRefusal?
         do throws(StoreError) {
-            try await committed.commit { next in (entries.flatMap { next.update($0) }, {}) }
+            refusal = try await committed.commit { [self] next in
+                do throws(DesiredRefusal) {
+                    let transition = try next.accept(desired, for: addressees, at: now) { .random() }
+                    return (
+                        transition.rows,
+                        { [self] in
+                            carryOut(transition)
+                            return nil
+                        }
+                    )
+                } catch {
+                    return ([], { error })
+                }
+            }
         } catch {
-            return .failed(ControlFailure(error.isFull ? .full : .store, error.description))
+            return .failed(ControlFailure(error))
         }
-        let waiter = Waiter(ids: entries.map(\.id), finished: Expectation(on: context.scheduler))
+        if let refusal { return .failed(ControlFailure(refusal)) }
+        let pairings = peers.map(\.pairing)
+        await self.wait(atMost: wait) { forwarder in
+            pairings.allSatisfy { pairing in
+                guard let result = forwarder.result(desired, pairing) else { return true }
+                return result.verdict != nil || result.ending != nil
+            }
+        }
+        return .results(results(desired, pairings), ordinal: ordinal)
+    }
+
+    /// The results of a configuration that was applied before, once something has changed after an ordinal.
+    func follow(
+        _ desired: DesiredConfiguration, at peers: [ConfigurationPeer], after ordinal: UInt64?, wait: Duration
+    ) async -> ApplyOutcome {
+        if let ordinal { await waitForChange(after: ordinal, atMost: wait) }
+        return .results(results(desired, peers.map(\.pairing)), ordinal: self.ordinal)
+    }
+
+    private func results(_ desired: DesiredConfiguration, _ pairings: [UniqueIdentifier]) -> [ApplyResult] {
+        pairings.compactMap { result(desired, $0) }
+    }
+
+    private func result(_ desired: DesiredConfiguration, _ pairing: UniqueIdentifier) -> ApplyResult? {
+        guard let peer = context.device.peer(pairing) else { return nil }
+        let state = state.state(of: desired.key, at: pairing)
+        let delivery = state?.delivery(of: desired.digest)
+        // One that had applied these bytes got no delivery, or one that ended without a verdict.
+        let hasIt = delivery?.awaitsVerdict != true && state?.good?.digest == desired.digest
+        return ApplyResult(
+            pairing: pairing, name: peer.name, verdict: hasIt ? Verdict.applied.name : delivery?.verdict,
+            text: delivery?.text, version: desired.version, digest: desired.digest, ending: delivery?.ending)
+    }
+
+    /// Ends the desired state of a slot; returns the versions that were desired.
+    func withdraw(_ key: ConfigurationSlotKey, version: UInt64?) async throws(StoreError) -> [UInt64] {
+        let now = context.reading.wall
+        return try await committed.commit { [self] next in
+            let (versions, transition) = next.withdraw(key, version: version, at: now)
+            return (
+                transition.rows,
+                { [self] in
+                    carryOut(transition)
+                    return versions
+                }
+            )
+        }
+    }
+
+    /// Waits for a change after an ordinal, at most for a time.
+    func waitForChange(after ordinal: UInt64, atMost wait: Duration) async {
+        await self.wait(atMost: wait) { $0.ordinal != ordinal }
+    }
+
+    private func wait(atMost wait: Duration, until isDone: @escaping (ConfigurationForwarder) -> Bool) async {
+        guard !isDone(self) else { return }
+        let waiter = Waiter(isDone: isDone, finished: Expectation(on: context.scheduler))
         waiters.append(waiter)
-        for entry in entries { submit(entry, envelope) }
-        notifyFinished()
         _ = await waiter.finished.value(within: wait)
         waiters.removeAll { $0.finished === waiter.finished }
-        return .results(waiter.ids.compactMap { result(state.entries[$0]) })
     }
 
-    private func submit(_ entry: ForwardedConfiguration, _ envelope: [UInt8]) {
-        let item = OutboundItem(
-            id: entry.id, payload: envelope,
-            supersedeKey: SHA256.digest(Array("\(entry.key.role.rawValue) \(entry.key.target.text)".utf8)))
-        let queue = QueueKey(pairing: entry.pairing, app: entry.key.application, channel: .configuration)
-        context.delivery.submissions.submit(item, to: queue) { [weak self] result in
-            if case .failure(let error) = result {
-                let name: ControlFailureName = error.isFull ? .full : .store
-                self?.end(entry.id, name.rawValue, error.description)
-            }
+    // MARK: the secondaries
+
+    /// The link of a secondary is ready.
+    func linked(_ peer: ConfigurationPeer) {
+        linkedPairings.insert(peer.pairing)
+        guard !state.isEmpty else { return }
+        let (now, addressee) = (context.reading.wall, addressee(peer))
+        change { [self] next in next.linked(addressee, isUnderWay: isUnderWay, at: now) { .random() } }
+    }
+
+    /// The link is gone.
+    func unlinked(_ pairing: UniqueIdentifier) { linkedPairings.remove(pairing) }
+
+    /// A secondary's app has been announced, or the primary has another identifier for it.
+    func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer) {
+        guard state.desires(application) else { return }
+        let (now, addressee) = (context.reading.wall, addressee(peer))
+        change { [self] next in next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() }
         }
     }
 
-    private func result(_ entry: ForwardedConfiguration?) -> ApplyResult? {
-        guard let entry, let peer = context.device.peer(entry.pairing) else { return nil }
-        return ApplyResult(
-            pairing: entry.pairing, name: peer.name, verdict: entry.verdict, text: entry.text, version: entry.version,
-            digest: entry.digest)
-    }
-
-    // MARK: results
-
-    /// The item has ended. One that the secondary took is finished by its report.
-    func ended(_ id: UniqueIdentifier, _ outcome: Outcome) {
-        if outcome != .handled { end(id, outcome.name, nil) }
-    }
-
-    private func end(_ id: UniqueIdentifier, _ verdict: String, _ text: String?) {
-        change { next in next.end(id, verdict, text) }
-    }
+    /// One of two stores was restored, or the pairing was made again.
+    func renewed(_ pairing: UniqueIdentifier) { change { next in next.renewed(pairing) } }
 
     /// A pairing is gone, and the configurations on their way through it.
-    func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.remove(pairing) } }
+    func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
 
-    /// Changes the state, for a caller that does not wait.
-    private func change(
-        room: CommitRoom = .ordinary, _ transition: @escaping (inout ForwardingState) -> [RowChange]
-    ) {
-        context.scheduler.start { [self] in
-            try? await committed.commit(room: room) { [self] next in (transition(&next), { [self] in notifyFinished() })
-            }
-        }
+    private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool {
+        context.delivery.submissions.record(of: entry.id, in: entry.queue)?.record.isUnfinished ?? false
+    }
+
+    /// The item has ended. One that the secondary took is finished by its report.
+    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
+        guard let ending = outcome.ending else { return }
+        change { next in next.ended(id, at: queue.pairing, ending, nil) }
+        // Its time ran out while the link was down, and the secondary confirms on this link that it never had it.
+        guard ending == .undelivered, linkedPairings.contains(queue.pairing),
+            let peer = context.device.peer(queue.pairing)
+        else { return }
+        changed(queue.app, at: peer)
     }
 
     /// A report has arrived from a secondary; returns true when it is durable or dropped, and false if it could not be
     /// stored.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool {
-        let now = context.reading.wall
+        let (now, addressee) = (context.reading.wall, addressee(peer))
         let isDurable = try? await committed.commit { [self] next in
+            let before = next
             do throws(ReportFailure) {
-                let (entry, changes) = try next.accept(report, from: peer, now: now)
+                guard let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey), let device = peer.device else {
+                    throw .threshold
+                }
+                let (entry, transition) = try next.report(
+                    report, from: addressee, device: device, key: ReportPublicKey(key), at: now
+                ) { .random() }
                 return (
-                    changes,
+                    transition.rows,
                     { [self] in
                         log(entry, peer)
-                        notifyFinished()
+                        carryOut(transition)
                         return true
                     }
                 )
             } catch {
+                next = before
                 context.log(
                     LogEvent(
                         .warning, "report refused", .text("pairing", "\(peer.pairing)"),
@@ -154,22 +234,88 @@ final class ConfigurationForwarder {
                 .text("verdict", entry.verdict ?? ""), .integer("version", entry.version)))
     }
 
-    private func notifyFinished() {
-        for waiter in waiters where waiter.ids.allSatisfy({ state.entries[$0]?.verdict != nil }) {
-            waiter.finished.fulfil(true)
+    // MARK: changes
+
+    /// Changes the state, for a caller that does not wait.
+    private func change(
+        room: CommitRoom = .ordinary, _ event: @escaping (inout DesiredConfigurations) -> DesiredTransition
+    ) {
+        committed.perform(
+            room: room,
+            { [self] next in
+                let transition = event(&next)
+                return (transition.rows, { [self] in carryOut(transition) })
+            },
+            failure: { [context] error in
+                context.log(LogEvent(.error, "desired configuration not stored", .text("error", error.description)))
+            })
+    }
+
+    private func carryOut(_ transition: DesiredTransition) {
+        if !transition.changes.isEmpty { ordinal += 1 }
+        for item in transition.deliveries { submit(item) }
+        for entry in transition.cancellations {
+            context.delivery.submissions.cancel(entry.id, in: entry.queue) { _ in }
+        }
+        for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
+    }
+
+    private func submit(_ item: ConfigurationItem) {
+        let (entry, key) = (item.entry, item.entry.key)
+        context.log(
+            LogEvent(
+                .debug, "configuration forwarded", .text("pairing", "\(entry.pairing)"),
+                .text("app", "\(key.application)"), .integer("version", entry.version)))
+        let outbound = OutboundItem(
+            id: entry.id, payload: item.envelope,
+            supersedeKey: SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8)))
+        context.delivery.submissions.submit(outbound, to: entry.queue) { [weak self] result in
+            guard case .failure(let error) = result else { return }
+            self?.change { next in next.ended(entry.id, at: entry.pairing, .notQueued, error.description) }
         }
     }
 }
 
-extension SubmitFailure {
-    /// Whether waiting or freeing space helps.
-    fileprivate var isFull: Bool {
+extension ForwardedConfiguration {
+    /// The queue of its item.
+    fileprivate var queue: QueueKey { QueueKey(pairing: pairing, app: key.application, channel: .configuration) }
+}
+
+extension Outcome {
+    /// How a delivery ends with the item; nil for one that the secondary has taken.
+    fileprivate var ending: ForwardedConfiguration.Ending? {
         switch self {
-        case .full: true
-        case .store(let error): error.isFull
-        case .lost, .unpaired: false
+        case .handled: nil
+        case .rejected, .withdrawn(.dead): .failed
+        case .withdrawn(.cancelled): .withdrawn
+        case .withdrawn(.superseded): .superseded
+        case .withdrawn(.expired), .withdrawn(.lost): .undelivered
         }
     }
+}
+
+extension ControlFailure {
+    /// An envelope that does not become the desired one (CFG-71).
+    fileprivate init(_ refusal: DesiredRefusal) {
+        switch refusal {
+        case .rollback(let inForce):
+            self.init(
+                name: Rejection.rollback.rawValue,
+                text: "version \(inForce) is desired; sign a higher version, or withdraw that one with "
+                    + "'tandem configuration withdraw'")
+        case .equivocation(let version):
+            self.init(
+                name: Rejection.equivocation.rawValue,
+                text: "version \(version) is desired with other bytes; sign a higher version")
+        case .full:
+            self.init(
+                .full, "as many configurations are desired as a primary keeps; 'tandem configuration withdraw' ends one"
+            )
+        }
+    }
+
+    /// A change that could not be stored.
+    init(_ error: StoreError) { self.init(error.isFull ? .full : .store, error.description) }
 }
 
 extension StoreError {

@@ -87,7 +87,7 @@ final class ConfigurationService {
         receiver = ConfigurationReceiver(
             context, files: ConfigurationSlotFiles(applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
-        forwarder = ConfigurationForwarder(context, state: try ForwardingState(rows: rows), store: store)
+        forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
         lastTick = scheduler.now
     }
 
@@ -128,7 +128,10 @@ final class ConfigurationService {
     /// Configuration of this side's app has another target: another primary, or another identifier of it.
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
         receiver.targetChanged(of: app, as: role, isConnected: isConnected)
-        if role == .secondary { receiver.closeAbandonedSlots(of: app) }
+        switch role {
+        case .secondary: receiver.closeAbandonedSlots(of: app)
+        case .primary: for peer in device.receivers() { forwarder.changed(app, at: peer) }
+        }
     }
 
     /// A durable item of the channel `configuration` has arrived. It is handled once its consequences are durable.
@@ -149,7 +152,26 @@ final class ConfigurationService {
     }
 
     /// An item that this device submitted has ended.
-    func ended(_ id: UniqueIdentifier, _ outcome: Outcome) { forwarder.ended(id, outcome) }
+    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
+        forwarder.ended(id, in: queue, outcome)
+    }
+
+    /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
+    func linked(_ pairing: UniqueIdentifier) {
+        if let peer = device.peer(pairing), peer.role == .primary { forwarder.linked(peer) }
+    }
+
+    /// The path is gone.
+    func unlinked(_ pairing: UniqueIdentifier) { forwarder.unlinked(pairing) }
+
+    /// A peer has announced an app.
+    func announced(_ app: ApplicationIdentifier, isInstalled: Bool, by pairing: UniqueIdentifier) {
+        guard isInstalled, let peer = device.peer(pairing), peer.role == .primary else { return }
+        forwarder.changed(app, at: peer)
+    }
+
+    /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it reported.
+    func renewed(_ pairing: UniqueIdentifier) { forwarder.renewed(pairing) }
 
     /// A pairing is gone.
     /// - Parameter targets: the targets that configuration through it had, for each app; empty on the primary.
@@ -185,6 +207,19 @@ final class ConfigurationService {
         case (.secondary, .primary):
             return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
         }
+    }
+
+    /// The results of an envelope that was applied before, once anything has changed after an ordinal (CTL-25).
+    func follow(
+        _ envelope: [UInt8], app: ApplicationIdentifier, after ordinal: UInt64?, wait: Duration
+    ) async -> ApplyOutcome {
+        guard let desired = try? DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow),
+            desired.key.application == app
+        else { return .failed(ControlFailure(.badRequest, "this is no configuration of '\(app)'")) }
+        let named = device.receivers().filter {
+            desired.payload.isFor(device.targetThrough(app, $0.pairing), $0.device)
+        }
+        return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
     }
 
     /// The envelope's claims about itself: enough to route it, and not trusted.
@@ -230,14 +265,17 @@ final class ConfigurationService {
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
-        let named = all.filter { peer in
-            payload.only.map { only in peer.device.map(only.contains) ?? false } ?? true
-        }
+        let named = all.filter { payload.names($0.device) }
         guard !named.isEmpty else {
             let text = "'only' names no secondary that is paired"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
-        return await forwarder.forward(envelope, payload, to: named, wait: wait)
+        do throws(ConfigurationRecordError) {
+            let desired = try DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow)
+            return await forwarder.apply(desired, to: named, wait: wait)
+        } catch {
+            return .failed(ControlFailure(name: Rejection.payloadMalformed.rawValue, text: error.description))
+        }
     }
 
     private func applyHere(
@@ -256,14 +294,37 @@ final class ConfigurationService {
         }
         if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }
         receiver.stopObserving(digest, answer)
-        return .results([
-            ApplyResult(
-                pairing: nil, name: options.name, verdict: transition.verdict?.name, text: transition.detail,
-                version: payload.version, digest: digest)
-        ])
+        let result = ApplyResult(
+            pairing: nil, name: options.name, verdict: transition.verdict?.name, text: transition.detail,
+            version: payload.version, digest: digest)
+        return .results([result], ordinal: nil)
+    }
+
+    /// Ends the desired state of one slot (CTL-24).
+    /// - Parameter version: only this version; nil for all.
+    /// - Returns: the versions that were desired.
+    func withdraw(
+        _ key: ConfigurationSlotKey, version: UInt64?
+    ) async throws(ControlFailure) -> [UInt64] {
+        do throws(StoreError) { return try await forwarder.withdraw(key, version: version) } catch {
+            throw ControlFailure(error)
+        }
+    }
+
+    /// Waits until the desired state or a report has changed after an ordinal; returns the present ordinal.
+    func waitForChange(after ordinal: UInt64?, atMost wait: Duration) async -> UInt64 {
+        if let ordinal { await forwarder.waitForChange(after: ordinal, atMost: wait) }
+        return forwarder.ordinal
     }
 
     // MARK: status
+
+    /// The desired state beside the reports of the secondaries.
+    var desired: DesiredStatus {
+        DesiredStatus(
+            state: forwarder.state,
+            secondaries: device.receivers().map { DesiredStatus.Secondary(name: $0.name, forwarder.addressee($0)) })
+    }
 
     /// The trusted keys, for `trust-list`.
     var anchors: [PropertyListDictionary] {
@@ -308,8 +369,9 @@ final class ConfigurationService {
         let own = receiver.state.slots.values.filter { isShown($0.key) }
             .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
             .map { describe($0) }
-        let forwarded = forwarder.state.entries.values.filter { isShown($0.key) }
+        let forwarded = forwarder.state.deliveries.filter { isShown($0.key) }
             .sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
+            .suffix(DesiredStatus.rowLimit)
             .map { describe($0) }
         return own + forwarded
     }
@@ -333,7 +395,7 @@ final class ConfigurationService {
             "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
             "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),
             "digest": .data(entry.digest), "pairing": .data(entry.pairing.bytes),
-            "state": .string("\(entry.verdict == nil ? "on its way to" : "forwarded to") \(name)"),
+            "state": .string("\(entry.stateName) \(name)"),
         ]
         body["lastVerdict"] = entry.verdict.map { .string($0) }
         return body
@@ -350,6 +412,14 @@ extension ConfigurationSlot {
         case .idle where waived != nil: "applied, invalid signature allowed"
         case .idle: active == nil ? "none" : "applied"
         }
+    }
+}
+
+extension ForwardedConfiguration {
+    /// The state in a word or two, before the secondary's name.
+    fileprivate var stateName: String {
+        if let ending { return "\(ending.rawValue) to" }
+        return verdict == nil ? "on its way to" : "forwarded to"
     }
 }
 

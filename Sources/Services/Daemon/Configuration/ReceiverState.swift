@@ -100,9 +100,7 @@ struct ReceiverState {
     private static var mostOwed: Int { 256 }
 
     private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
-        guard case .rejected(let rejection) = facts.verdict, rejection.isEarly else {
-            return sign(facts, signer: signer, now: now)
-        }
+        guard facts.verdict.isEarly else { return sign(facts, signer: signer, now: now) }
         let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
         let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)
         return due.map { sign($0, signer: signer, now: now) } ?? []

@@ -77,12 +77,14 @@ final class DeviceRouter {
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
+        configuration?.linked(pairing)
     }
 
     /// The path is gone.
     func close(_ pairing: UniqueIdentifier, _ reason: ReachabilityReason) {
         let peer = peers.removeValue(forKey: pairing)
         delivery.linkClosed(pairing)
+        configuration?.unlinked(pairing)
         peer?.port?.closed(reason)
     }
 
@@ -134,7 +136,7 @@ final class DeviceRouter {
             guard let configuration else { return delivery.arrivals.failed(item.ordinal, in: item.queue) }
             configuration.received(item)
         case .ended(let id, let queue, let outcome, _) where queue.channel == .configuration:
-            configuration?.ended(id, outcome)
+            configuration?.ended(id, in: queue, outcome)
         case .stored(_, let queue) where queue.channel == .configuration: break
         case .received, .stored, .ended, .contextChanged: apps.take(event)
         case .fileReleased: break

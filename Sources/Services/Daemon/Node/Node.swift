@@ -175,8 +175,9 @@ package final class Node {
                 directory: { [directories] app, pairing in
                     pairing.isPending ? nil : directories.path(of: app, in: pairing.pairing)
                 },
-                announced: { [pairings, counterparts] app, pairing, announcement in
+                announced: { [pairings, counterparts, weak configuration] app, pairing, announcement in
                     counterparts.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing)
+                    configuration?.announced(app, isInstalled: announcement.isInstalled, by: pairing.pairing)
                     guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
                     pairings.declared(identifier, for: app, pairing: pairing.pairing)
                 }))
@@ -245,6 +246,7 @@ package final class Node {
             configuration.targetChanged(of: app, as: .secondary, isConnected: local.connected(app) != nil)
         case .newEpoch(let record):
             delivery.setPairing(record.pairing, epoch: record.epoch)
+            configuration.renewed(record.pairing)
             links.restart(record.pairing)
         }
     }

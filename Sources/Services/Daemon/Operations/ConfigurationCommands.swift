@@ -3,6 +3,7 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
+import TandemSignedConfiguration
 import TandemWire
 
 /// A device that takes signed configuration: a daemon, or a device of the simulator.
@@ -50,17 +51,29 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
     private let envelope: [UInt8]
     private let app: ApplicationIdentifier
     private let wait: Duration
+    private let isFollowing: Bool
+    private let after: UInt64?
 
     init(_ request: ControlRequest) throws(WireError) {
         wait = try request.fields.milliseconds("wait", absent: .seconds(30))
+        isFollowing = try request.fields.optional("follow", "a boolean", \.booleanValue) ?? false
+        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
         envelope = try request.fields.data("envelope")
         app = try request.fields.application("app")
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
-        switch await device.configuration.apply(envelope, app: app, wait: wait) {
+        let configuration = device.configuration
+        let outcome =
+            isFollowing
+            ? await configuration.follow(envelope, app: app, after: after, wait: wait)
+            : await configuration.apply(envelope, app: app, wait: wait)
+        switch outcome {
         case .failed(let failure): throw failure
-        case .results(let results): return ["results": .array(results.map { .dictionary($0.body) })]
+        case .results(let results, let ordinal):
+            var body: PropertyListDictionary = ["results": .array(results.map { .dictionary($0.body) })]
+            body["ordinal"] = ordinal.map { PropertyListValue($0) }
+            return body
         }
     }
 }
@@ -68,7 +81,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
 extension ApplyResult {
     fileprivate var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
-            "name": .string(name), "state": .string(verdict == nil ? "queued" : "reported"),
+            "name": .string(name), "state": .string(verdict == nil ? ending?.rawValue ?? "queued" : "reported"),
             "version": PropertyListValue(version), "digest": .data(digest),
         ]
         body["pairing"] = pairing.map { .data($0.bytes) }

@@ -77,6 +77,9 @@ extension Node: ControlResponder {
         case .trustAdd: TrustKeyCommand<Node>.self
         case .trustList: TrustListCommand<Node>.self
         case .apply: ApplyCommand<Node>.self
+        case .configurationList: DesiredListCommand<Node>.self
+        case .configurationShow: DesiredShowCommand<Node>.self
+        case .configurationWithdraw: DesiredWithdrawCommand<Node>.self
         case .identifierAccept: AcceptIdentifierCommand.self
         case .allowVersion: AllowVersionCommand.self
         case .health: HealthCommand.self
@@ -96,9 +99,6 @@ extension Node: ControlResponder {
 }
 
 extension ControlFailure {
-    /// A change that could not be stored.
-    init(_ error: StoreError) { self.init(error.isFull ? .full : .store, error.description) }
-
     /// Runs a change of stored state for a command.
     static func storing<Outcome>(
         _ change: () async throws(StoreError) -> Outcome

@@ -35,6 +35,10 @@ struct StatusCommand: ControlCommand {
         for (key, value) in node.deviceStatus { status[key] = value }
         status["pairings"] = .array(node.pairings.all.map { .dictionary($0.status(on: node)) })
         status["queues"] = .array(node.waitingQueues)
+        let desired = node.configuration.desired
+        let (rows, more) = desired.rows(of: desired.keys(of: nil))
+        status["desired"] = .array(rows.map { .dictionary($0) })
+        if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
         status["contexts"] = .array(node.contexts)
         status["health"] = .dictionary(node.health.report())
         status["counters"] = .dictionary(

@@ -108,6 +108,7 @@ final class SimulatedDevice {
                 connected: { [weak self] application in
                     self?.declare(application.registration.identifier, for: application.app)
                     signed.connected(application.app, as: role, application.registration)
+                    if role == .secondary, let self { simulator?.announced(application.app, by: self) }
                 },
                 disconnected: { signed.disconnected($0.app, as: role) }))
         signed.start()
@@ -132,6 +133,11 @@ final class SimulatedDevice {
             body["peer"] = peer.device.map { .data($0.bytes) }
             return body
         }
+    }
+
+    /// A simulated peer's app has registered.
+    func announced(_ app: ApplicationIdentifier, by pairing: UniqueIdentifier) {
+        signed?.announced(app, isInstalled: true, by: pairing)
     }
 
     /// Configuration of an app has another target.

@@ -82,6 +82,12 @@ package final class Simulator {
     /// The primary's app has another custom identifier: configuration of all its apps has another target.
     func retarget(_ app: ApplicationIdentifier) { for device in devices { device.retarget(app) } }
 
+    /// A secondary's app has registered: the primary may have a configuration for it.
+    func announced(_ app: ApplicationIdentifier, by device: SimulatedDevice) {
+        guard let index = devices.dropFirst().firstIndex(where: { $0 === device }) else { return }
+        devices[0].announced(app, by: pairings[index - 1])
+    }
+
     /// Waits for the file threads of all devices: for a clock that a test moves.
     package func waitForDisk() { for device in devices { device.waitForDisk() } }
 

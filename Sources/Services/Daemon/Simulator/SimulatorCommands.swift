@@ -14,6 +14,9 @@ extension SimulatedDevice: ControlResponder {
         case .trustAdd where signed != nil: TrustKeyCommand<SimulatedDevice>.self
         case .trustList where signed != nil: TrustListCommand<SimulatedDevice>.self
         case .apply where signed != nil: ApplyCommand<SimulatedDevice>.self
+        case .configurationList where signed != nil: DesiredListCommand<SimulatedDevice>.self
+        case .configurationShow where signed != nil: DesiredShowCommand<SimulatedDevice>.self
+        case .configurationWithdraw where signed != nil: DesiredWithdrawCommand<SimulatedDevice>.self
         default: nil
         }
     }
@@ -75,7 +78,10 @@ private struct SimulatedStatusCommand: ControlCommand {
     func run(on device: SimulatedDevice) -> PropertyListDictionary {
         let options = device.endpoint.options
         guard isPrivileged else { return ["applications": .array([]), "configurations": .array([])] }
+        let desired = device.signed?.desired
+        let rows = desired.map { $0.rows(of: $0.keys(of: nil)).rows } ?? []
         return [
+            "desired": .array(rows.map { .dictionary($0) }),
             "device": .data(options.device.bytes), "name": .string(device.name), "role": .string(options.role.rawValue),
             "software": .string(options.software), "pairings": .array(device.pairings.map { .dictionary($0) }),
             "configurations": .array((device.signed?.describe(nil) ?? []).map { .dictionary($0) }),

@@ -1,0 +1,118 @@
+// Desired configuration: an envelope that a primary has accepted and delivers to each secondary that lacks it, with the
+// history of what it accepted for the same application, role and target. The payload is always read from the bytes, so
+// that a record never contradicts them.
+
+package import TandemBase
+import TandemCrypto
+package import TandemPropertyList
+
+/// An envelope that the primary's operator wants its secondaries to have (CFG-70).
+package struct DesiredConfiguration: Sendable, Equatable {
+    package let key: ConfigurationSlotKey
+    /// The exact bytes.
+    package let envelope: [UInt8]
+    /// SHA-256 of ``envelope``.
+    package let digest: [UInt8]
+    package let payload: ConfigurationPayload
+    package let accepted: WallTime
+    /// A secondary has applied it, so that it has good signatures and its version is spent.
+    package internal(set) var isProven = false
+
+    /// - Throws: if the envelope does not read as a configuration.
+    package init(envelope: [UInt8], accepted: WallTime) throws(ConfigurationRecordError) {
+        payload = try ConfigurationRecord.payload(of: envelope)
+        key = ConfigurationSlotKey(
+            application: payload.application, role: payload.role, target: payload.target)
+        self.envelope = envelope
+        digest = SHA256.digest(envelope)
+        self.accepted = accepted
+    }
+
+    package var version: UInt64 { payload.version }
+
+    /// The key identifiers that its signatures name: at most 8 of them, for people.
+    package var signers: [[UInt8]] {
+        let signatures = (try? UnverifiedEnvelope(envelope))?.signatures ?? []
+        return Array(signatures.map(\.keyIdentifier).filter { $0.count == SHA256.count }.prefix(8))
+    }
+
+    /// Whether it replaces another one for every secondary that the other one names.
+    func covers(_ other: DesiredConfiguration) -> Bool {
+        guard let only = payload.only else { return true }
+        return other.payload.only.map { Set($0).isSubset(of: only) } ?? false
+    }
+}
+
+extension DesiredConfiguration {
+    package var dictionary: PropertyListDictionary {
+        [
+            "v": 1, "envelope": .data(envelope), "accepted": .integer(accepted.milliseconds),
+            "proven": .boolean(isProven),
+        ]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        let parts: (envelope: [UInt8], accepted: WallTime, isProven: Bool)
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            parts = (
+                try fields.required("envelope", "data") { $0.dataValue },
+                WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue }),
+                try fields.required("proven", "a boolean") { $0.booleanValue }
+            )
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+        try self.init(envelope: parts.envelope, accepted: parts.accepted)
+        isProven = parts.isProven
+    }
+}
+
+/// One line of the history of a desired configuration: an envelope that the operator applied.
+package struct AcceptedConfiguration: Sendable, Equatable {
+    package let version: UInt64
+    package let digest: [UInt8]
+    package let accepted: WallTime
+    /// The key identifiers that its signatures name.
+    package let signers: [[UInt8]]
+    /// When the operator withdrew it; nil if that has not happened.
+    package internal(set) var withdrawn: WallTime?
+
+    init(_ desired: DesiredConfiguration) {
+        version = desired.version
+        digest = desired.digest
+        accepted = desired.accepted
+        signers = desired.signers
+    }
+}
+
+extension AcceptedConfiguration {
+    package var dictionary: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "version": PropertyListValue(version), "digest": .data(digest),
+            "accepted": .integer(accepted.milliseconds), "signers": .array(signers.map { .data($0) }),
+        ]
+        fields["withdrawn"] = withdrawn.map { .integer($0.milliseconds) }
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+            accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+            signers = try fields.required("signers", "a list of key identifiers") { value in
+                value.arrayValue?.compactMap(\.digestValue)
+            }
+            withdrawn = try fields.optional("withdrawn", "an integer") { value in
+                value.integerValue.map { WallTime(milliseconds: $0) }
+            }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}

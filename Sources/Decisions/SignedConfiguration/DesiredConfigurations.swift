@@ -1,0 +1,543 @@
+// Desired state of a primary: the envelopes that its operator applied, everything that its secondaries have reported,
+// and the deliveries that bring the two together (CFG-70 to CFG-78). An event changes the state and returns the rows to
+// commit and the deliveries to make after that commit. Everything is looked up by key, so that a primary with a
+// thousand secondaries finds in a moment which of them lack something.
+
+package import TandemBase
+package import TandemCrypto
+
+/// Desired configurations of one primary and the state of its secondaries.
+package struct DesiredConfigurations: Sendable {
+    private struct Slot {
+        /// By version, the highest last. A version that no secondary has applied yet leaves the proven one before it in
+        /// place.
+        var desired: [DesiredConfiguration] = []
+        var history: [AcceptedConfiguration] = []
+
+        /// The highest version that names the device and that it has not rejected.
+        func wanted(by device: UniqueIdentifier?, _ state: SecondaryState?) -> DesiredConfiguration? {
+            desired.last { $0.payload.names(device) && state?.hasRefused($0.digest) != true }
+        }
+    }
+
+    private struct Secondary {
+        /// The last accepted report counter.
+        var counter: UInt64 = 0
+        var states: [ConfigurationSlotKey: SecondaryState] = [:]
+    }
+
+    private var slots: [ConfigurationSlotKey: Slot] = [:]
+    private var secondaries: [UniqueIdentifier: Secondary] = [:]
+    /// All desired envelopes.
+    private var count = 0
+    private var bytes = 0
+
+    package init() {}
+
+    // MARK: state in force
+
+    /// Whether nothing is desired and nothing has been.
+    package var isEmpty: Bool { slots.isEmpty }
+
+    /// Whether something is desired, or has been, for an application.
+    package func desires(_ application: ApplicationIdentifier) -> Bool {
+        slots.keys.contains { $0.application == application }
+    }
+
+    /// The slots with a desired configuration or a history.
+    package var keys: [ConfigurationSlotKey] {
+        slots.keys.sorted { ($0.application, $0.target.text) < ($1.application, $1.target.text) }
+    }
+
+    /// The desired envelopes of a slot, the highest version last.
+    package func desired(of key: ConfigurationSlotKey) -> [DesiredConfiguration] { slots[key]?.desired ?? [] }
+
+    /// The last envelopes that the operator applied, the newest last (LIM-85).
+    package func history(of key: ConfigurationSlotKey) -> [AcceptedConfiguration] { slots[key]?.history ?? [] }
+
+    package func state(of key: ConfigurationSlotKey, at pairing: UniqueIdentifier) -> SecondaryState? {
+        secondaries[pairing]?.states[key]
+    }
+
+    /// The standing of one secondary; nil if nothing is desired of it for this slot.
+    package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
+        guard addressee.target(key.application) == key.target,
+            let desired = slots[key]?.desired.last(where: { $0.payload.names(addressee.device) })
+        else { return nil }
+        return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
+    }
+
+    /// Deliveries on their way, and the last finished one of each secondary and slot.
+    package var deliveries: [ForwardedConfiguration] {
+        secondaries.values.flatMap { $0.states.values.flatMap { $0.open + ($0.last.map { [$0] } ?? []) } }
+    }
+
+    // MARK: the operator
+
+    /// Accepts an envelope and delivers it to the secondaries that lack it. The same bytes again are delivered to those
+    /// that lack them, also to those that had rejected them.
+    /// - Parameter identifier: makes the random identifier of a delivery.
+    package mutating func accept(
+        _ new: DesiredConfiguration, for addressees: [ConfigurationAddressee], at now: WallTime,
+        identifier: () -> UniqueIdentifier
+    ) throws(DesiredRefusal) -> DesiredTransition {
+        var transition = DesiredTransition()
+        let slot = slots[new.key] ?? Slot()
+        if slot.desired.contains(where: { $0.digest == new.digest }) {
+            let higher = slot.desired.filter { $0.version > new.version && $0.covers(new) }
+            if let blocking = higher.last(where: { !isRejected($0) }) { throw .rollback(inForce: blocking.version) }
+            drop(higher, of: new.key, &transition)
+        } else {
+            try insert(new, slot, &transition)
+        }
+        for addressee in addressees {
+            deliver(new.key, to: addressee, because: .applied(new.digest), at: now, identifier, &transition)
+        }
+        return transition
+    }
+
+    private mutating func insert(
+        _ new: DesiredConfiguration, _ slot: Slot, _ transition: inout DesiredTransition
+    ) throws(DesiredRefusal) {
+        let rejected = slot.desired.filter { isRejected($0) }
+        let inForce = slot.desired.last { kept in !rejected.contains { $0.digest == kept.digest } }
+        if let inForce, new.version <= inForce.version {
+            throw new.version == inForce.version
+                ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
+        }
+        let replaced = slot.desired.filter { kept in
+            !kept.isProven && (new.covers(kept) || rejected.contains { $0.digest == kept.digest })
+        }
+        let replacedBytes = replaced.reduce(0) { $0 + $1.envelope.count }
+        guard count - replaced.count < ConfigurationLimits.desired,
+            bytes - replacedBytes + new.envelope.count <= ConfigurationLimits.desiredBytes
+        else { throw .full }
+        drop(replaced, of: new.key, &transition)
+        slots[new.key, default: Slot()].desired.append(new)
+        count += 1
+        bytes += new.envelope.count
+        transition.changes.append(.desired(new))
+        appendHistory(AcceptedConfiguration(new), of: new.key, &transition)
+    }
+
+    private mutating func appendHistory(
+        _ line: AcceptedConfiguration, of key: ConfigurationSlotKey, _ transition: inout DesiredTransition
+    ) {
+        var history = slots[key]?.history ?? []
+        history.append(line)
+        history.removeFirst(max(0, history.count - ConfigurationLimits.history))
+        slots[key]?.history = history
+        transition.changes.append(.history(key, history))
+    }
+
+    /// Whether a secondary has rejected the envelope for good and none has taken it: its version is not spent.
+    private func isRejected(_ desired: DesiredConfiguration) -> Bool {
+        guard !desired.isProven else { return false }
+        var hasRefusal = false
+        for secondary in secondaries.values {
+            guard let state = secondary.states[desired.key] else { continue }
+            if state.open.contains(where: { $0.digest == desired.digest && $0.verdict != nil }) { return false }
+            hasRefusal = hasRefusal || state.hasRefused(desired.digest)
+        }
+        return hasRefusal
+    }
+
+    private mutating func drop(
+        _ dropped: [DesiredConfiguration], of key: ConfigurationSlotKey, _ transition: inout DesiredTransition
+    ) {
+        for one in dropped {
+            slots[key]?.desired.removeAll { $0.digest == one.digest }
+            count -= 1
+            bytes -= one.envelope.count
+            transition.changes.append(.dropped(key, version: one.version))
+        }
+    }
+
+    /// Nothing is desired for the slot any more. Deliveries that no secondary has answered are taken back;
+    /// secondaries keep what they have.
+    /// - Parameter version: only this version; nil for all.
+    /// - Returns: the versions that were desired.
+    package mutating func withdraw(
+        _ key: ConfigurationSlotKey, version: UInt64?, at now: WallTime
+    ) -> (versions: [UInt64], transition: DesiredTransition) {
+        var transition = DesiredTransition()
+        let withdrawn = desired(of: key).filter { version == nil || $0.version == version }
+        guard !withdrawn.isEmpty else { return ([], transition) }
+        drop(withdrawn, of: key, &transition)
+        let digests = Set(withdrawn.map(\.digest))
+        var history = history(of: key)
+        for index in history.indices where digests.contains(history[index].digest) && history[index].withdrawn == nil {
+            history[index].withdrawn = now
+        }
+        slots[key]?.history = history
+        transition.changes.append(.history(key, history))
+        transition.cancellations = secondaries.values.flatMap { secondary in
+            (secondary.states[key]?.open ?? []).filter { digests.contains($0.digest) && $0.verdict == nil }
+        }
+        return (withdrawn.map(\.version), transition)
+    }
+
+    // MARK: the secondaries
+
+    /// The link of a secondary is ready: it gets all that it lacks.
+    /// - Parameter isUnderWay: whether an item waits in its queue or has not been handled by the secondary.
+    package mutating func linked(
+        _ addressee: ConfigurationAddressee, isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime,
+        identifier: () -> UniqueIdentifier
+    ) -> DesiredTransition {
+        var transition = DesiredTransition()
+        for key in slots.keys {
+            forgetRetried(key, at: addressee.pairing, &transition)
+            deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
+        }
+        return transition
+    }
+
+    private mutating func forgetRetried(
+        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ transition: inout DesiredTransition
+    ) {
+        let refusals = state(of: key, at: pairing)?.refusals ?? []
+        guard refusals.contains(where: { Self.retried.contains($0.verdict) }) else { return }
+        change(key, at: pairing, &transition) { state, _ in
+            state.refusals.removeAll { Self.retried.contains($0.verdict) }
+        }
+    }
+
+    /// Deliveries that are neither answered nor in their queue no longer keep the envelope from being delivered.
+    private mutating func deliverAgain(
+        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee,
+        _ isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime, _ identifier: () -> UniqueIdentifier,
+        _ transition: inout DesiredTransition
+    ) {
+        let pairing = addressee.pairing
+        for (index, entry) in (state(of: key, at: pairing)?.open ?? []).enumerated() where entry.verdict == nil {
+            secondaries[pairing]?.states[key]?.open[index].isLost = !isUnderWay(entry)
+        }
+        deliver(key, to: addressee, because: .reachable, at: now, identifier, &transition)
+    }
+
+    /// Rejections that another state of the secondary can end without the primary's knowledge: it took the primary's
+    /// new identifier, its clock was set, it has a newer key set.
+    private static let retried: Set<String> = Set(
+        [Rejection.wrongTarget, .future, .oldKeySet, .keySetGap, .keySetExpired].map(\.rawValue))
+
+    /// A secondary's app has been announced, or the primary has another paired identifier for it.
+    package mutating func changed(
+        _ application: ApplicationIdentifier, at addressee: ConfigurationAddressee,
+        isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime, identifier: () -> UniqueIdentifier
+    ) -> DesiredTransition {
+        var transition = DesiredTransition()
+        for key in slots.keys where key.application == application {
+            deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
+        }
+        return transition
+    }
+
+    /// The secondary or this primary has lost state: nothing that was reported is relied on.
+    package mutating func renewed(_ pairing: UniqueIdentifier) -> DesiredTransition {
+        guard let secondary = secondaries[pairing] else { return DesiredTransition() }
+        // A restored secondary counts its reports from where it was; the nonces still tell old ones.
+        var transition = DesiredTransition(changes: [.counter(pairing, 0)])
+        secondaries[pairing]?.counter = 0
+        for key in secondary.states.keys {
+            change(key, at: pairing, &transition) { state, transition in
+                for index in state.open.indices where state.open[index].verdict != nil {
+                    state.open[index].verdict = nil
+                    transition.changes.append(.forwarded(state.open[index]))
+                }
+                if let last = state.last { transition.changes.append(.forgotten(last)) }
+                (state.last, state.good, state.applied, state.refusals) = (nil, nil, nil, [])
+            }
+        }
+        return transition
+    }
+
+    /// The pairing is gone, with everything that was reported through it.
+    package mutating func unpaired(_ pairing: UniqueIdentifier) -> DesiredTransition {
+        secondaries[pairing] = nil
+        return DesiredTransition(changes: [.unpaired(pairing)])
+    }
+
+    /// Verifies a secondary's report (CFG-51) and takes it down.
+    /// - Throws: ``ReportFailure``; nothing has changed then.
+    package mutating func report(
+        _ envelope: [UInt8], from addressee: ConfigurationAddressee, device: UniqueIdentifier, key: ReportPublicKey,
+        at now: WallTime, identifier: () -> UniqueIdentifier
+    ) throws(ReportFailure) -> (entry: ForwardedConfiguration, transition: DesiredTransition) {
+        let pairing = addressee.pairing
+        let secondary = secondaries[pairing] ?? Secondary()
+        let open = secondary.states.values.flatMap(\.open)
+        var verifier = ReportVerifier(
+            key: key, device: device, pairing: pairing, counter: secondary.counter, open: Set(open.map(\.id)))
+        let facts = try verifier.accept(envelope).facts
+        guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest else {
+            throw .wrongNonce
+        }
+        var transition = DesiredTransition(changes: [.counter(pairing, verifier.counter)])
+        secondaries[pairing, default: Secondary()].counter = verifier.counter
+        var answered = entry
+        (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.text, now)
+        answered.isFinished = !facts.verdict.isProvisional
+        take(facts, answered, &transition)
+        if facts.verdict == .applied { prove(entry, &transition) }
+        deliver(entry.key, to: addressee, because: .reported(entry.digest), at: now, identifier, &transition)
+        return (answered, transition)
+    }
+
+    private mutating func take(
+        _ facts: ReportFacts, _ entry: ForwardedConfiguration, _ transition: inout DesiredTransition
+    ) {
+        let kept = Set(desired(of: entry.key).map(\.digest))
+        change(entry.key, at: entry.pairing, &transition) { state, transition in
+            Self.update(entry, in: &state, &transition)
+            state.refusals.removeAll { $0.digest == entry.digest || !kept.contains($0.digest) }
+            switch facts.verdict {
+            case .applied:
+                let isNew = state.good?.digest != entry.digest || state.history.last?.version != entry.version
+                state.good = GoodConfiguration(version: entry.version, digest: entry.digest)
+                state.applied = entry.digest
+                if state.awaited == entry.digest { (state.awaited, state.awaitedSince) = (nil, nil) }
+                guard isNew else { return }
+                state.history.append(.init(version: entry.version, reported: entry.reported ?? entry.accepted))
+                state.history.removeFirst(max(0, state.history.count - ConfigurationLimits.history))
+            case let verdict:
+                state.good = facts.good
+                guard verdict.isRefusal else { return }
+                state.refusals.append(.init(digest: entry.digest, verdict: verdict.name))
+            }
+        }
+    }
+
+    /// Takes an entry over: a finished one becomes the last one, in place of the one before.
+    private static func update(
+        _ entry: ForwardedConfiguration, in state: inout SecondaryState, _ transition: inout DesiredTransition
+    ) {
+        guard entry.isFinished else {
+            if let index = state.open.firstIndex(where: { $0.id == entry.id }) { state.open[index] = entry }
+            transition.changes.append(.forwarded(entry))
+            return
+        }
+        if let last = state.last { transition.changes.append(.forgotten(last)) }
+        // Earlier deliveries of the same bytes are never answered: reports come in order.
+        let older = state.open.prefix { $0.id != entry.id }.filter { $0.digest == entry.digest }
+        transition.changes += older.map { .forgotten($0) }
+        state.open.removeAll { open in open.id == entry.id || older.contains { $0.id == open.id } }
+        state.last = entry
+        transition.changes.append(.forwarded(entry))
+    }
+
+    /// A secondary has applied the envelope: lower versions that it covers are needed no longer.
+    private mutating func prove(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        guard let index = slots[entry.key]?.desired.firstIndex(where: { $0.digest == entry.digest }),
+            let proven = slots[entry.key]?.desired[index], !proven.isProven
+        else { return }
+        slots[entry.key]?.desired[index].isProven = true
+        if let proven = slots[entry.key]?.desired[index] { transition.changes.append(.desired(proven)) }
+        drop(
+            desired(of: entry.key).filter { $0.version < proven.version && proven.covers($0) }, of: entry.key,
+            &transition)
+    }
+
+    /// A delivery has ended without a verdict.
+    package mutating func ended(
+        _ id: UniqueIdentifier, at pairing: UniqueIdentifier, _ ending: ForwardedConfiguration.Ending, _ text: String?
+    ) -> DesiredTransition {
+        var transition = DesiredTransition()
+        let states = secondaries[pairing]?.states.values.flatMap(\.open) ?? []
+        guard var entry = states.first(where: { $0.id == id }) else { return transition }
+        // One that waits at the secondary has been handed over: its report decides.
+        guard entry.verdict == nil else { return transition }
+        (entry.ending, entry.text, entry.isFinished) = (ending, text, true)
+        change(entry.key, at: pairing, &transition) { state, transition in
+            Self.update(entry, in: &state, &transition)
+            if ending == .failed { state.refusals.append(.init(digest: entry.digest, verdict: ending.rawValue)) }
+        }
+        return transition
+    }
+
+    // MARK: deliveries
+
+    private enum Cause {
+        /// The operator applied these bytes.
+        case applied([UInt8])
+        case reachable
+        /// The secondary has reported on these bytes.
+        case reported([UInt8])
+    }
+
+    /// Delivers the wanted envelope of a slot to a secondary that lacks it, unless it is on its way.
+    private mutating func deliver(
+        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: Cause, at now: WallTime,
+        _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
+    ) {
+        guard let slot = slots[key], !slot.desired.isEmpty, addressee.target(key.application) == key.target else {
+            return
+        }
+        var state = secondaries[addressee.pairing]?.states[key]
+        if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
+        guard let wanted = slot.wanted(by: addressee.device, state), state?.isOnItsWay(wanted.digest) != true,
+            Self.isLacking(wanted, state, cause, now)
+        else { return }
+        let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: now)
+        change(key, at: addressee.pairing, &transition) { stored, transition in
+            if let state { stored.refusals = state.refusals }
+            if stored.awaited != wanted.digest {
+                (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
+            }
+            stored.open.append(entry)
+            let surplus = stored.open.prefix(max(0, stored.open.count - ConfigurationLimits.openDeliveries))
+            stored.open.removeFirst(surplus.count)
+            transition.changes += surplus.map { .forgotten($0) }
+        }
+        transition.changes.append(.forwarded(entry))
+        transition.deliveries.append(ConfigurationItem(entry: entry, envelope: wanted.envelope))
+    }
+
+    private static func isLacking(
+        _ wanted: DesiredConfiguration, _ state: SecondaryState?, _ cause: Cause, _ now: WallTime
+    ) -> Bool {
+        guard let state else { return true }
+        let hasIt = state.good?.digest == wanted.digest
+        switch cause {
+        case .applied(wanted.digest):
+            // One whose lifetime has run out since is no longer applied, and no report says so.
+            guard hasIt, let lifetime = wanted.payload.lifetime, let applied = state.history.last else { return !hasIt }
+            return now >= applied.reported + .seconds(Int64(clamping: lifetime))
+        case .applied, .reachable: return !hasIt
+        // The envelope that it has just answered is not sent again.
+        case .reported(let digest): return !hasIt && digest != wanted.digest
+        }
+    }
+
+    private mutating func change(
+        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ transition: inout DesiredTransition,
+        _ body: (inout SecondaryState, inout DesiredTransition) -> Void
+    ) {
+        var state = secondaries[pairing]?.states[key] ?? SecondaryState()
+        let before = state
+        body(&state, &transition)
+        secondaries[pairing, default: Secondary()].states[key] = state
+        if state.dictionary != before.dictionary { transition.changes.append(.state(pairing, key, state)) }
+    }
+
+    // MARK: restoring
+
+    package mutating func restore(_ desired: DesiredConfiguration) {
+        let before = slots[desired.key]?.desired.lastIndex { $0.version <= desired.version }
+        slots[desired.key, default: Slot()].desired.insert(desired, at: before.map { $0 + 1 } ?? 0)
+        count += 1
+        bytes += desired.envelope.count
+    }
+
+    package mutating func restore(_ history: [AcceptedConfiguration], of key: ConfigurationSlotKey) {
+        slots[key, default: Slot()].history = history
+    }
+
+    /// - Parameter state: without its deliveries, which are restored after it.
+    package mutating func restore(_ state: SecondaryState, of key: ConfigurationSlotKey, at pairing: UniqueIdentifier) {
+        secondaries[pairing, default: Secondary()].states[key] = state
+    }
+
+    package mutating func restore(_ entry: ForwardedConfiguration) {
+        var state = secondaries[entry.pairing]?.states[entry.key] ?? SecondaryState()
+        if entry.isFinished {
+            if state.last.map({ $0.accepted < entry.accepted }) ?? true { state.last = entry }
+        } else {
+            state.open.append(entry)
+            state.open.sort { $0.accepted < $1.accepted }
+        }
+        secondaries[entry.pairing, default: Secondary()].states[entry.key] = state
+    }
+
+    package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) {
+        secondaries[pairing, default: Secondary()].counter = counter
+    }
+}
+
+/// A secondary as the desired state addresses it.
+package struct ConfigurationAddressee {
+    package let pairing: UniqueIdentifier
+    /// Its vendor identifier; nil until it is known.
+    package let device: UniqueIdentifier?
+    /// The paired identifier that the secondary has for an application through this pairing.
+    package let target: (ApplicationIdentifier) -> PairedIdentifier?
+
+    package init(
+        pairing: UniqueIdentifier, device: UniqueIdentifier?,
+        target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
+    ) {
+        self.pairing = pairing
+        self.device = device
+        self.target = target
+    }
+}
+
+/// An envelope that is not accepted (CFG-71).
+package enum DesiredRefusal: Error, Sendable, Equatable {
+    /// A higher version is desired.
+    case rollback(inForce: UInt64)
+    /// This version is desired with other bytes.
+    case equivocation(version: UInt64)
+    /// As many envelopes are desired as a primary keeps (LIM-85).
+    case full
+}
+
+/// An item to submit for a secondary.
+package struct ConfigurationItem: Sendable, Equatable {
+    package let entry: ForwardedConfiguration
+    package let envelope: [UInt8]
+}
+
+/// A durable change of the desired state.
+package enum DesiredChange: Sendable, Equatable {
+    case desired(DesiredConfiguration)
+    case dropped(ConfigurationSlotKey, version: UInt64)
+    case history(ConfigurationSlotKey, [AcceptedConfiguration])
+    case forwarded(ForwardedConfiguration)
+    case forgotten(ForwardedConfiguration)
+    case state(UniqueIdentifier, ConfigurationSlotKey, SecondaryState)
+    case counter(UniqueIdentifier, UInt64)
+    /// All rows of the pairing go.
+    case unpaired(UniqueIdentifier)
+}
+
+/// The outcome of one event of the desired state.
+package struct DesiredTransition: Sendable, Equatable {
+    /// The rows, in their order.
+    package internal(set) var changes: [DesiredChange] = []
+    /// To submit after the commit.
+    package internal(set) var deliveries: [ConfigurationItem] = []
+    /// To take back after the commit, as far as their secondaries do not have them.
+    package internal(set) var cancellations: [ForwardedConfiguration] = []
+}
+
+/// The standing of one secondary in one slot (CFG-76).
+package struct SecondaryStanding: Sendable, Equatable {
+    package let desired: DesiredConfiguration
+    /// The version that the last report says is active; nil for none, or without a report.
+    package let reported: UInt64?
+    /// The last verdict on the desired envelope.
+    package let verdict: String?
+    package let text: String?
+    package let ending: ForwardedConfiguration.Ending?
+    /// Since when the desired envelope is not reported as active; nil if it is.
+    package let staleSince: WallTime?
+    /// It had applied the desired envelope, and reports something else as active since.
+    package let isDrift: Bool
+
+    init(_ desired: DesiredConfiguration, _ state: SecondaryState?) {
+        self.desired = desired
+        let delivery = state?.delivery(of: desired.digest)
+        let isApplied = state?.good?.digest == desired.digest
+        reported = state?.good?.version
+        verdict =
+            isApplied
+            ? Verdict.applied.name
+            : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
+        text = isApplied ? nil : delivery?.text
+        ending = isApplied ? nil : delivery?.ending
+        let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
+        staleSince = isApplied ? nil : since ?? desired.accepted
+        isDrift = !isApplied && state?.applied == desired.digest
+    }
+}

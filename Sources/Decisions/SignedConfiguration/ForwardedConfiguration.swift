@@ -1,0 +1,193 @@
+// Forwarded configuration: one delivery of an envelope to one secondary with its result, and everything that the
+// primary knows of one secondary's state for one application, role and target. Both are rows, so that a report that
+// arrives after a restart finds what it answers.
+
+package import TandemBase
+import TandemCrypto
+package import TandemPropertyList
+
+/// A configuration on its way to one secondary, and its result. The item's identifier is the nonce that the report must
+/// repeat.
+package struct ForwardedConfiguration: Sendable, Equatable {
+    /// How a delivery ended before the secondary judged it; the raw value is for people and programs.
+    package enum Ending: String, Sendable, CaseIterable {
+        /// The item's time to live ran out. Not `expired`, which is a rejection.
+        case undelivered
+        /// The operator withdrew the configuration before the secondary had it.
+        case withdrawn
+        /// A newer configuration took its place in the queue.
+        case superseded
+        /// The secondary could not take it, time and again.
+        case failed
+        /// The primary could not queue it: the disk or the queue is full.
+        case notQueued = "not-queued"
+    }
+
+    /// The item, and the nonce.
+    package let id: UniqueIdentifier
+    package let pairing: UniqueIdentifier
+    package let key: ConfigurationSlotKey
+    package let version: UInt64
+    package let digest: [UInt8]
+    package let accepted: WallTime
+    /// The last reported verdict; nil while there is none.
+    package internal(set) var verdict: String?
+    package internal(set) var text: String?
+    package internal(set) var reported: WallTime?
+    package internal(set) var ending: Ending?
+    /// No other verdict follows.
+    package internal(set) var isFinished = false
+    /// Handled by the secondary or gone from its queue, and not answered: its report may be lost. Not stored.
+    var isLost = false
+
+    init(_ desired: DesiredConfiguration, id: UniqueIdentifier, pairing: UniqueIdentifier, at now: WallTime) {
+        (self.id, self.pairing, key) = (id, pairing, desired.key)
+        (version, digest, accepted) = (desired.version, desired.digest, now)
+    }
+
+    /// Whether there is no result yet.
+    package var awaitsVerdict: Bool { verdict == nil && !isFinished }
+}
+
+extension ForwardedConfiguration {
+    package var dictionary: PropertyListDictionary {
+        var row: PropertyListDictionary = [
+            "id": .data(id.bytes), "pairing": .data(pairing.bytes), "app": .string(key.application.description),
+            "role": .string(key.role.rawValue), "target": .string(key.target.text),
+            "version": PropertyListValue(version), "digest": .data(digest), "accepted": .integer(accepted.milliseconds),
+            "finished": .boolean(isFinished),
+        ]
+        row["verdict"] = verdict.map { .string($0) }
+        row["text"] = text.map { .string($0) }
+        row["reported"] = reported.map { .integer($0.milliseconds) }
+        row["ending"] = ending.map { .string($0.rawValue) }
+        return row
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            id = try fields.required("id", "16 bytes of data") { $0.identifierValue }
+            pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
+            key = ConfigurationSlotKey(
+                application: try fields.required("app", "an application identifier") { $0.applicationValue },
+                role: try fields.required("role", "a role") { $0.roleValue },
+                target: try fields.required("target", "a paired identifier") { $0.targetValue })
+            version = try fields.required("version", "an integer from 1") { $0.positiveValue }
+            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+            accepted = WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue })
+            isFinished = try fields.required("finished", "a boolean") { $0.booleanValue }
+            verdict = try fields.optional("verdict", "a string") { $0.stringValue }
+            text = try fields.optional("text", "a string") { $0.stringValue }
+            reported = try fields.optional("reported", "an integer") { value in
+                value.integerValue.map { WallTime(milliseconds: $0) }
+            }
+            ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(rawValue: $0) } }
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+/// The state of one secondary for one application, role and target, as its reports tell it.
+package struct SecondaryState: Sendable, Equatable {
+    /// A version that the secondary has applied.
+    package struct Application: Sendable, Equatable {
+        package let version: UInt64
+        package let reported: WallTime
+    }
+
+    /// An envelope that the secondary has rejected for good.
+    struct Refusal: Sendable, Equatable {
+        let digest: [UInt8]
+        let verdict: String
+    }
+
+    /// Deliveries without a final verdict, the newest last.
+    package internal(set) var open: [ForwardedConfiguration] = []
+    /// The last delivery that has one, or that ended without.
+    package internal(set) var last: ForwardedConfiguration?
+    /// The configuration that the last report says is active.
+    package internal(set) var good: GoodConfiguration?
+    /// The envelope that the secondary applied last, by its reports.
+    var applied: [UInt8]?
+    /// The last applications, the newest last (LIM-85).
+    package internal(set) var history: [Application] = []
+    var refusals: [Refusal] = []
+    /// The envelope that was delivered first without being applied since, and when.
+    var awaited: [UInt8]?
+    var awaitedSince: WallTime?
+
+    init() {}
+
+    /// Deliveries of this envelope whose verdict is outstanding.
+    func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
+
+    func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
+
+    /// The newest delivery of an envelope.
+    package func delivery(of digest: [UInt8]) -> ForwardedConfiguration? {
+        open.last { $0.digest == digest } ?? (last?.digest == digest ? last : nil)
+    }
+
+    /// The part that outlives its deliveries, which are rows of their own; nil if there is none.
+    package var dictionary: PropertyListDictionary? {
+        guard good != nil || applied != nil || !history.isEmpty || !refusals.isEmpty || awaited != nil else {
+            return nil
+        }
+        var fields: PropertyListDictionary = [
+            "v": 1,
+            "history": .array(
+                history.map { ["version": PropertyListValue($0.version), "time": .integer($0.reported.milliseconds)] }),
+            "refusals": .array(refusals.map { ["digest": .data($0.digest), "verdict": .string($0.verdict)] }),
+        ]
+        fields["goodVersion"] = good.map { PropertyListValue($0.version) }
+        fields["goodDigest"] = good.map { .data($0.digest) }
+        fields["applied"] = applied.map { .data($0) }
+        fields["awaited"] = awaited.map { .data($0) }
+        fields["since"] = awaitedSince.map { .integer($0.milliseconds) }
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            history = try fields.required("history", "a list of versions") { Self.list($0, Self.application) }
+            refusals = try fields.required("refusals", "a list of digests") { Self.list($0, Self.refusal) }
+            let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }
+            let digest = try fields.optional("goodDigest", "32 bytes of data") { $0.digestValue }
+            good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
+            applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
+            awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
+            awaitedSince = try fields.optional("since", "an integer") { value in
+                value.integerValue.map { WallTime(milliseconds: $0) }
+            }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+
+    private static func list<Element>(
+        _ value: PropertyListValue, _ read: (PropertyListDictionary) -> Element?
+    ) -> [Element]? {
+        guard let values = value.arrayValue else { return nil }
+        let elements = values.compactMap { $0.dictionaryValue.flatMap(read) }
+        return elements.count == values.count ? elements : nil
+    }
+
+    private static func application(_ fields: PropertyListDictionary) -> Application? {
+        guard let version = fields["version"]?.positiveValue, let time = fields["time"]?.integerValue else {
+            return nil
+        }
+        return Application(version: version, reported: WallTime(milliseconds: time))
+    }
+
+    private static func refusal(_ fields: PropertyListDictionary) -> Refusal? {
+        guard let digest = fields["digest"]?.digestValue, let verdict = fields["verdict"]?.stringValue else {
+            return nil
+        }
+        return Refusal(digest: digest, verdict: verdict)
+    }
+}

@@ -1,0 +1,129 @@
+// Desired state for people and programs (CTL-23, CTL-24): the envelope desired of each secondary, the one it has
+// reported, and since when the two differ.
+
+import TandemBase
+import TandemPropertyList
+import TandemSignedConfiguration
+
+/// The desired state of a primary at one moment.
+struct DesiredStatus {
+    struct Secondary {
+        let name: String
+        let addressee: ConfigurationAddressee
+
+        init(name: String, _ addressee: ConfigurationAddressee) {
+            self.name = name
+            self.addressee = addressee
+        }
+    }
+
+    /// Rows of one answer (LIM-85): with the longest names and texts they fit a frame.
+    static let rowLimit = 256
+
+    let state: DesiredConfigurations
+    let secondaries: [Secondary]
+
+    /// The slots that are desired or have been, of an application or of all.
+    func keys(
+        of application: ApplicationIdentifier?, role: DeviceRole? = nil, target: PairedIdentifier? = nil
+    ) -> [ConfigurationSlotKey] {
+        state.keys.filter { key in
+            application.map { key.application == $0 } ?? true && role.map { key.role == $0 } ?? true
+                && target.map { key.target == $0 } ?? true
+        }
+    }
+
+    // MARK: status
+
+    /// One row for each secondary and slot, those that lack something first, and the number of rows that are left out.
+    func rows(of keys: [ConfigurationSlotKey]) -> (rows: [PropertyListDictionary], more: Int) {
+        let standings = keys.flatMap { key in
+            secondaries.compactMap { secondary in
+                state.standing(of: secondary.addressee, for: key).map { (secondary, key, $0) }
+            }
+        }
+        let isLacking = { (standing: SecondaryStanding) in standing.staleSince != nil }
+        let sorted = standings.filter { isLacking($0.2) } + standings.filter { !isLacking($0.2) }
+        let rows = sorted.prefix(Self.rowLimit).map { secondary, key, standing in
+            row(secondary, key, standing)
+        }
+        return (rows, sorted.count - rows.count)
+    }
+
+    private func row(
+        _ secondary: Secondary, _ key: ConfigurationSlotKey, _ standing: SecondaryStanding
+    ) -> PropertyListDictionary {
+        var body = Self.body(key)
+        body["name"] = .string(secondary.name)
+        body["pairing"] = .data(secondary.addressee.pairing.bytes)
+        body["version"] = PropertyListValue(standing.desired.version)
+        body["digest"] = .data(standing.desired.digest)
+        body["drift"] = .boolean(standing.isDrift)
+        body["reported"] = standing.reported.map { PropertyListValue($0) }
+        body["verdict"] = standing.verdict.map { .string($0) }
+        body["text"] = standing.text.map { .string($0) }
+        body["ending"] = standing.ending.map { .string($0.rawValue) }
+        body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
+        return body
+    }
+
+    private static func body(_ key: ConfigurationSlotKey) -> PropertyListDictionary {
+        [
+            "app": .string(key.application.description), "role": .string(key.role.rawValue),
+            "target": .string(key.target.text),
+        ]
+    }
+
+    // MARK: the commands
+
+    /// One row for each desired envelope (CTL-23), with the number of secondaries that have it, and of those that lack
+    /// it.
+    func list(_ application: ApplicationIdentifier?) -> (rows: [PropertyListDictionary], more: Int) {
+        let all = keys(of: application).flatMap { key in state.desired(of: key).reversed() }
+        let rows = all.prefix(Self.rowLimit).map { desired -> PropertyListDictionary in
+            let standings = secondaries.compactMap { state.standing(of: $0.addressee, for: desired.key) }
+                .filter { $0.desired.digest == desired.digest }
+            var body = describe(desired)
+            body["secondaries"] = .integer(Int64(standings.count))
+            body["applied"] = .integer(Int64(standings.count { $0.staleSince == nil }))
+            body["drift"] = .integer(Int64(standings.count(where: \.isDrift)))
+            return body
+        }
+        return (rows, all.count - rows.count)
+    }
+
+    private func describe(_ desired: DesiredConfiguration) -> PropertyListDictionary {
+        var body = Self.body(desired.key)
+        body["version"] = PropertyListValue(desired.version)
+        body["digest"] = .data(desired.digest)
+        body["txid"] = .data(desired.payload.transaction.bytes)
+        body["accepted"] = .integer(desired.accepted.milliseconds)
+        body["signers"] = .array(desired.signers.map { .data($0) })
+        body["only"] = desired.payload.only.map { .array($0.map { .data($0.bytes) }) }
+        body["expires"] = desired.payload.expires.map { PropertyListValue($0) }
+        return body
+    }
+
+    /// Everything about one slot (CTL-24): what is desired, the history, and the secondaries.
+    func show(_ key: ConfigurationSlotKey) -> PropertyListDictionary {
+        var body = Self.body(key)
+        body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
+        body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.dictionary) })
+        let (rows, more) = rows(of: [key])
+        body["secondaries"] = .array(
+            rows.map { row in
+                var row = row
+                row["history"] = .array(history(of: key, at: row["pairing"]))
+                return .dictionary(row)
+            })
+        body["more"] = .integer(Int64(more))
+        return body
+    }
+
+    private func history(of key: ConfigurationSlotKey, at pairing: PropertyListValue?) -> [PropertyListValue] {
+        guard let bytes = pairing?.dataValue, let identifier = UniqueIdentifier(bytes: bytes) else { return [] }
+        return (state.state(of: key, at: identifier)?.history ?? []).reversed().map { line in
+            ["version": PropertyListValue(line.version), "reported": .integer(line.reported.milliseconds)]
+        }
+    }
+}

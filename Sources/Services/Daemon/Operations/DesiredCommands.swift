@@ -1,0 +1,99 @@
+// The control commands about the desired state of a primary (CTL-23 to CTL-25): list, show and withdraw.
+
+import TandemBase
+import TandemPropertyList
+import TandemSignedConfiguration
+import TandemWire
+
+/// `configuration-list`: one row for each desired envelope.
+struct DesiredListCommand<Device: ConfiguredDevice>: ControlCommand {
+    private let app: ApplicationIdentifier?
+
+    init(_ request: ControlRequest) throws(WireError) { app = try request.fields.optionalApplication("app") }
+
+    func run(on device: Device) -> PropertyListDictionary {
+        let (rows, more) = device.configuration.desired.list(app)
+        return ["desired": .array(rows.map { .dictionary($0) }), "more": .integer(Int64(more))]
+    }
+}
+
+/// The slots that a request names by `app` and perhaps `role` and `target`.
+private struct DesiredChoice {
+    let app: ApplicationIdentifier
+    private let role: DeviceRole?
+    private let target: PairedIdentifier?
+
+    init(_ fields: BodyFields) throws(WireError) {
+        app = try fields.application("app")
+        role = try fields.optional("role", "'primary' or 'secondary'") { value in
+            value.stringValue.flatMap { DeviceRole(rawValue: $0) }
+        }
+        target = try fields.optional("target", "a paired identifier") { value in
+            value.stringValue.flatMap { try? PairedIdentifier(text: $0) }
+        }
+    }
+
+    /// The one slot that is desired, or else the one that has been.
+    func key(in status: DesiredStatus) throws(ControlFailure) -> ConfigurationSlotKey {
+        let known = status.keys(of: app, role: role, target: target)
+        let desired = known.filter { !status.state.desired(of: $0).isEmpty }
+        let keys = desired.isEmpty ? known : desired
+        guard keys.count <= 1 else {
+            let targets = keys.map(\.target.text).joined(separator: ", ")
+            throw ControlFailure(.badRequest, "several targets are desired for '\(app)', name one: \(targets)")
+        }
+        guard let key = keys.first else {
+            throw ControlFailure(.notFound, "nothing is or was desired for '\(app)'; see 'tandem configuration list'")
+        }
+        return key
+    }
+}
+
+/// `configuration-show`: the desired envelopes of an app, their history, and each secondary's state.
+struct DesiredShowCommand<Device: ConfiguredDevice>: ControlCommand {
+    private let choice: DesiredChoice
+    private let after: UInt64?
+    private let wait: Duration
+
+    init(_ request: ControlRequest) throws(WireError) {
+        choice = try DesiredChoice(request.fields)
+        after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        wait = try request.fields.milliseconds("wait", absent: .zero)
+    }
+
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
+        let ordinal = await device.configuration.waitForChange(after: after, atMost: wait)
+        let status = device.configuration.desired
+        var body = status.show(try choice.key(in: status))
+        body["ordinal"] = PropertyListValue(ordinal)
+        return body
+    }
+}
+
+/// `configuration-withdraw`: ends the desired state of an app; secondaries keep what they have applied.
+struct DesiredWithdrawCommand<Device: ConfiguredDevice>: ControlCommand {
+    private let choice: DesiredChoice
+    private let version: UInt64?
+
+    init(_ request: ControlRequest) throws(WireError) {
+        choice = try DesiredChoice(request.fields)
+        version = try request.fields.optional("version", "an integer from 1", \.unsignedValue)
+    }
+
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
+        let status = device.configuration.desired
+        let key = try choice.key(in: status)
+        let (rows, _) = status.rows(of: [key])
+        let versions = try await device.configuration.withdraw(key, version: version)
+        guard !versions.isEmpty else {
+            throw ControlFailure(.notFound, "nothing of that is desired for '\(choice.app)'")
+        }
+        let holders = rows.filter { row in
+            row["stale"] == nil && versions.contains { row["version"] == PropertyListValue($0) }
+        }
+        return [
+            "versions": .array(versions.map { PropertyListValue($0) }), "target": .string(key.target.text),
+            "applied": .array(holders.compactMap { $0["name"] }),
+        ]
+    }
+}

@@ -1,0 +1,236 @@
+// Desired state between whole daemons: a secondary that lacks the desired configuration gets it, whatever kept it from
+// that, and status and the commands show it.
+
+import Glibc
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct DesiredStateTests {
+    private let nodes: TwoNodes
+
+    init() throws {
+        nodes = try TwoNodes()
+        try nodes.pair()
+    }
+
+    /// The row of a secondary in the primary's status.
+    private func desired(of name: String = "the secondary") throws -> PropertyListDictionary? {
+        try nodes.rows("desired", of: nodes.primary).first { $0["name"]?.stringValue == name }
+    }
+
+    private func waitFor(_ verdict: String, at name: String = "the secondary", version: UInt64 = 1) {
+        nodes.run(until: {
+            let row = try? desired(of: name)
+            return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
+        })
+    }
+
+    /// A request about the app.
+    private var named: PropertyListDictionary { ["app": .string(nodes.app.description)] }
+
+    @Test func `CFG-70, CFG-72: a secondary that is paired later gets it, also after a restart of the primary`() throws
+    {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        let envelope = try nodes.envelope(1)
+        #expect(nodes.verdict(envelope) == "applied")
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        try nodes.startOther(as: .secondary)
+        let app = try nodes.startApp(at: .other)
+        try nodes.pair(nodes.primary, nodes.other)
+        waitFor("applied", at: "the other")
+        #expect(app.offers.map(\.envelope) == [envelope], "CFG-5: the exact bytes")
+        #expect(try desired()?["verdict"] == "applied", "what was reported outlives the restart")
+    }
+
+    @Test func `CFG-72: a secondary that ended its pairing and joins again gets a version above its mark`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        try nodes.unpair(nodes.secondary)
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
+        let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try nodes.envelope(2), wait: 0))
+        #expect(answer.body["results"]?.arrayValue?.first?.dictionaryValue?["state"] == "queued")
+        let link = try #require(nodes.ask(nodes.primary, "pair").body["link"])
+        #expect(nodes.ask(nodes.secondary, "join", ["link": link]).code == 0)
+        waitFor("applied", version: 2)
+        #expect(app.offers.count == 2)
+    }
+
+    @Test func `CFG-74: an app that is installed later gets it once its key is known`() throws {
+        defer { nodes.stop() }
+        let envelope = try nodes.envelope(1)
+        #expect(nodes.verdict(envelope) == "waiting-for-key")
+        #expect(try desired()?["stale"] != nil)
+        let app = try nodes.startApp()
+        waitFor("applied")
+        #expect(app.offers.map(\.envelope) == [envelope])
+        #expect(try desired()?["stale"] == nil)
+    }
+
+    @Test func `CFG-74: within the minute of CFG-52 the app is not made to wait`() throws {
+        defer { nodes.stop() }
+        #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-key")
+        // The second answer is held back for the rest of the minute.
+        nodes.network.cut()
+        nodes.waitForLink()
+        let start = nodes.clock.now
+        _ = try nodes.startApp()
+        waitFor("applied")
+        #expect(nodes.clock.now.since(start) < .seconds(10))
+    }
+
+    @Test func `CFG-75: after a month of absence the item is undelivered, and the link brings another one`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        nodes.network.isDown = true
+        nodes.network.cut()
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
+        #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
+        nodes.stop(.primary)
+        nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(31 * 86_400))
+        try nodes.start(.primary)
+        nodes.run(until: { (try? desired()?["ending"]) == "undelivered" })
+        #expect(try desired()?["verdict"] == nil)
+        nodes.network.isDown = false
+        waitFor("applied")
+        #expect(app.offers.count == 1)
+    }
+
+    @Test func `CFG-72: a secondary whose store was restored from a backup gets again what it has lost`() throws {
+        defer { nodes.stop() }
+        try nodes.startApp().disconnect()
+        nodes.stop(.secondary)
+        let files = ["tandem.sqlite", "tandem.sqlite-wal"].map { "secondary-state/\($0)" }
+        let backup = files.map { TemporaryDirectory.read(nodes.directory.path($0)) }
+        try nodes.start(.secondary)
+        nodes.waitForLink()
+        try nodes.startApp().disconnect()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-app")
+        nodes.stop(.secondary)
+        for (name, bytes) in zip(files, backup) {
+            unlink(nodes.directory.path(name))
+            if let bytes { nodes.directory.write(bytes, to: name) }
+        }
+        unlink(nodes.directory.path("secondary-state/tandem.sqlite-shm"))
+        try nodes.start(.secondary)
+        nodes.waitForLink()
+        _ = try nodes.startApp()
+        waitFor("applied")
+    }
+
+    @Test func `CFG-71: a lower version is refused with the number in force, and the same version with other bytes`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(5)) == "applied")
+        let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try nodes.envelope(4)))
+        #expect(answer.name == "rollback")
+        #expect(answer.body["text"]?.stringValue?.contains("version 5") == true, "\(answer)")
+        #expect(nodes.verdict(try nodes.envelope(5) { $0.values = ["volume": 1] }) == "equivocation")
+        #expect(app.offers.count == 1)
+        #expect(nodes.verdict(try nodes.envelope(6)) == "applied")
+    }
+
+    @Test func `CFG-73: a version that the app refuses leaves the one before it desired for those that lack it`() throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        app.answerOffers { OfferReply(VerificationFailure(.schema, "too loud"), of: $0.envelope) }
+        #expect(nodes.verdict(try nodes.envelope(2)) == "schema")
+        #expect(try desired()?["reported"] == 1 && desired()?["version"] == 2)
+        try nodes.startOther(as: .secondary)
+        let other = try nodes.startApp(at: .other)
+        other.answerOffers { offer in
+            let judged = try? ConfigurationRecord(
+                key: .init(application: nodes.app, role: .secondary, target: nodes.target), device: .random(),
+                envelope: offer.envelope)
+            guard judged?.version == 2 else { return nil }
+            return OfferReply(VerificationFailure(.schema, "too loud"), of: offer.envelope)
+        }
+        try nodes.pair(nodes.primary, nodes.other)
+        waitFor("schema", at: "the other", version: 2)
+        nodes.run(until: { other.offers.count == 2 })
+    }
+
+    @Test func `CFG-77, CTL-24: what is withdrawn is delivered no longer, and stays applied where it was`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
+        let answer = nodes.ask(nodes.primary, "configuration-withdraw", named)
+        #expect(answer.body["versions"] == [3] && answer.body["applied"] == ["the secondary"], "\(answer)")
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).name == "not-found")
+        #expect(try nodes.rows("desired", of: nodes.primary).isEmpty)
+        try nodes.startOther(as: .secondary)
+        let other = try nodes.startApp(at: .other)
+        try nodes.pair(nodes.primary, nodes.other)
+        #expect(try nodes.held()?["state"] == "applied" && other.offers.isEmpty)
+        let verdicts = nodes.results(try nodes.envelope(2)).mapValues { $0["verdict"]?.stringValue }
+        #expect(verdicts == ["the secondary": "rollback", "the other": "applied"], "marks stay")
+    }
+
+    @Test func `CFG-77: a withdrawn configuration that waits for the link is never sent`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        nodes.network.isDown = true
+        nodes.network.cut()
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
+        #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
+        nodes.network.isDown = false
+        nodes.waitForLink()
+        #expect(try nodes.rows("queues", of: nodes.primary).isEmpty && app.offers.isEmpty)
+    }
+
+    @Test
+    func `CTL-23, CTL-24, CFG-76, CFG-78: list and show tell what is desired, where it is applied, and by which key`()
+        throws
+    {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        for version in UInt64(1)...2 { #expect(nodes.verdict(try nodes.envelope(version)) == "applied") }
+        let rows = nodes.ask(nodes.primary, "configuration-list").body["desired"]?.arrayValue ?? []
+        #expect(rows.count == 1)
+        let row = try #require(rows.first?.dictionaryValue)
+        #expect(row["version"] == 2 && row["applied"] == 1 && row["secondaries"] == 1, "\(row)")
+        #expect(row["signers"] == [.data(nodes.signer.publicKey.key.identifier.bytes)])
+        let shown = nodes.ask(nodes.primary, "configuration-show", named).body
+        let history = shown["history"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        #expect(history.map { $0["version"] } == [2, 1])
+        let secondary = try #require(shown["secondaries"]?.arrayValue?.first?.dictionaryValue)
+        let applied = secondary["history"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        #expect(applied.map { $0["version"] } == [2, 1])
+        #expect(nodes.ask(nodes.primary, "configuration-show", ["app": "org.example.other"]).name == "not-found")
+        #expect(nodes.ask(nodes.primary, "configuration-list", ["app": "org.example.other"]).body["desired"] == [])
+    }
+
+    @Test func `CTL-25: a caller that follows is answered when a report comes, and by then has every result`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        app.disconnect()
+        let envelope = try nodes.envelope(1)
+        let first = nodes.ask(nodes.primary, "apply", nodes.application(of: envelope)).body
+        #expect(first["results"]?.arrayValue?.first?.dictionaryValue?["verdict"] == "waiting-for-app")
+        var request = nodes.application(of: envelope, wait: 60_000)
+        request["follow"] = true
+        request["after"] = first["ordinal"]
+        var answer: ControlAnswer?
+        nodes.begin(nodes.primary, "apply", request) { answer = $0 }
+        _ = try nodes.startApp()
+        nodes.run(until: { answer != nil })
+        #expect(
+            answer?.body["results"]?.arrayValue?.first?.dictionaryValue?["verdict"] == "applied", "\(answer ?? .done())"
+        )
+    }
+}

@@ -1,0 +1,386 @@
+// Desired state of a primary: what it accepts, to which secondaries it delivers it and when again, what it makes of
+// their reports, and what its rows restore.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+/// A primary's desired state with simulated secondaries, which sign their reports.
+private struct Fleet {
+    struct Member {
+        let pairing = UniqueIdentifier.random()
+        let device = UniqueIdentifier.random()
+        let key = ReportPrivateKey.generate()
+        var counter: UInt64 = 0
+    }
+
+    var desired = DesiredConfigurations()
+    var members: [Member]
+    var now = Fixture.now
+    var target: PairedIdentifier
+    let key: ConfigurationSlotKey
+
+    init(_ count: Int = 1) throws {
+        members = (0..<count).map { _ in Member() }
+        target = try Fixture.target()
+        key = ConfigurationSlotKey(
+            application: try Fixture.application(), role: .secondary, target: try Fixture.target())
+    }
+
+    func addressee(_ index: Int) -> ConfigurationAddressee {
+        let target = target
+        return ConfigurationAddressee(
+            pairing: members[index].pairing, device: members[index].device, target: { _ in target })
+    }
+
+    /// An envelope of this version, for all or for some members.
+    func envelope(_ version: UInt64, only: [Int]? = nil, lifetime: UInt64? = nil) throws -> [UInt8] {
+        try Fixture.envelope(version: version) { payload in
+            payload.only = only.map { $0.map { members[$0].device } }
+            payload.lifetime = lifetime
+        }
+    }
+
+    /// Applies an envelope at the primary; returns the members that it is delivered to, with their items.
+    mutating func accept(_ envelope: [UInt8]) throws -> [Int: ConfigurationItem] {
+        let new = try DesiredConfiguration(envelope: envelope, accepted: now)
+        let transition = try desired.accept(
+            new, for: members.indices.map { addressee($0) }, at: now, identifier: { .random() })
+        return deliveries(of: transition)
+    }
+
+    /// Applies an envelope that the first member lacks.
+    mutating func delivered(_ envelope: [UInt8]) throws -> ConfigurationItem {
+        let items = try accept(envelope)
+        return try #require(items[0])
+    }
+
+    /// The item that a member lacks when its link comes up.
+    mutating func linked(_ index: Int) throws -> ConfigurationItem {
+        let item = link(index)
+        return try #require(item)
+    }
+
+    func deliveries(of transition: DesiredTransition) -> [Int: ConfigurationItem] {
+        Dictionary(
+            uniqueKeysWithValues: transition.deliveries.compactMap { item in
+                members.firstIndex { $0.pairing == item.entry.pairing }.map { ($0, item) }
+            })
+    }
+
+    /// The link of a member comes up; none of its items is in its queue any more, unless said otherwise.
+    mutating func link(_ index: Int, underWay: Bool = false) -> ConfigurationItem? {
+        let transition = desired.linked(
+            addressee(index), isUnderWay: { _ in underWay }, at: now, identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
+    /// The member's app is announced.
+    mutating func announce(_ index: Int) -> ConfigurationItem? {
+        let transition = desired.changed(
+            key.application, at: addressee(index), isUnderWay: { _ in false }, at: now, identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
+    /// The member reports on an item; returns what is delivered to it next.
+    mutating func report(
+        _ index: Int, _ item: ConfigurationItem, _ verdict: Verdict, good: ConfigurationItem? = nil
+    ) throws -> ConfigurationItem? {
+        members[index].counter += 1
+        let active = verdict == .applied ? item : good
+        let facts = ReportFacts(
+            delivery: ConfigurationDelivery(pairing: members[index].pairing, nonce: item.entry.id), key: item.entry.key,
+            digest: item.entry.digest, transaction: nil, version: item.entry.version, verdict: verdict, text: nil,
+            good: active.map { GoodConfiguration(version: $0.entry.version, digest: $0.entry.digest) })
+        let report = ConfigurationReport(
+            facts, device: members[index].device, counter: members[index].counter, time: now)
+        let (_, transition) = try desired.report(
+            report.signed(with: members[index].key), from: addressee(index), device: members[index].device,
+            key: members[index].key.publicKey, at: now, identifier: { .random() })
+        return deliveries(of: transition)[index]
+    }
+
+    mutating func end(_ index: Int, _ item: ConfigurationItem, _ ending: ForwardedConfiguration.Ending) {
+        _ = desired.ended(item.entry.id, at: members[index].pairing, ending, nil)
+    }
+
+    func standing(_ index: Int) -> SecondaryStanding? { desired.standing(of: addressee(index), for: key) }
+}
+
+@Suite struct DesiredTests {
+    @Test("CFG-70: an accepted envelope goes to each secondary as the exact bytes, also to one that is paired later")
+    func delivered() throws {
+        var fleet = try Fleet(2)
+        let envelope = try fleet.envelope(1)
+        #expect(try fleet.accept(envelope).mapValues(\.envelope) == [0: envelope, 1: envelope])
+        fleet.members.append(.init())
+        #expect(fleet.link(2)?.envelope == envelope)
+        #expect(fleet.link(2, underWay: true) == nil, "CFG-72: it is on its way")
+    }
+
+    @Test("CFG-70: of several versions each secondary gets the highest that names it")
+    func only() throws {
+        var fleet = try Fleet(3)
+        let items = try fleet.accept(try fleet.envelope(1))
+        for (index, item) in items { #expect(try fleet.report(index, item, .applied) == nil) }
+        let second = try fleet.accept(try fleet.envelope(2, only: [1]))
+        #expect(second.keys.sorted() == [1])
+        #expect(try fleet.report(1, try #require(second[1]), .applied) == nil)
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [1, 2])
+        let versions = (0..<3).map { fleet.standing($0)?.desired.version }
+        #expect(versions == [1, 2, 1])
+        let device = fleet.members[1].device
+        fleet.members[1] = .init()
+        #expect(device != fleet.members[1].device)
+        #expect(fleet.link(1)?.entry.version == 1, "another device gets the version that names it")
+        #expect(try fleet.accept(try fleet.envelope(3)).count == 3)
+    }
+
+    @Test("CFG-71: a lower version does not replace a higher one, and the same version has the same bytes")
+    func versions() throws {
+        var fleet = try Fleet()
+        let five = try fleet.envelope(5)
+        let item = try #require(try fleet.accept(five)[0])
+        #expect(throws: DesiredRefusal.rollback(inForce: 5)) { try fleet.accept(try fleet.envelope(4)) }
+        #expect(throws: DesiredRefusal.equivocation(version: 5)) { try fleet.accept(try fleet.envelope(5)) }
+        #expect(try fleet.accept(five).isEmpty, "the same bytes are on their way")
+        #expect(try fleet.report(0, item, .applied) == nil)
+        #expect(try fleet.accept(five).isEmpty, "the same bytes are applied")
+        #expect(throws: DesiredRefusal.rollback(inForce: 5)) { try fleet.accept(try fleet.envelope(4)) }
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [5])
+        #expect(fleet.desired.history(of: fleet.key).map(\.version) == [5], "CFG-78: a refused one is no history")
+    }
+
+    @Test("CFG-71: a version that secondaries have rejected and none has taken may be signed again")
+    func rejectedVersion() throws {
+        var fleet = try Fleet(2)
+        let forged = try fleet.accept(try fleet.envelope(7))
+        #expect(throws: DesiredRefusal.equivocation(version: 7)) { try fleet.accept(try fleet.envelope(7)) }
+        #expect(try fleet.report(0, try #require(forged[0]), .rejected(.threshold)) == nil)
+        let good = try fleet.accept(try fleet.envelope(7))
+        #expect(good.count == 2)
+        #expect(try fleet.report(1, try #require(good[1]), .waitingForApplication) == nil)
+        #expect(try fleet.report(0, try #require(good[0]), .rejected(.schema)) == nil)
+        #expect(throws: DesiredRefusal.rollback(inForce: 7)) { try fleet.accept(try fleet.envelope(6)) }
+    }
+
+    @Test("CFG-72: what a secondary lacks is delivered when its link is ready: nothing else, and nothing twice")
+    func lacking() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        #expect(fleet.link(0, underWay: true) == nil)
+        let again = try fleet.linked(0)
+        #expect(again.entry.id != first.entry.id && again.envelope == first.envelope)
+        #expect(try fleet.report(0, again, .applied) == nil)
+        #expect(fleet.link(0) == nil)
+        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        #expect(fleet.link(0) != nil, "after a restored store no report is relied on")
+    }
+
+    @Test("CFG-72: one that waits for its app is not delivered again, unless the pairing is renewed")
+    func waitingForApp() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .waitingForApplication) == nil)
+        #expect(fleet.link(0) == nil && fleet.announce(0) == nil)
+        #expect(try fleet.report(0, item, .applied) == nil, "the nonce is open until the final verdict")
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(try fleet.report(0, second, .waitingForApplication) == nil)
+        _ = fleet.desired.renewed(fleet.members[0].pairing)
+        #expect(fleet.link(0)?.entry.version == 2)
+    }
+
+    @Test("CFG-73: a rejection is final until the operator applies the bytes again or the pairing is renewed")
+    func finalRejection() throws {
+        var fleet = try Fleet()
+        let envelope = try fleet.envelope(1)
+        let item = try fleet.delivered(envelope)
+        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        #expect(fleet.link(0) == nil && fleet.announce(0) == nil)
+        #expect(fleet.standing(0)?.verdict == "threshold" && fleet.standing(0)?.staleSince == Fixture.now)
+        #expect(try fleet.accept(envelope).count == 1)
+        var renewed = fleet
+        _ = renewed.desired.renewed(fleet.members[0].pairing)
+        #expect(renewed.link(0) != nil)
+    }
+
+    @Test("CFG-73: where the newest version is rejected, the version before it is delivered to those that lack it")
+    func fallback() throws {
+        var fleet = try Fleet(2)
+        let first = try fleet.accept(try fleet.envelope(1))
+        #expect(try fleet.report(0, try #require(first[0]), .applied) == nil)
+        let second = try fleet.accept(try fleet.envelope(2))
+        #expect(try fleet.report(0, try #require(second[0]), .rejected(.schema), good: first[0]) == nil, "it has it")
+        let fallback = try fleet.report(1, try #require(second[1]), .rejected(.schema))
+        #expect(fallback == nil, "version 1 is still on its way to it")
+        #expect(try fleet.report(1, try #require(first[1]), .applied) == nil)
+        fleet.members.append(.init())
+        let newest = try fleet.linked(2)
+        #expect(newest.entry.version == 2)
+        let older = try fleet.report(2, newest, .rejected(.schema))
+        #expect(older?.entry.version == 1)
+        #expect(fleet.standing(2)?.desired.version == 2 && fleet.standing(2)?.verdict == "schema")
+    }
+
+    @Test("CFG-73: rejections that the secondary may end by itself are tried again on the next link")
+    func retried() throws {
+        for rejection in [Rejection.wrongTarget, .future, .oldKeySet, .keySetGap, .keySetExpired] {
+            var fleet = try Fleet()
+            let item = try fleet.delivered(try fleet.envelope(1))
+            #expect(try fleet.report(0, item, .rejected(rejection)) == nil)
+            #expect(fleet.announce(0) == nil)
+            #expect(fleet.link(0) != nil, "\(rejection)")
+        }
+    }
+
+    @Test(
+        "CFG-74: without a key at the secondary the envelope is delivered again when its app is announced or linked",
+        arguments: [Verdict.waitingForKey, .rejected(.noKey)])
+    func waitingForKey(verdict: Verdict) throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, verdict) == nil, "not at once: it would be answered in the same way")
+        let announced = fleet.announce(0)
+        let second = try #require(announced)
+        #expect(try fleet.report(0, second, verdict) == nil)
+        let third = try fleet.linked(0)
+        #expect(try fleet.report(0, third, .applied) == nil)
+        #expect(fleet.standing(0)?.staleSince == nil)
+    }
+
+    @Test("CFG-74: the secondary's slot answers waiting-for-key to a primary, and no-key to its own operator")
+    func slotWithoutKey() throws {
+        var context = try Fixture.context(.staging)
+        context.anchor = .none
+        var slot = try Fixture.slot()
+        let carried = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(carried.verdict == .waitingForKey)
+        guard case .report(let facts)? = carried.changes.first else {
+            Issue.record("it is reported")
+            return
+        }
+        #expect(facts.verdict == .waitingForKey && facts.verdict.isEarly && slot.staged == nil)
+        #expect(slot.received(try Fixture.envelope(), by: nil, in: context).verdict == .rejected(.noKey))
+    }
+
+    @Test("CFG-75: an item whose time ran out is undelivered, not expired, and is delivered again on the next link")
+    func undelivered() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        fleet.end(0, item, .undelivered)
+        #expect(fleet.standing(0)?.verdict == nil && fleet.standing(0)?.ending == .undelivered)
+        let again = try fleet.linked(0)
+        fleet.end(0, again, .notQueued)
+        #expect(fleet.link(0) != nil)
+        #expect(!ForwardedConfiguration.Ending.allCases.contains { Rejection(rawValue: $0.rawValue) != nil })
+    }
+
+    @Test("CFG-76: stale since the first delivery that is not reported as applied; drift if it had been")
+    func standing() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        fleet.now = Fixture.now + .seconds(60)
+        fleet.end(0, first, .undelivered)
+        let again = try fleet.linked(0)
+        #expect(fleet.standing(0)?.staleSince == Fixture.now, "since the first delivery")
+        #expect(try fleet.report(0, again, .applied) == nil)
+        #expect(fleet.standing(0)?.staleSince == nil && fleet.standing(0)?.reported == 1)
+        let second = try fleet.delivered(try fleet.envelope(2))
+        #expect(fleet.standing(0)?.staleSince == fleet.now && fleet.standing(0)?.isDrift == false)
+        #expect(fleet.standing(0)?.reported == 1)
+        #expect(try fleet.report(0, second, .applied) == nil)
+        let third = try fleet.delivered(try fleet.envelope(3))
+        _ = fleet.desired.withdraw(fleet.key, version: 3, at: fleet.now)
+        #expect(fleet.standing(0)?.desired.version == 2)
+        let back = try fleet.report(0, third, .rejected(.expired), good: first)
+        #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.reported == 1)
+        #expect(back?.entry.version == 2, "CFG-72: it lacks the desired one")
+    }
+
+    @Test("CFG-71: the same bytes again are delivered where their lifetime has run out")
+    func lifetime() throws {
+        var fleet = try Fleet()
+        let envelope = try fleet.envelope(1, lifetime: 60)
+        let item = try fleet.delivered(envelope)
+        #expect(try fleet.report(0, item, .applied) == nil)
+        fleet.now = Fixture.now + .seconds(59)
+        #expect(try fleet.accept(envelope).isEmpty)
+        fleet.now = Fixture.now + .seconds(60)
+        #expect(fleet.link(0) == nil)
+        #expect(try fleet.accept(envelope).count == 1)
+    }
+
+    @Test("CFG-77: withdrawing takes unanswered deliveries back and frees the version")
+    func withdraw() throws {
+        var fleet = try Fleet(2)
+        let items = try fleet.accept(try fleet.envelope(3))
+        #expect(try fleet.report(0, try #require(items[0]), .applied) == nil)
+        let (versions, transition) = fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now)
+        #expect(versions == [3])
+        #expect(transition.cancellations.map(\.pairing) == [fleet.members[1].pairing])
+        #expect(fleet.standing(0) == nil && fleet.link(1) == nil)
+        #expect(fleet.desired.history(of: fleet.key).last?.withdrawn == fleet.now, "CFG-78")
+        #expect(fleet.desired.withdraw(fleet.key, version: nil, at: fleet.now).versions.isEmpty)
+        #expect(try fleet.accept(try fleet.envelope(1)).count == 2)
+    }
+
+    @Test("CFG-78: the histories of a slot and of a secondary are bounded, the oldest goes first")
+    func history() throws {
+        var fleet = try Fleet()
+        for version in UInt64(1)...20 {
+            let item = try fleet.delivered(try fleet.envelope(version))
+            #expect(try fleet.report(0, item, .applied) == nil)
+        }
+        let history = fleet.desired.history(of: fleet.key)
+        #expect(history.map(\.version) == Array(5...20))
+        #expect(history.last?.signers == [Fixture.key.publicKey.key.identifier.bytes])
+        let applied = fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing)?.history
+        #expect(applied?.map(\.version) == Array(5...20))
+        #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [20])
+    }
+
+    @Test("LIM-85: as many envelopes are desired as a primary keeps; then one must be withdrawn")
+    func bounds() throws {
+        var fleet = try Fleet(2)
+        let one = try DesiredConfiguration(envelope: try fleet.envelope(1), accepted: fleet.now)
+        for _ in 0..<4096 { fleet.desired.restore(one) }
+        #expect(throws: DesiredRefusal.full) { try fleet.accept(try fleet.envelope(2, only: [0])) }
+    }
+
+    @Test("CFG-70: the desired state is what its rows restore")
+    func restored() throws {
+        var fleet = try Fleet(2)
+        let items = try fleet.accept(try fleet.envelope(1))
+        #expect(try fleet.report(0, try #require(items[0]), .applied) == nil)
+        var restored = DesiredConfigurations()
+        for desired in fleet.desired.desired(of: fleet.key) {
+            restored.restore(try DesiredConfiguration(desired.dictionary))
+        }
+        let lines = try fleet.desired.history(of: fleet.key).map { try AcceptedConfiguration($0.dictionary) }
+        restored.restore(lines, of: fleet.key)
+        for member in fleet.members {
+            let state = try #require(fleet.desired.state(of: fleet.key, at: member.pairing))
+            if let row = state.dictionary {
+                restored.restore(try SecondaryState(row), of: fleet.key, at: member.pairing)
+            }
+        }
+        for entry in fleet.desired.deliveries { restored.restore(try ForwardedConfiguration(entry.dictionary)) }
+        restored.restore(counter: 1, of: fleet.members[0].pairing)
+        let before = (0..<2).map { fleet.standing($0) }
+        fleet.desired = restored
+        #expect((0..<2).map { fleet.standing($0) } == before)
+        #expect(fleet.link(0) == nil && fleet.link(1, underWay: true) == nil && fleet.link(1) != nil)
+        #expect(try fleet.report(1, try #require(items[1]), .applied) == nil, "its nonce is open after a restart")
+    }
+
+    @Test("CFG-51: a stranger's report changes nothing")
+    func strangersReport() throws {
+        var fleet = try Fleet(2)
+        let items = try fleet.accept(try fleet.envelope(1))
+        let item = try #require(items[0])
+        #expect(throws: ReportFailure.wrongNonce) { try fleet.report(1, item, .applied) }
+        #expect(fleet.standing(1)?.verdict == nil)
+    }
+}
