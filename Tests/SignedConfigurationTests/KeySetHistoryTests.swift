@@ -105,6 +105,7 @@ import Testing
         #expect(new.follow(old.chain) == nil)
         #expect(new.current == old.current)
         #expect(new.steps == [steps[3]])
+        #expect(new.revoked.isEmpty)
         #expect(new[2] == nil)
         #expect(old[2]?.version == 2)
     }
@@ -157,7 +158,163 @@ import Testing
         }
     }
 
+    /// The same statement in another envelope, as a carrier can make it: one more signature by nobody's key.
+    private func carried(_ bytes: [UInt8]) throws -> [UInt8] {
+        let envelope = try UnverifiedEnvelope(bytes)
+        let junk = EnvelopeSignature(keyIdentifier: [1], bytes: [2])
+        return try SignedEnvelope.bytes(
+            envelope.payload, type: envelope.payloadType, signatures: envelope.signatures + [junk])
+    }
+
+    @Test("CFG-84, CFG-90: a statement is the same one in every envelope around it")
+    func aStatementIsTheSameInEveryEnvelope() throws {
+        let anchor = try set(2, signer: 1)
+        var old = try KeySetHistory(anchor: try set(1))
+        #expect(old.follow([try carried(anchor), try set(3, signer: 1)]) == nil)
+        #expect(try old.take(anchor) == .known, "no equivocation: it says the same")
+        #expect(try old.take(try carried(try set(1))) == .known)
+        #expect(old.contains(anchor) && !old.contains([]))
+        var new = try KeySetHistory(anchor: anchor)
+        #expect(new.follow(old.chain) == nil)
+        #expect(new.current == old.current)
+    }
+
+    @Test("CFG-90: an anchor ahead of the chain passes over it, and another set of its version is an alarm")
+    func anAnchorAheadOfTheChainPassesOverIt() throws {
+        var ahead = try KeySetHistory(anchor: try set(3, signer: 1))
+        let before = ahead
+        #expect(ahead.follow([try set(1), try revocation(of: 0, under: 1), try set(2, signer: 1)]) == nil)
+        #expect(ahead == before)
+        #expect(ahead.follow([try set(1), try set(2), try set(3)]) == VerificationFailure(.equivocation, ""))
+    }
+
+    @Test("CFG-85, CFG-90: a revocation of a key from before the anchor is passed over, and the chain goes on")
+    func aRevocationOfAKeyFromBeforeTheAnchorIsPassedOver() throws {
+        var old = try KeySetHistory(anchor: try set(1))
+        let steps = [try set(2, signer: 1), try revocation(of: 0, under: 2), try set(3, signer: 1)]
+        #expect(old.follow(steps) == nil)
+        #expect(old.revoked == [signers[0].publicKey.identifier])
+        var new = try KeySetHistory(anchor: steps[0])
+        #expect(new.follow(old.chain) == nil)
+        #expect(new.current == old.current && new.revoked.isEmpty)
+        #expect(new.steps == [steps[2]], "what has no effect here is not kept")
+    }
+
+    @Test("CFG-90: a chain that had a revocation before the rotation is followed by one that had not")
+    func aChainWithAnotherOrderIsFollowed() throws {
+        var first = try KeySetHistory(anchor: try set(1))
+        #expect(first.follow([try revocation(of: 0, under: 1), try set(2, signer: 1), try set(3, signer: 1)]) == nil)
+        var other = try KeySetHistory(anchor: try set(1))
+        #expect(other.follow([try set(2, signer: 1)]) == nil)
+        #expect(other.follow(first.chain) == nil)
+        #expect(other.current == first.current)
+    }
+
+    @Test("CFG-85: no revocation, in whichever order, keeps a verifier from the next set")
+    func noRevocationEndsAChain() throws {
+        let taken = [
+            try revocation(of: 0, under: 1),
+            try KeyStatementSigner.sign(
+                RevocationDocument(
+                    subject: try subject(), keySetVersion: 1, issued: 0, revoked: [revoker.publicKey.identifier],
+                    withdraws: true), with: [revoker]),
+        ]
+        // The next set lists both keys: those who made it have not heard of the revocations.
+        for statements in [taken, taken.reversed(), [taken[0]], [taken[1]], []] {
+            var history = try KeySetHistory(anchor: try set(1))
+            for statement in statements { _ = try? history.take(statement) }
+            #expect(history.revoked.isEmpty == statements.isEmpty)
+            #expect(try history.take(try set(2)) == .rotated(version: 2))
+            #expect(try history.take(try set(3, signer: 1)) == .rotated(version: 3))
+        }
+        var history = try KeySetHistory(anchor: try set(1))
+        let before = history
+        let root = RevocationDocument(
+            subject: try subject(), keySetVersion: 1, issued: 0,
+            revoked: [self.root.publicKey.identifier, signers[0].publicKey.identifier], withdraws: false)
+        let bytes = try KeyStatementSigner.sign(root, with: [revoker])
+        #expect(throws: VerificationFailure(.keySetIllegal, "")) { try history.take(bytes) }
+        #expect(history == before)
+    }
+
+    @Test("CFG-80: a set revokes up to 256 keys in all, and one more is malformed")
+    func aSetRevokesUpToItsLimit() throws {
+        for (count, fits) in [(255, true), (256, true), (257, false)] {
+            var next = try document(2, signer: 1)
+            next.revoked = (0..<count).map { SHA256.digest([UInt8($0 & 255), UInt8($0 >> 8)]) }
+            var history = try KeySetHistory(anchor: try set(1))
+            let bytes = try KeyStatementSigner.sign(next, with: [root])
+            if fits {
+                #expect(try history.take(bytes) == .rotated(version: 2))
+            } else {
+                #expect(throws: VerificationFailure(.payloadMalformed, "")) { try history.take(bytes) }
+            }
+        }
+    }
+
+    @Test("CFG-81: of several faults every verifier names the same one")
+    func ofSeveralFaultsEveryVerifierNamesTheSame() throws {
+        var faulty = try document(2)
+        for number in 0..<40 {
+            faulty.keys["\(number)"] = number.isMultiple(of: 2) ? [0x30] : root.publicKey.subjectPublicKeyInfo
+        }
+        faulty.roles["x"] = faulty.roles["config"]
+        faulty.roles["y"] = faulty.roles["config"]
+        var details: Set<String> = []
+        for _ in 0..<20 {
+            // A dictionary made again has another order.
+            var shuffled = faulty
+            shuffled.keys = Dictionary(uniqueKeysWithValues: faulty.keys.shuffled())
+            do { _ = try shuffled.trusted() } catch { details.insert(error.detail) }
+        }
+        #expect(details.count == 1)
+    }
+
     // MARK: configurations under changing keys
+
+    @Test("CFG-89: a rotation that overtakes a revocation withdraws what it would have withdrawn")
+    func aRotationWithdraws() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
+        var next = try document(2, signer: 1)
+        next.revoked = [signers[0].publicKey.identifier.bytes]
+        next.withdrawn = next.revoked
+        #expect(
+            try history.take(try KeyStatementSigner.sign(next, with: [root])) == .rotated(version: 2))
+        let late = try revocation(of: 0, under: 1, withdraws: true)
+        #expect(throws: VerificationFailure(.oldKeySet, "")) { try history.take(late) }
+        _ = slot.keysChanged(in: try context(history, .staging))
+        #expect(slot.active == nil)
+        next.withdrawn = [signers[2].publicKey.identifier.bytes]
+        #expect(throws: VerificationFailure(.keySetIllegal, "")) { try next.trusted() }
+    }
+
+    @Test("CFG-20, CFG-89: signatures that a carrier adds for a revoked key never end what was applied")
+    func addedSignaturesNeverEndWhatWasApplied() throws {
+        var history = try KeySetHistory(
+            anchor: try KeyStatementSigner.sign(
+                KeySetDocument(
+                    subject: try subject(), version: 1, issued: 0,
+                    roles: [
+                        .configuration: ([signers[0].key.publicKey, signers[1].key.publicKey], 1),
+                        .keySet: ([root.publicKey], 1), .revocation: ([revoker.publicKey], 1),
+                    ]), with: [root]))
+        _ = try history.take(try revocation(of: 1, under: 1))
+        let good = try UnverifiedEnvelope(try configuration(6, signer: 0, keySet: 1))
+        let junk = EnvelopeSignature(keyIdentifier: signers[1].publicKey.identifier.bytes, bytes: [1])
+        let bytes = try SignedEnvelope.bytes(
+            good.payload, type: good.payloadType, signatures: good.signatures + [junk, junk])
+        var slot = try slot(with: bytes, history)
+        let loading = try context(history, .load)
+        #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
+        _ = slot.keysChanged(in: try context(history, .staging))
+        #expect(slot.active?.record.envelope == bytes)
+        let twice = try SignedEnvelope.bytes(
+            good.payload, type: good.payloadType, signatures: good.signatures + good.signatures)
+        #expect(throws: VerificationFailure(.duplicateKeyIdentifier, "")) {
+            try ApplicableConfiguration(verifying: twice, in: try context(history))
+        }
+    }
 
     @Test("CFG-88: after all configuration keys were replaced, versions start again, and the floor with them")
     func versionsStartAgainAfterAReplacement() throws {

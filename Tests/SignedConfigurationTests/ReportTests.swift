@@ -122,6 +122,16 @@ import Testing
         #expect(Verdict(name: "Applied") == nil)
     }
 
+    @Test("CFG-52: every failure before step 9 is an early one, and no other is")
+    func everyFailureBeforeStepNineIsEarly() {
+        let early = Rejection.allCases.filter(\.isEarly)
+        #expect(
+            early == [
+                .oversize, .malformed, .shape, .noKey, .weakKey, .unknownAlgorithm, .duplicateKeyIdentifier,
+                .threshold, .keySetExpired,
+            ])
+    }
+
     @Test("CFG-52: early failures are reported at most once a minute, with their count")
     func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() throws {
         var gate = EarlyFailureGate()

@@ -17,6 +17,8 @@ package enum ConfigurationLimits {
     package static let longestExpiry: UInt64 = 34_560_000
     /// Seconds from `iat` to a key set's `expires`, 20 years: as above, against milliseconds.
     package static let longestKeySetExpiry: UInt64 = 631_152_000
+    /// Entries of a key set's `revoked` (CFG-80): half of its bytes, and more than any chain revokes in years.
+    package static let revokedKeys = 256
     /// Bytes of the envelope of a key set or a revocation (CFG-83, LIM-2): a chain is kept and read at each start.
     package static let keyStatement = 16_384
     /// Key sets and revocations that follow one anchor (CFG-83, LIM-2): a rotation a week for twenty years.

@@ -15,14 +15,17 @@ package struct KeySetHistory: Sendable, Equatable {
     package let subject: KeySubject?
     /// The exact bytes of all that followed the anchor, oldest first.
     package private(set) var steps: [[UInt8]] = []
-    /// Digests of the anchor and the steps.
+    /// Digests of the anchor's and the steps' statements. A carrier can change an envelope around what is signed
+    /// (CFG-84), so its bytes identify nothing.
     private var digests: Set<[UInt8]> = []
     /// The sets in order of their versions, which have no gap; the anchor first.
     private var sets: [TrustedKeySet]
     /// Keys that never count again (CFG-87).
     package private(set) var revoked: Set<KeyIdentifier>
-    /// Those of them whose signatures end what is active (CFG-89).
-    package private(set) var withdrawn: Set<KeyIdentifier> = []
+    /// Those of them that a key set named, so that every verifier of the chain knows them: no later set may list them.
+    private var banned: Set<KeyIdentifier>
+    /// Those of the revoked keys whose signatures end what is active (CFG-89).
+    package private(set) var withdrawn: Set<KeyIdentifier>
     /// The version of the latest set that shares no configuration key with the set before it: version marks of older
     /// sets do not count (CFG-88).
     package private(set) var markEpoch: UInt64
@@ -36,22 +39,25 @@ package struct KeySetHistory: Sendable, Equatable {
     }
 
     /// The history of a set that no step can follow unless it has the role keyset.
-    package init(_ anchor: TrustedKeySet) { self.init(anchor, bytes: nil, subject: nil) }
+    package init(_ anchor: TrustedKeySet) { self.init(anchor, envelope: nil, subject: nil) }
 
-    private init(_ anchor: TrustedKeySet, bytes: [UInt8]?, subject: KeySubject?) {
+    private init(_ anchor: TrustedKeySet, envelope: UnverifiedEnvelope?, subject: KeySubject?) {
         self.anchor = anchor
-        anchorBytes = bytes
+        anchorBytes = envelope?.bytes
         self.subject = subject
-        digests = bytes.map { [SHA256.digest($0)] } ?? []
+        digests = envelope.map { [$0.statementDigest] } ?? []
         sets = [anchor]
         revoked = anchor.revoked
+        banned = anchor.revoked
+        withdrawn = anchor.withdrawn
         // Of the sets before the anchor nothing is known: no mark is forgotten for them.
         markEpoch = 1
     }
 
     /// The history that starts with this signed key set. Its signatures are no proof, because the caller's choice of
     /// the bytes is; they show that the set is whole and that its own keys can be used.
-    package init(anchor bytes: [UInt8]) throws(VerificationFailure) {
+    /// - Parameter isComplete: false for a set that some of its signers have not signed yet.
+    package init(anchor bytes: [UInt8], isComplete: Bool = true) throws(VerificationFailure) {
         let envelope = try Self.envelope(bytes)
         guard envelope.claimedType == .keySet else {
             throw VerificationFailure(.wrongType, "the payload type is not that of a key set")
@@ -59,9 +65,9 @@ package struct KeySetHistory: Sendable, Equatable {
         let document = try KeySetDocument(payload: envelope.payload)
         let set = try document.trusted()
         if let role = set.keySet {
-            try SignatureCount(envelope, role: role, keys: set.keys, revoked: set.revoked).check()
+            try SignatureCount(envelope, role: role, keys: set.keys, revoked: []).check(isComplete: isComplete)
         }
-        self.init(set, bytes: bytes, subject: document.subject)
+        self.init(set, envelope: envelope, subject: document.subject)
     }
 
     /// The history that starts with a PEM text, `PUBLIC KEY` or `TANDEM KEY SET` (CFG-90).
@@ -96,8 +102,11 @@ package struct KeySetHistory: Sendable, Equatable {
         return current
     }
 
-    /// Whether these exact bytes are the anchor or one of the steps.
-    package func contains(_ bytes: [UInt8]) -> Bool { digests.contains(SHA256.digest(bytes)) }
+    /// Whether the bytes state what the anchor or one of the steps states, whatever their signatures.
+    package func contains(_ bytes: [UInt8]) -> Bool {
+        guard let envelope = try? UnverifiedEnvelope(bytes) else { return false }
+        return digests.contains(envelope.statementDigest)
+    }
 
     /// An anchor that names an app is one for no other.
     func check(_ asked: KeySubject) throws(VerificationFailure) {
@@ -108,65 +117,82 @@ package struct KeySetHistory: Sendable, Equatable {
 
     /// Whether a configuration's version is below what the set in force accepts for its target.
     package func minimumVersion(for target: PairedIdentifier) -> UInt64 { current.minimumVersions[target] ?? 0 }
+
+    /// The revoked keys, those of the latest sets first.
+    package var revokedLatestFirst: [KeyIdentifier] {
+        let places = Dictionary(
+            uniqueKeysWithValues: revoked.map { key in
+                (key, sets.lastIndex { $0.keys[key] != nil } ?? -1)
+            })
+        return places.sorted { ($1.value, $0.key.hexadecimal) < ($0.value, $1.key.hexadecimal) }.map(\.key)
+    }
 }
 
 extension KeySetHistory {
     /// Accepts a key set or a revocation that follows from what is trusted (CFG-84, CFG-85).
     /// - Throws: the named rejection; nothing has changed then.
-    package mutating func take(_ bytes: [UInt8]) throws(VerificationFailure) -> Change {
-        // Known bytes first: they were verified when they came, under a set that may be out of force by now.
-        if contains(bytes) { return .known }
+    /// - Parameter isComplete: false for a statement that some of its signers have not signed yet; all but the number
+    ///   of its signatures is checked then.
+    package mutating func take(_ bytes: [UInt8], isComplete: Bool = true) throws(VerificationFailure) -> Change {
         let envelope = try Self.envelope(bytes)
+        // A known statement was verified when it came, under a set that may be out of force by now.
+        if digests.contains(envelope.statementDigest) { return .known }
         switch envelope.claimedType {
-        case .keySet: return try rotate(envelope)
-        case .revocation: return try revoke(envelope)
+        case .keySet: return try rotate(envelope, isComplete)
+        case .revocation: return try revoke(envelope, isComplete)
         case .configuration, .report, nil:
             throw VerificationFailure(.wrongType, "the payload type is neither that of a key set nor of a revocation")
         }
     }
 
-    /// Follows a chain: steps that are known are passed over, and those before the anchor, if the chain has the anchor
-    /// (CFG-90). Each step is accepted by itself; the first refusal ends it, and what came before it stays.
+    /// Follows a chain: steps that are known are passed over, and those of versions below the one in force, among them
+    /// all before the anchor (CFG-90). Each step is accepted by itself; the first refusal ends it, and what came before
+    /// it stays.
     package mutating func follow(_ chain: [[UInt8]]) -> VerificationFailure? {
-        let start = anchorBytes.flatMap { chain.firstIndex(of: $0) } ?? chain.startIndex
-        for bytes in chain[start...] {
+        for bytes in chain where !isSuperseded(bytes) {
             do { _ = try take(bytes) } catch { return error }
         }
         return nil
     }
 
+    /// The version is not verified: a carrier that lowers it leaves the step out, which it can do anyway.
+    private func isSuperseded(_ bytes: [UInt8]) -> Bool {
+        ClaimedStatement(bytes)?.keySetVersion.map { $0 < current.version } ?? false
+    }
+
     private static func envelope(_ bytes: [UInt8]) throws(VerificationFailure) -> UnverifiedEnvelope {
-        guard bytes.count <= ConfigurationLimits.keyStatement else {
-            let limit = ConfigurationLimits.keyStatement
-            throw VerificationFailure(.oversize, "\(bytes.count) bytes; a statement about keys has at most \(limit)")
-        }
+        try UnverifiedEnvelope.checkStatement(bytes)
         return try UnverifiedEnvelope(bytes)
     }
 
     /// Steps 5 to 8: the subject and the role that may say so, and enough of its keys did.
-    private func check(_ envelope: UnverifiedEnvelope, signedBy role: KeyRole?) throws(VerificationFailure)
-        -> KeySubject
-    {
+    private func check(
+        _ envelope: UnverifiedEnvelope, signedBy role: KeyRole?, except revoked: Set<KeyIdentifier>, _ isComplete: Bool
+    ) throws(VerificationFailure) -> KeySubject {
         guard let role, let subject else {
             throw VerificationFailure(.noKey, "the trusted key is a bare one: it cannot rotate and cannot revoke")
         }
-        try SignatureCount(envelope, role: role, keys: current.keys, revoked: revoked).check()
+        try SignatureCount(envelope, role: role, keys: current.keys, revoked: revoked).check(isComplete: isComplete)
         return subject
     }
 
-    private mutating func rotate(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) -> Change {
-        let subject = try check(envelope, signedBy: current.keySet)
+    private mutating func rotate(
+        _ envelope: UnverifiedEnvelope, _ isComplete: Bool
+    ) throws(VerificationFailure) -> Change {
+        // No revocation acts on the role keyset, and no set lists a key that a set has revoked.
+        let subject = try check(envelope, signedBy: current.keySet, except: [], isComplete)
         let document = try KeySetDocument(payload: envelope.payload)
         try subject.check(document.subject)
         try checkVersion(document.version)
         let next = try document.trusted()
-        if let key = next.keys.keys.first(where: { revoked.contains($0) }) {
-            throw KeySetDocument.illegal("the key \(key) was revoked and cannot come back")
+        if let key = next.keys.keys.first(where: { banned.contains($0) }) {
+            throw KeySetDocument.illegal("an earlier key set revoked the key \(key), which cannot come back")
         }
         guard let role = next.keySet else { preconditionFailure("a judged document has all roles") }
-        let own = SignatureCount(envelope, role: role, keys: next.keys, revoked: next.revoked)
-        if let failure = own.failure {
-            throw VerificationFailure(failure.rejection, "under its own keys: \(failure.detail)")
+        do {
+            try SignatureCount(envelope, role: role, keys: next.keys, revoked: []).check(isComplete: isComplete)
+        } catch {
+            throw VerificationFailure(error.rejection, "under its own keys: \(error.detail)")
         }
         try record(envelope)
         if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
@@ -174,6 +200,8 @@ extension KeySetHistory {
         }
         sets.append(next)
         revoked.formUnion(next.revoked)
+        banned.formUnion(next.revoked)
+        withdrawn.formUnion(next.withdrawn)
         return .rotated(version: next.version)
     }
 
@@ -181,7 +209,7 @@ extension KeySetHistory {
     private func checkVersion(_ version: UInt64) throws(VerificationFailure) {
         let now = current.version
         guard version != now else {
-            throw VerificationFailure(.equivocation, "key set \(version) is in force with other bytes")
+            throw VerificationFailure(.equivocation, "key set \(version) is in force with another content")
         }
         guard version > now else {
             throw VerificationFailure(.rollback, "key set \(version) is not above \(now), which is in force")
@@ -191,8 +219,10 @@ extension KeySetHistory {
         }
     }
 
-    private mutating func revoke(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) -> Change {
-        let subject = try check(envelope, signedBy: current.revocation)
+    private mutating func revoke(
+        _ envelope: UnverifiedEnvelope, _ isComplete: Bool
+    ) throws(VerificationFailure) -> Change {
+        let subject = try check(envelope, signedBy: current.revocation, except: revoked, isComplete)
         let document = try RevocationDocument(payload: envelope.payload)
         try subject.check(document.subject)
         guard document.keySetVersion == current.version else {
@@ -200,17 +230,15 @@ extension KeySetHistory {
                 .oldKeySet,
                 "it was signed under key set \(document.keySetVersion); version \(current.version) is in force")
         }
-        let named = Set(document.revoked.compactMap { KeyIdentifier(bytes: $0) })
-        if let key = named.first(where: { key in !sets.contains { $0.keys[key] != nil } }) {
-            throw KeySetDocument.illegal("the key \(key) is in no set of this chain")
+        let stated = Set(document.revoked.compactMap { KeyIdentifier(bytes: $0) })
+        // A stolen revocation key must not be able to end the chain, for any order in which its statements come.
+        if let role = current.keySet, !stated.isDisjoint(with: role.keyIdentifiers) {
+            throw KeySetDocument.illegal("it names a key of the role keyset, which only a rotation can take back")
         }
+        // Keys from before the anchor are unknown here, and known to a verifier with an earlier one.
+        let named = stated.filter { key in sets.contains { $0.keys[key] != nil } }
         let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
         guard isNews else { return .known }
-        // A stolen revocation key must not be able to end the chain for ever.
-        if let role = current.keySet, role.keyIdentifiers.subtracting(revoked).subtracting(named).count < role.threshold
-        {
-            throw KeySetDocument.illegal("it leaves fewer keys of the role keyset than its threshold")
-        }
         try record(envelope)
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
@@ -223,7 +251,7 @@ extension KeySetHistory {
             throw KeySetDocument.illegal("the chain has \(steps.count) steps; ship a newer key set as the app's anchor")
         }
         steps.append(envelope.bytes)
-        digests.insert(envelope.digest)
+        digests.insert(envelope.statementDigest)
     }
 }
 

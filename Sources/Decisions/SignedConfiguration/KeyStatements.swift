@@ -107,6 +107,8 @@ package struct KeySetDocument: Sendable, Equatable {
     package var keys: [String: [UInt8]]
     package var roles: [String: Role]
     package var revoked: [[UInt8]]
+    /// Those of ``revoked`` whose signatures end what is active.
+    package var withdrawn: [[UInt8]]
     package var minimumVersions: [PairedIdentifier: UInt64]
 
     /// A set of these keys by role.
@@ -125,6 +127,7 @@ package struct KeySetDocument: Sendable, Equatable {
                 keyIdentifiers: role.keys.map(\.identifier.bytes), threshold: Int64(role.threshold))
         }
         revoked = []
+        withdrawn = []
         minimumVersions = [:]
     }
 }
@@ -132,7 +135,8 @@ package struct KeySetDocument: Sendable, Equatable {
 extension KeySetDocument {
     private static let type = "keyset"
     private static let knownFields: Set<String> = [
-        "typ", "spec", "app", "role", "ver", "iat", "expires", "keys", "roles", "revoked", "minVer", "crit",
+        "typ", "spec", "app", "role", "ver", "iat", "expires", "keys", "roles", "revoked", "withdrawn", "minVer",
+        "crit",
     ]
 
     /// Reads a payload's bytes: steps 10 and 11.
@@ -147,7 +151,9 @@ extension KeySetDocument {
             expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
             keys = try fields.required("keys", "1 to 64 keys as data", Self.keys)
             roles = try fields.required("roles", "a dictionary of roles", Self.roles)
-            revoked = try fields.optional("revoked", "1 to 64 distinct key identifiers", Self.identifiers) ?? []
+            revoked = try fields.optional("revoked", "1 to 256 distinct key identifiers", Self.manyIdentifiers) ?? []
+            withdrawn =
+                try fields.optional("withdrawn", "1 to 256 distinct key identifiers", Self.manyIdentifiers) ?? []
             minimumVersions =
                 try fields.optional("minVer", "1 to 64 versions of distinct targets", Self.minimumVersions) ?? [:]
             try checkExpiry()
@@ -184,6 +190,10 @@ extension KeySetDocument {
         value.distinct(1...ConfigurationLimits.list) { $0.digestValue }
     }
 
+    private static func manyIdentifiers(_ value: PropertyListValue) -> [[UInt8]]? {
+        value.distinct(1...ConfigurationLimits.revokedKeys) { $0.digestValue }
+    }
+
     private static func minimumVersions(_ value: PropertyListValue) -> [PairedIdentifier: UInt64]? {
         guard let values = value.arrayValue, (1...ConfigurationLimits.list).contains(values.count) else { return nil }
         let entries = values.compactMap { value -> (PairedIdentifier, UInt64)? in
@@ -206,6 +216,7 @@ extension KeySetDocument {
         fields["roles"] = .dictionary(
             PropertyListDictionary(uniqueKeysWithValues: roles.map { ($0.key, $0.value.value) }))
         if !revoked.isEmpty { fields["revoked"] = .array(revoked.map { .data($0) }) }
+        if !withdrawn.isEmpty { fields["withdrawn"] = .array(withdrawn.map { .data($0) }) }
         if !minimumVersions.isEmpty {
             let entries = minimumVersions.sorted { $0.key.text < $1.key.text }
             fields["minVer"] = .array(
@@ -222,15 +233,20 @@ extension KeySetDocument {
         let keys = try judgedKeys()
         let roles = try judgedRoles(keys)
         let revoked = Set(self.revoked.compactMap { KeyIdentifier(bytes: $0) })
+        let withdrawn = Set(self.withdrawn.compactMap { KeyIdentifier(bytes: $0) })
         if let key = revoked.first(where: { keys[$0] != nil }) {
             throw Self.illegal("the key \(key) is listed and revoked")
         }
-        return TrustedKeySet(self, keys: keys, roles: roles, revoked: revoked)
+        if let key = withdrawn.first(where: { !revoked.contains($0) }) {
+            throw Self.illegal("the key \(key) is withdrawn and not revoked")
+        }
+        return TrustedKeySet(self, keys: keys, roles: roles, revoked: revoked, withdrawn: withdrawn)
     }
 
+    /// In the order of their names, so that of two faults every verifier names the same one.
     private func judgedKeys() throws(VerificationFailure) -> [KeyIdentifier: PublicKey] {
         var judged: [KeyIdentifier: PublicKey] = [:]
-        for (name, bytes) in keys {
+        for (name, bytes) in keys.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
             let key: PublicKey
             do { key = try PublicKey(subjectPublicKeyInfo: bytes) } catch { throw Self.refused(error) }
             guard name == key.identifier.hexadecimal else {
@@ -251,7 +267,7 @@ extension KeySetDocument {
 
     private func judgedRoles(_ keys: [KeyIdentifier: PublicKey]) throws(VerificationFailure) -> [KeyRoleName: KeyRole] {
         var judged: [KeyRoleName: KeyRole] = [:]
-        for (text, role) in roles {
+        for (text, role) in roles.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
             guard let name = KeyRoleName(rawValue: text) else {
                 throw Self.illegal("there is no role \(OutsideText.quoted(text))")
             }
@@ -357,6 +373,8 @@ extension RevocationDocument {
 package struct ClaimedStatement: Sendable, Equatable {
     package let type: SignedPayloadType
     package let subject: KeySubject
+    /// The version of the key set that it is, or that it was signed under.
+    package let keySetVersion: UInt64?
 
     /// nil for bytes that are no statement about keys.
     package init?(_ bytes: [UInt8]) {
@@ -365,9 +383,11 @@ package struct ClaimedStatement: Sendable, Equatable {
             let application = fields["app"]?.applicationValue, let role = fields["role"]?.roleValue
         else { return nil }
         switch type {
-        case .keySet, .revocation: self.type = type
+        case .keySet: keySetVersion = fields["ver"]?.positiveValue
+        case .revocation: keySetVersion = fields["keyset"]?.positiveValue
         case .configuration, .report: return nil
         }
+        self.type = type
         subject = KeySubject(application: application, role: role)
     }
 }

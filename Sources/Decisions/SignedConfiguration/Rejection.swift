@@ -41,7 +41,8 @@ extension Rejection {
     /// is vouched for by anybody (CFG-52).
     package var isEarly: Bool {
         switch self {
-        case .oversize, .malformed, .shape, .noKey, .weakKey, .unknownAlgorithm, .duplicateKeyIdentifier, .threshold:
+        case .oversize, .malformed, .shape, .noKey, .weakKey, .unknownAlgorithm, .keySetExpired,
+            .duplicateKeyIdentifier, .threshold:
             true
         default: false
         }

@@ -20,7 +20,8 @@ package enum SignedEnvelope {
     }
 
     /// The envelope with one more signature by each key over the payload as it is.
-    /// - Throws: `shape` and the like for bytes that are no envelope, `dup-keyid` for a key that has signed already.
+    /// - Throws: `shape` and the like for bytes that are no envelope, `dup-keyid` for a second signature by one key,
+    ///   and each fault in the form of the result.
     package static func adding(_ keys: [PrivateKey], to envelope: [UInt8]) throws(VerificationFailure) -> [UInt8] {
         let before = try UnverifiedEnvelope(envelope)
         let message = PreAuthenticationEncoding.bytes(type: before.payloadType, body: before.payload)
@@ -32,9 +33,15 @@ package enum SignedEnvelope {
             }
             signatures.append(EnvelopeSignature(keyIdentifier: identifier, bytes: key.sign(message)))
         }
-        do { return try bytes(before.payload, type: before.payloadType, signatures: signatures) } catch {
+        let longer: [UInt8]
+        do { longer = try bytes(before.payload, type: before.payloadType, signatures: signatures) } catch {
             throw VerificationFailure(.malformed, error.description)
         }
+        switch try UnverifiedEnvelope(longer).claimedType {
+        case .keySet, .revocation: try UnverifiedEnvelope.checkStatement(longer)
+        case .configuration, .report, nil: break
+        }
+        return longer
     }
 
     /// The envelope with exactly these parts, whatever they are worth; tests make bad ones with it.
@@ -101,8 +108,21 @@ package struct UnverifiedEnvelope: Sendable {
     /// SHA-256 of the exact bytes: the configuration's digest.
     package var digest: [UInt8] { SHA256.digest(bytes) }
 
+    /// SHA-256 of what is signed: the same for every envelope around one statement, whatever its signatures.
+    var statementDigest: [UInt8] {
+        SHA256.digest(PreAuthenticationEncoding.bytes(type: payloadType, body: payload))
+    }
+
     /// The payload type; nil for an unknown one. It is not verified: use it only to choose a reader.
     package var claimedType: SignedPayloadType? { SignedPayloadType(rawValue: payloadType) }
+
+    /// The tighter bound for statements about keys (CFG-83).
+    static func checkStatement(_ bytes: [UInt8]) throws(VerificationFailure) {
+        let limit = ConfigurationLimits.keyStatement
+        guard bytes.count <= limit else {
+            throw VerificationFailure(.oversize, "\(bytes.count) bytes; a statement about keys has at most \(limit)")
+        }
+    }
 
     private static func dictionary(_ bytes: [UInt8]) throws(VerificationFailure) -> PropertyListDictionary {
         do {

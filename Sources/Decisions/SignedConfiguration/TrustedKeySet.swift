@@ -24,6 +24,8 @@ package struct TrustedKeySet: Sendable, Equatable {
     /// Nil for a bare PEM, which cannot revoke.
     package let revocation: KeyRole?
     package let revoked: Set<KeyIdentifier>
+    /// Those of the revoked keys whose signatures end what is active (CFG-89).
+    let withdrawn: Set<KeyIdentifier>
     /// Seconds since 1970 from which on nothing new is accepted under the set (CFG-86).
     package let expires: UInt64?
     /// The lowest version that is accepted for a target, whatever its mark (CFG-88).
@@ -62,6 +64,7 @@ package struct TrustedKeySet: Sendable, Equatable {
         keySet = nil
         revocation = nil
         self.revoked = revoked
+        withdrawn = []
         expires = nil
         minimumVersions = [:]
     }
@@ -69,7 +72,7 @@ package struct TrustedKeySet: Sendable, Equatable {
     /// The set of a document that has been judged, with all its roles.
     init(
         _ document: KeySetDocument, keys: [KeyIdentifier: PublicKey], roles: [KeyRoleName: KeyRole],
-        revoked: Set<KeyIdentifier>
+        revoked: Set<KeyIdentifier>, withdrawn: Set<KeyIdentifier>
     ) {
         guard let configuration = roles[.configuration] else { preconditionFailure("a judged set has all roles") }
         version = document.version
@@ -78,6 +81,7 @@ package struct TrustedKeySet: Sendable, Equatable {
         keySet = roles[.keySet]
         revocation = roles[.revocation]
         self.revoked = revoked
+        self.withdrawn = withdrawn
         expires = document.expires
         minimumVersions = document.minimumVersions
     }
