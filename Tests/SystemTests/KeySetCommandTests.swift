@@ -97,6 +97,25 @@ import Testing
         try await done("keyset show whole")
     }
 
+    @Test("CFG-15, CFG-20: one signature of two that are needed is threshold, and one key twice is one key")
+    func oneSignatureOfTwoIsThreshold() async throws {
+        try await keys("r1", "c1", "c2", "rev", "stranger")
+        try await done(
+            "keyset init \(Self.subject) --root r1.pub --config c1.pub --config c2.pub --config-threshold 2 "
+                + "--revoker rev.pub --key r1 --out s1")
+        let sign = "sign \(Self.subject) --target custom:t --version 1"
+        try await refused("\(sign) --keyset s1 --key c1 --out never", "threshold")
+        let twice = try await run("\(sign) --key c1 --key c1 --out never")
+        #expect(twice.status == 2 && twice.errors.contains("one key twice"), "\(twice)")
+        try await done("\(sign) --key c1 --out half")
+        let verify = "verify --app org.example.lamp --target custom:t --key s1"
+        try await refused("\(verify) half", "threshold")
+        try await done("cosign --key stranger --out more half")
+        try await refused("\(verify) more", "threshold")
+        try await done("cosign --key c2 --out whole more")
+        #expect(try await done("\(verify) whole").contains("verdict  valid"))
+    }
+
     @Test("CFG-90: an anchor is exported as text, as PEM and as Swift source, and read again")
     func anAnchorIsExported() async throws {
         try await first()

@@ -3,6 +3,7 @@
 
 import TandemCrypto
 import TandemPropertyList
+import TandemSignedConfiguration
 
 extension Subcommand {
     static let keysNew = Subcommand(
@@ -97,8 +98,11 @@ struct KeyFile {
         console.print("fingerprint  \(key.identifier.fingerprint)")
     }
 
-    /// The key, or the key's error with the file's name before it.
+    /// The key, or the key's error after the file's name, and after the rejection's where the key itself is refused.
     private func checked<Key>(_ key: () throws(KeyError) -> Key) throws(CommandFailure) -> Key {
-        do throws(KeyError) { return try key() } catch { throw .refused("\(path): \(error)") }
+        do throws(KeyError) { return try key() } catch {
+            let rejection = Rejection(error)
+            throw .refused("\(path): \(rejection == .noKey ? "" : "\(rejection): ")\(error)")
+        }
     }
 }

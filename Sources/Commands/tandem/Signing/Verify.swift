@@ -1,5 +1,5 @@
-// `verify`: verifies a signed configuration offline, by the same steps and names as a daemon and an app's library. The
-// version mark and the schema belong to those devices and are not checked.
+// `verify`: verifies a signed configuration offline, by the same steps and names as a daemon and an app's library.
+// Their version mark is known only as far as a file stands for it, and their schema is not checked.
 
 import TandemBase
 import TandemCrypto
@@ -18,13 +18,21 @@ extension Subcommand {
             .application.required,
             .valued("role", "primary|secondary", "for which side's app (default secondary)"),
             .valued("target", "vendor:UUID|custom:TEXT", "check that it is for this paired identifier"),
-            .valued("device", "UUID", "check that it is for this secondary"), .json,
+            .valued("device", "UUID", "check that it is for this secondary"),
+            .valued("applied", "FILE", "configuration that the device has applied: check the version against it"),
+            .flag("loaded", "verify as what is applied already and is loaded again"),
+            .valued("at", "SECONDS", "verify as at this time since 1970 (default: now)"), .json,
         ],
         notes: """
             FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the
-            rejection is printed by name, as a device would report it. The device's version mark (rollback) and the app's schema are not known here and not checked.
+            rejection is printed by name, as a device would report it. The app's schema is not known here and not checked,
+            and the device's version mark only with --applied. --applied and --loaded need --target.
             """,
-        examples: ["verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config"]
+        examples: [
+            "verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config",
+            "verify --key signing.key.pub --app org.example.lamp --target custom:house-7 --applied lamp.config "
+                + "lamp-2.config",
+        ]
     ) { arguments, console in
         let bytes = try EnvelopeInput.read(arguments.operands[0])
         let context = try VerifyRequest(arguments: arguments).context(now: Linux.wallTime)
@@ -51,13 +59,35 @@ private struct VerifyRequest {
         let target = try arguments.value("target").map { text throws(IdentifierError) in
             try PairedIdentifier(text: text)
         }
-        return VerificationContext(
+        guard target != nil || !(arguments.has("applied") || arguments.has("loaded")) else {
+            throw CommandFailure.usage("--applied and --loaded need --target")
+        }
+        let time: UInt64? = try arguments.integer("at", in: 0...UInt64(Int64.max / 1000))
+        var context = VerificationContext(
             profile: target == nil ? .forwarding : .full, application: try arguments.application(),
             role: arguments.has("role") ? try arguments.role() : .secondary,
             anchor: .trusted(try KeySetChain.read(arguments.all("key"))), target: target,
             device: try arguments.value("device").map {
                 try UniqueIdentifier(argument: $0, "is not a UUID", of: "--device ")
-            }, now: now)
+            }, now: time.map { WallTime(seconds: $0) } ?? now)
+        context.mark = try arguments.value("applied").map { try mark(of: $0, in: context) }
+        if arguments.has("loaded") { context.profile = .load }
+        return context
+    }
+
+    /// The version mark of a device that has applied the configuration in this file.
+    private func mark(of path: String, in context: VerificationContext) throws -> VersionMark {
+        var loading = context
+        loading.profile = .load
+        do {
+            let bytes = try EnvelopeInput.read(path)
+            let applied = try ApplicableConfiguration(verifying: bytes, in: loading)
+            return VersionMark(
+                version: applied.payload.version, digest: applied.verified.digest, floor: applied.payload.floor ?? 0,
+                keySetVersion: applied.payload.keySetVersion)
+        } catch let failure as VerificationFailure {
+            throw CommandFailure.refused("\(path): \(failure.rejection): \(Printable.text(failure.detail))")
+        }
     }
 }
 
@@ -68,7 +98,7 @@ private struct VerifyReport {
 
     private var name: String {
         switch verdict {
-        case .success: "valid"
+        case .success(let applicable): applicable.verified.isSignerRevoked ? "valid, signer-revoked" : "valid"
         case .failure(let failure): failure.rejection.rawValue
         }
     }
