@@ -1,6 +1,7 @@
 // A daemon's side of the offer, as far as the library sees it: messages and files.
 
 import PairedConfiguration
+import Synchronization
 import TandemCrypto
 import TandemFiles
 import TandemSignedConfiguration
@@ -28,7 +29,16 @@ struct Fixture {
 
     @discardableResult
     func load(_ app: Configuration, in directory: String?, at now: WallTime = Fixture.now) -> ConfigurationLoad {
-        app.load(application: application, role: .secondary, directory: directory, clock: { now })
+        load(app, in: directory, time: TestTime(now).time)
+    }
+
+    @discardableResult
+    func load(_ app: Configuration, in directory: String?, time: ConfigurationTime) -> ConfigurationLoad {
+        app.load(application: application, role: .secondary, directory: directory, time: time)
+    }
+
+    func active(_ envelope: [UInt8], at applied: WallTime = Fixture.now) throws -> ActiveConfiguration {
+        ActiveConfiguration(try record(envelope), applied: applied, isWaived: false)
     }
 
     func envelope(
@@ -68,6 +78,50 @@ struct Fixture {
     static func withDirectory(_ body: (OwnedDirectory) throws -> Void) throws {
         let place = TemporaryDirectory()
         try withExtendedLifetime(place) { try body(try OwnedDirectory(existing: place.path)) }
+    }
+}
+
+/// Clocks and alarms that a test moves.
+final class TestTime: Sendable {
+    private struct State {
+        var wall: WallTime
+        var boot = MonotonicTime(nanoseconds: 1_000_000_000)
+        var alarms: [(due: MonotonicTime, action: @Sendable () -> Void)] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ now: WallTime) { state = Mutex(State(wall: now)) }
+
+    var time: ConfigurationTime {
+        ConfigurationTime(
+            wall: { self.state.withLock(\.wall) }, boot: { self.state.withLock(\.boot) },
+            wake: { delay, action in self.state.withLock { $0.alarms.append(($0.boot + delay, action)) } })
+    }
+
+    var alarmCount: Int { state.withLock(\.alarms.count) }
+
+    func setWall(_ wall: WallTime) { state.withLock { $0.wall = wall } }
+
+    /// Lets time pass; alarms ring when they are due.
+    func advance(by duration: Duration) {
+        let end = state.withLock { $0.boot + duration }
+        while let alarm = state.withLock({ state in Self.ring(&state, until: end) }) { alarm() }
+        state.withLock { Self.move(&$0, to: end) }
+    }
+
+    private static func ring(_ state: inout State, until end: MonotonicTime) -> (@Sendable () -> Void)? {
+        guard let place = state.alarms.indices.min(by: { state.alarms[$0].due < state.alarms[$1].due }),
+            state.alarms[place].due <= end
+        else { return nil }
+        let alarm = state.alarms.remove(at: place)
+        move(&state, to: max(alarm.due, state.boot))
+        return alarm.action
+    }
+
+    private static func move(_ state: inout State, to boot: MonotonicTime) {
+        state.wall = state.wall + boot.since(state.boot)
+        state.boot = boot
     }
 }
 

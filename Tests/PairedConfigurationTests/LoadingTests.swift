@@ -127,8 +127,10 @@ import Testing
         let fixture = try Fixture()
         let app = AppConfiguration()
         let gate = Gate()
-        let loaded = app.load(
-            application: fixture.application, role: .secondary, directory: nil, clock: { gate.time(Fixture.now) })
+        let loaded = fixture.load(
+            app, in: nil,
+            time: ConfigurationTime(
+                wall: { gate.time(Fixture.now) }, boot: { MonotonicTime(nanoseconds: 1) }, wake: { _, _ in }))
         #expect(loaded.applied == nil)
         let message = try fixture.message(try fixture.envelope())
         for call in ["hook", "reload"] {

@@ -56,12 +56,20 @@ enum Fixture {
         return ConfigurationSlot(key: key, device: try device())
     }
 
-    /// A slot whose app is connected and has applied version 6.
+    /// A slot whose app is connected, has applied version 6 and lives with it.
     static func usedSlot() throws -> ConfigurationSlot {
         var slot = try slot()
         _ = slot.applicationConnected()
         try apply(try envelope(version: 6), to: &slot)
+        live(&slot)
         return slot
+    }
+
+    /// The app lives until the trial of its configuration has passed.
+    @discardableResult
+    static func live(_ slot: inout ConfigurationSlot) -> ApplyTransition {
+        _ = slot.timePassed(running: .seconds(10), now: now)
+        return slot.timePassed(running: ConfigurationLimits.trial, now: now)
     }
 
     /// Brings a configuration to `applied` as a daemon and its app do.

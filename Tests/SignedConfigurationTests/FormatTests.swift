@@ -59,6 +59,8 @@ private struct Facts {
         case "report": return try report(bytes)
         case "staged": return try staged(try StagedConfiguration(try PropertyListReader.readDictionary(bytes)))
         case "active": return try active(try ActiveConfiguration(try PropertyListReader.readDictionary(bytes)))
+        case "trial": return try trial(try ConfigurationTrial(try PropertyListReader.readDictionary(bytes)))
+        case "attempts": return try attempts(try LoadAttempts(try PropertyListReader.readDictionary(bytes)))
         case "mark": return try mark(try VersionMark(try PropertyListReader.readDictionary(bytes)))
         case "public-key": return facts(of: try PublicKey(pem: text))
         case "private-key":
@@ -112,8 +114,9 @@ private struct Facts {
         let report = try verifier.accept(bytes)
         var facts = [
             "verdict": report.facts.verdict.name, "counter": "\(report.counter)", "device": "\(report.device)",
-            "time": "\(report.time.seconds)",
+            "time": "\(report.time.seconds)", "waived": "\(report.facts.isWaived)",
         ]
+        facts["trial"] = report.facts.isOnTrial.map { "\($0)" }
         facts["version"] = report.facts.version.map { "\($0)" }
         facts["good"] = report.facts.good.map { "\($0.version)" }
         facts["text"] = report.facts.text
@@ -145,11 +148,26 @@ private struct Facts {
         ]
     }
 
+    private func trial(_ trial: ConfigurationTrial) throws -> [String: String] {
+        #expect(try ConfigurationTrial(trial.dictionary) == trial)
+        var facts = ["digest": Hexadecimal.encode(trial.digest), "attempts": "\(trial.attempts)"]
+        facts["replaced"] = trial.replaced.map { Hexadecimal.encode($0) }
+        facts["previous"] = trial.previous.map { "\($0.record.version)" }
+        facts["pairing"] = trial.delivery.map { "\($0.pairing)" }
+        return facts
+    }
+
+    private func attempts(_ attempts: LoadAttempts) throws -> [String: String] {
+        #expect(try LoadAttempts(attempts.dictionary) == attempts)
+        let (first, last) = (try #require(attempts.entries.first), try #require(attempts.entries.last))
+        return ["starts": "\(first.starts)", "healthy": "\(first.isHealthy)", "elapsed": "\(last.elapsed)"]
+    }
+
     private func mark(_ mark: VersionMark) throws -> [String: String] {
         #expect(try VersionMark(mark.dictionary) == mark)
         return [
             "version": "\(mark.version)", "floor": "\(mark.floor)", "active": "\(mark.isActive)",
-            "closed": "\(mark.isClosed)", "keyset": "\(mark.keySetVersion)",
+            "closed": "\(mark.isClosed)", "keyset": "\(mark.keySetVersion)", "burnt": "\(mark.isBurnt)",
         ]
     }
 }

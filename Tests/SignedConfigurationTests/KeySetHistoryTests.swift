@@ -393,5 +393,7 @@ import Testing
         #expect(slot.active == nil)
         #expect(ended.effects == [.reload])
         #expect(slot.mark?.version == 6 && slot.mark?.isActive == false)
+        let facts = ended.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+        #expect(slot.trial == nil && facts.map(\.verdict) == [.rejected(.signerRevoked)], "its trial ends with it")
     }
 }

@@ -112,10 +112,63 @@ import Testing
         #expect(facts.text?.utf8.count == 255)
     }
 
+    private static func report(
+        _ verdict: Verdict, waived: Bool = false, trial: Bool? = nil, counter: UInt64 = 1,
+        form: ConfigurationReport.Form = .second
+    ) throws -> ConfigurationReport {
+        let facts = ReportFacts(
+            delivery: Fixture.delivery,
+            key: ConfigurationSlotKey(
+                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
+            digest: SHA256.digest([1]), transaction: .random(), version: 7, verdict: verdict, text: nil, good: nil,
+            isWaived: waived, isOnTrial: trial)
+        return ConfigurationReport(
+            facts, device: try Fixture.device(), counter: counter, time: Fixture.now, form: form)
+    }
+
+    @Test("CFG-51, CFG-67: 'applied' on trial leaves its nonce open, and the last verdict finishes it")
+    func onTrial() throws {
+        for last in [try Self.report(.applied, trial: false, counter: 2), try Self.report(.failed, counter: 2)] {
+            var verifier = try Self.verifier()
+            let trying = try Self.report(.applied, waived: true, trial: true)
+            let told = try verifier.accept(trying.signed(with: Self.key))
+            #expect(told == trying && told.isProvisional && told.facts.isWaived)
+            #expect(!verifier.open.isEmpty)
+            #expect(try !verifier.accept(last.signed(with: Self.key)).isProvisional)
+            #expect(verifier.open.isEmpty)
+        }
+    }
+
+    @Test("CFG-67: the first form says less, and never more than is true")
+    func firstForm() throws {
+        #expect(try Self.report(.failed).facts.inFirstForm == nil)
+        #expect(try Self.report(.applied, trial: true).facts.inFirstForm == nil)
+        let passed = try #require(try Self.report(.applied, waived: true, trial: false).facts.inFirstForm)
+        #expect(passed.verdict == .applied && passed.text == "its invalid signature was allowed")
+        #expect(!passed.isWaived && passed.isOnTrial == nil)
+        let first = ConfigurationReport(
+            passed, device: try Fixture.device(), counter: 1, time: Fixture.now, form: .first)
+        #expect(first.dictionary["spec"] == "1.0" && first.dictionary["trial"] == nil)
+        #expect(try ConfigurationReport(first.dictionary) == first)
+    }
+
+    @Test("CFG-50, CFG-67: a form has its own fields only", arguments: ["waived", "trial", "verdict"])
+    func fieldsOfTheSecondForm(field: String) throws {
+        var fields = try Self.report(.superseded, form: .first).dictionary
+        fields[field] = field == "verdict" ? "failed" : true
+        #expect(throws: PayloadError.self) { try ConfigurationReport(fields) }
+        var second = try Self.report(.superseded).dictionary
+        second["trial"] = true
+        #expect(throws: PayloadError.self, "it belongs to 'applied'") { try ConfigurationReport(second) }
+        second["trial"] = nil
+        second["waived"] = false
+        #expect(throws: PayloadError.self, "absent, or true") { try ConfigurationReport(second) }
+    }
+
     @Test("CFG-25: every verdict has one name")
     func everyVerdictHasOneName() {
         let verdicts =
-            [Verdict.applied, .waitingForApplication, .waitingForKey, .superseded]
+            [Verdict.applied, .waitingForApplication, .waitingForKey, .superseded, .failed]
             + Rejection.allCases.map { .rejected($0) }
         #expect(Set(verdicts.map(\.name)).count == verdicts.count)
         for verdict in verdicts { #expect(Verdict(name: verdict.name) == verdict) }

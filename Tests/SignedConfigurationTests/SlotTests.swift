@@ -28,6 +28,7 @@ import Testing
         #expect(slot.active == nil)
         #expect(slot.mark == nil)
         let connected = slot.applicationConnected()
+        #expect(connected.changes == [.counted(try #require(slot.staged))])
         #expect(connected.effects == [.offer(ConfigurationOffer(staged))])
         #expect(slot.phase == .offered)
     }
@@ -45,13 +46,14 @@ import Testing
         #expect(active.record.envelope == bytes)
         let mark = try #require(slot.mark)
         #expect(mark.version == 7 && mark.digest == active.record.digest && mark.isActive)
-        guard answer.changes.count == 5, case .report(let facts)? = answer.changes.last else {
-            Issue.record("active, mark, floor, staged removed, report: \(answer.changes)")
+        guard answer.changes.count == 6, case .report(let facts)? = answer.changes.last else {
+            Issue.record("trial, active, mark, floor, staged removed, report: \(answer.changes)")
             return
         }
-        #expect(Array(answer.changes.prefix(2)) == [.active(active), .mark(mark)])
-        #expect(answer.changes[3] == .staged(nil))
+        #expect(Array(answer.changes.prefix(3)) == [.trial(slot.trial), .active(active), .mark(mark)])
+        #expect(answer.changes[4] == .staged(nil))
         #expect(facts.verdict == .applied && facts.good?.version == 7 && facts.delivery == Fixture.delivery)
+        #expect(facts.isOnTrial == true)
     }
 
     @Test("CFG-35: a rejection by the app keeps the last good one")
@@ -105,6 +107,7 @@ import Testing
         #expect(slot.phase == .waitingForApplication)
         var restarted = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
+        #expect(restarted.staged?.attempts == 2)
         #expect(restarted.applicationConnected().effects == [.offer(ConfigurationOffer(staged))])
     }
 
@@ -186,6 +189,11 @@ import Testing
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
         #expect(slot.staged?.isWaived == true)
         let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        guard case .report(let facts)? = answer.changes.last else {
+            Issue.record("a waived signature is reported: \(answer.changes)")
+            return
+        }
+        #expect(facts.verdict == .applied && facts.isWaived)
         #expect(slot.waived?.record.version == 50)
         #expect(slot.active?.record.version == 6)
         #expect(slot.mark == mark)
@@ -220,7 +228,7 @@ import Testing
         #expect(try VersionMark(try Self.written(mark.dictionary)) == mark)
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let staged = try #require(slot.staged)
-        #expect(try StagedConfiguration(try Self.written(staged.dictionary)) == staged)
+        #expect(try StagedConfiguration(try Self.written(staged.row)) == staged)
     }
 
     private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {

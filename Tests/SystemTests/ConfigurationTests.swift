@@ -20,11 +20,16 @@ import Testing
     }
 
     /// The sample app on the kiosk, ready with its values.
-    private func startApp(named name: String = "app") async throws -> Program {
-        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
-        let app = try Program("SampleApp", arguments, named: name, in: devices.workspace)
+    private func startApp(named name: String = "app", crashAt volume: String? = nil) async throws -> Program {
+        let app = try launchApp(named: name, crashAt: volume)
         try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
         return app
+    }
+
+    private func launchApp(named name: String, crashAt volume: String?) throws -> Program {
+        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
+        let crash = volume.map { ["--crash-at", $0] } ?? []
+        return try Program("SampleApp", arguments + crash, named: name, in: devices.workspace)
     }
 
     private func sign(_ version: Int, _ values: String..., key: String = "signing", target: String? = nil) async throws
@@ -105,6 +110,35 @@ import Testing
         #expect(try await shows(app, "volume", "66"))
         let isReported = try await holds(within: .seconds(10)) { devices.hub.errors.contains("verdict=applied") }
         #expect(isReported)
+    }
+
+    @Test func `CFG-62, CFG-63: an app that a value kills three times has the old one back, and the primary knows`()
+        async throws
+    {
+        let app = try await startApp(crashAt: "66")
+        #expect(try await apply(sign(1, "volume=75")).status == 0)
+        let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "{\"hello\":1}")
+        #expect(sent.status == 0, "\(sent)")
+        let isProven = try await holds(within: .seconds(20)) {
+            try await !devices.status(of: "kiosk").contains("\"trial\":true")
+        }
+        #expect(isProven, "the app has said that it works")
+        let bad = try await sign(2, "volume=66")
+        #expect(try await apply(bad, wait: "2s").status == 1)
+        #expect(try await app.ending().status != 0)
+        for start in 2...3 {
+            let dying = try launchApp(named: "app-\(start)", crashAt: "66")
+            #expect(try await dying.ending().status != 0)
+            #expect(dying.output.contains("value volume = 66"), "it has seen it again")
+        }
+        #expect(try await holds(within: .seconds(10)) { devices.hub.errors.contains("verdict=failed") })
+        let last = try await startApp(named: "app-4", crashAt: "66")
+        #expect(try await shows(last, "volume", "75"))
+        #expect(try await devices.status(of: "kiosk").contains("\"version\":1"))
+        let again = try await apply(bad)
+        #expect(again.status == 1 && again.output.contains("rollback"), "\(again)")
+        #expect(try await apply(sign(3, "volume=70")).status == 0)
+        #expect(try await shows(last, "volume", "70"))
     }
 
     @Test func aDifferentKeyLaterIsAnAnchorConflict() async throws {

@@ -82,6 +82,13 @@ def add_reports(add, signer, digest):
     add("a report of a rejection", "report", signer.envelope("report", {
         **common, "verdict": "threshold", "text": "good signatures by 0 trusted keys; 1 are needed"}),
         verdict="threshold", counter=9, text="good signatures by 0 trusted keys; 1 are needed", time=NOW)
+    second = {**common, "spec": "1.1", "txid": TXID, "ver": 7}
+    add("a report of a trial", "report", signer.envelope("report", {
+        **second, "verdict": "applied", "trial": True, "waived": True, "goodVer": 6, "goodDigest": bytes(32)}),
+        verdict="applied", version=7, good=6, trial="true", waived="true")
+    add("a report of a failure", "report", signer.envelope("report", {
+        **second, "verdict": "failed", "text": "the app did not live with it"}),
+        verdict="failed", version=7, text="the app did not live with it", waived="false")
 
 
 def add_files(add, envelope, digest):
@@ -100,6 +107,17 @@ def add_files(add, envelope, digest):
     add("waived.plist", "active", bplist({
         **record, "applied": NOW * 1000, "elapsed": 0, "waived": True}), version=7, applied=NOW * 1000, elapsed=0,
         waived="true")
+    add("trial.plist", "trial", bplist({
+        "v": 1, "digest": bytes(32), "replaced": bytes(range(32)), "attempts": 2, "pairing": PAIRING, "nonce": NONCE,
+        "previous": {**record, "applied": NOW * 1000, "elapsed": 5_000, "waived": False}}),
+        digest=bytes(32).hex(), replaced=bytes(range(32)).hex(), attempts=2, previous=7, pairing=text(PAIRING))
+    add("attempts.plist", "attempts", bplist({"v": 1, "attempts": [
+        {"digest": digest, "starts": 3, "healthy": False, "elapsed": 0},
+        {"digest": bytes(32), "starts": 1, "healthy": True, "elapsed": 5_000}]}),
+        starts=3, healthy="false", elapsed=5_000)
+    add("the version mark of one that failed", "mark", bplist({
+        "v": 1, "version": 7, "digest": digest, "floor": 0, "active": False, "closed": False, "keyset": 1,
+        "burnt": True}), version=7, active="false", burnt="true")
     add("a version mark", "mark", bplist({
         "v": 1, "version": 7, "digest": digest, "floor": 3, "active": True, "closed": False}), version=7,
         floor=3, active="true", closed="false", keyset=1)

@@ -1,6 +1,7 @@
 // The app itself. The order matters: what belongs to the configuration waits until the configuration knows whose it is,
 // because a daemon may hand over a signed one as soon as the app is registered.
 
+import Glibc
 import PairedConfiguration
 import PairedSession
 
@@ -50,11 +51,16 @@ struct Lamp {
         guard let dictionary = message.dictionary else { return nil }
         if message.isConfiguration { return configuration.sessionDidReceiveMessage(dictionary) }
         if configuration.logging { Output.show("message with \(dictionary.count) keys") }
+        // It has done its work with these values: nobody needs to wait for half a minute.
+        configuration.confirmHealthy()
         return ["echo": .dictionary(dictionary)]
     }
 
     private static func show(_ changes: SettingChanges) {
-        for change in changes.changes { Output.show("value \(change.name) = \(change.new.text)") }
+        for change in changes.changes {
+            Output.show("value \(change.name) = \(change.new.text)")
+            if change.name == "volume", change.new.text == Launch.arguments.crash { abort() }
+        }
     }
 
     private static func show(_ event: ConfigurationEvent) {

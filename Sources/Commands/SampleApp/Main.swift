@@ -23,8 +23,11 @@ struct Launch: Sendable {
     private(set) var application = "org.example.lamp"
     private(set) var device: String?
     private(set) var key: String?
+    /// The app aborts when the volume gets this value: an app with a mistake, to try a roll back with.
+    private(set) var crash: String?
 
-    static let usage = "usage: SampleApp [--app APP] [--device SOCKET] [--key PUBLIC-KEY-FILE]"
+    static let usage =
+        "usage: SampleApp [--app APP] [--device SOCKET] [--key PUBLIC-KEY-FILE] [--crash-at VOLUME]"
 
     /// The arguments of this process.
     static let arguments = Launch(CommandLine.arguments.dropFirst())
@@ -39,6 +42,7 @@ struct Launch: Sendable {
             case ("--app", let value?): application = value
             case ("--device", let value?): device = value
             case ("--key", let value?): key = value
+            case ("--crash-at", let value?): crash = value
             default: isWrong = true
             }
         }

@@ -67,7 +67,8 @@ private struct ApplicabilityCheck {
         case .newer: return false
         case .alreadyActive: return true
         case .rollback:
-            throw failure(.rollback, "version \(payload.version) is not above \(mark.highestRefused)")
+            let reason = mark.isBurnt ? ", which failed on this device" : ""
+            throw failure(.rollback, "version \(payload.version) is not above \(mark.highestRefused)\(reason)")
         case .equivocation:
             throw failure(.equivocation, "version \(payload.version) was applied with other bytes")
         }

@@ -30,6 +30,12 @@ package enum ConfigurationLimits {
     package static let history = 16
     /// Deliveries of one secondary and slot that wait for a verdict (LIM-85): the oldest is forgotten first.
     package static let openDeliveries = 8
+    /// Time that an app must live with a configuration before it counts as good (LIM-87): a value that kills an app
+    /// does so when the app starts with it or first uses it; a staged rollout waits this long at each step.
+    package static let trial = Duration.seconds(30)
+    /// Attempts at a configuration without a verdict, or that end within its trial (LIM-88): one may be the fault of
+    /// something else, three in a row are not.
+    package static let attempts: UInt64 = 3
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

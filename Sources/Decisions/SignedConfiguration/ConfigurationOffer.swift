@@ -78,6 +78,15 @@ package struct OfferReply: Sendable, Equatable {
         text = nil
     }
 
+    /// The answer that the app did not live with these bytes (CFG-66).
+    package init(failed envelope: [UInt8]) {
+        verdict = .failed
+        digest = SHA256.digest(envelope)
+        transaction = nil
+        version = nil
+        text = "the app did not live with it"
+    }
+
     /// The answer that these bytes were rejected.
     package init(_ failure: VerificationFailure, of envelope: [UInt8]) {
         verdict = .rejected(failure.rejection)
@@ -105,7 +114,7 @@ package struct OfferReply: Sendable, Equatable {
             let digest = message["tandem.digest"]?.digestValue
         else { return nil }
         switch verdict {
-        case .applied, .rejected: self.verdict = verdict
+        case .applied, .failed, .rejected: self.verdict = verdict
         case .waitingForApplication, .waitingForKey, .superseded: return nil
         }
         self.digest = digest

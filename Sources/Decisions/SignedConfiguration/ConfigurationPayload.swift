@@ -49,6 +49,11 @@ package struct ConfigurationPayload: Sendable, Equatable {
         self.issued = issued
         self.values = values
     }
+
+    /// Whether the lifetime is over of which so many milliseconds are used; never without one.
+    package func isOver(after used: Int64) -> Bool {
+        lifetime.map { UInt64(max(0, used)) / 1000 >= $0 } ?? false
+    }
 }
 
 /// Why a payload does not read as CFG-10.

@@ -102,10 +102,12 @@ package struct StagedConfiguration: Sendable, Equatable {
     package let isWaived: Bool
     /// The delivery that brought it; nil if it was submitted to this daemon directly.
     package let delivery: ConfigurationDelivery?
+    /// The attempts of the app that were counted before they began (CFG-62).
+    package private(set) var attempts: UInt64
 
     package init(
         _ record: ConfigurationRecord, staged: WallTime, mark: UInt64?, allowsInvalid: Bool,
-        isWaived: Bool = false, delivery: ConfigurationDelivery?
+        isWaived: Bool = false, delivery: ConfigurationDelivery?, attempts: UInt64 = 0
     ) {
         self.record = record
         self.staged = staged
@@ -113,11 +115,25 @@ package struct StagedConfiguration: Sendable, Equatable {
         self.allowsInvalid = allowsInvalid
         self.isWaived = isWaived
         self.delivery = delivery
+        self.attempts = attempts
     }
+
+    /// The app is about to see it.
+    mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
+
+    /// The app has not seen it after all.
+    mutating func uncount() { if attempts > 0 { attempts -= 1 } }
 }
 
 extension StagedConfiguration {
-    /// The file's and the row's fields (CFG-36).
+    /// The row's fields: the file's, and the attempts, which are the daemon's alone.
+    package var row: PropertyListDictionary {
+        var fields = dictionary
+        if attempts > 0 { fields["attempts"] = PropertyListValue(attempts) }
+        return fields
+    }
+
+    /// The file's fields (CFG-36).
     package var dictionary: PropertyListDictionary {
         var fields = record.dictionary
         fields["staged"] = .integer(staged.milliseconds)
@@ -138,13 +154,14 @@ extension StagedConfiguration {
             allowsInvalid = try fields.required("allowsInvalid", "a boolean") { $0.booleanValue }
             isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
             delivery = try Self.delivery(&fields)
+            attempts = try fields.optional("attempts", "an integer from 0") { $0.countValue } ?? 0
             try fields.refuseUnknownFields()
         } catch {
             throw .damaged(error)
         }
     }
 
-    private static func delivery(_ fields: inout FieldReader) throws(FieldError) -> ConfigurationDelivery? {
+    static func delivery(_ fields: inout FieldReader) throws(FieldError) -> ConfigurationDelivery? {
         let pairing = try fields.optional("pairing", "16 bytes of data") { $0.identifierValue }
         let nonce = try fields.optional("nonce", "16 bytes of data") { $0.identifierValue }
         switch (pairing, nonce) {
@@ -172,16 +189,15 @@ package struct ActiveConfiguration: Sendable, Equatable {
     }
 
     /// Counts running time and looks at the wall clock; never decreases.
-    package mutating func advance(running: Duration, now: WallTime) {
+    /// - Parameter known: milliseconds that the library knows to be used.
+    package mutating func advance(running: Duration, now: WallTime, known: Int64 = 0) {
         let (sum, overflow) = elapsed.addingReportingOverflow(max(0, running.saturatingMilliseconds))
-        elapsed = max(overflow ? .max : sum, Self.difference(from: applied, to: now))
+        elapsed = max(overflow ? .max : sum, known, Self.difference(from: applied, to: now))
     }
 
     /// Whether the lifetime is used up at `now`; never for a configuration without one.
     package func isOver(at now: WallTime) -> Bool {
-        guard let lifetime = record.payload.lifetime else { return false }
-        let used = max(elapsed, Self.difference(from: applied, to: now))
-        return UInt64(max(0, used)) / 1000 >= lifetime
+        record.payload.isOver(after: max(elapsed, Self.difference(from: applied, to: now)))
     }
 
     private static func difference(from start: WallTime, to end: WallTime) -> Int64 {

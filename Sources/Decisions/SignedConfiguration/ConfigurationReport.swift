@@ -1,5 +1,6 @@
 // Signed report of a device on the verdict of a configuration (CFG-50). The primary forwards it and is not trusted with
-// its content; any holder of the device's report key can verify it later.
+// its content; any holder of the device's report key can verify it later. Its second form tells of trials and of waived
+// signatures; primaries that do not read it get the first, which then says less and never more than is true (CFG-67).
 
 package import TandemBase
 package import TandemCrypto
@@ -14,14 +15,29 @@ package struct ConfigurationReport: Sendable, Hashable {
     package let counter: UInt64
     /// The device's clock, for people.
     package let time: WallTime
+    package let form: Form
 
-    package init(_ facts: ReportFacts, device: UniqueIdentifier, counter: UInt64, time: WallTime) {
+    /// The forms of a report; the raw value is its `spec`.
+    package enum Form: String, Sendable {
+        case first = "1.0"
+        /// With `waived`, `trial` and the verdicts `failed` and `waiting-for-key`.
+        case second = "1.1"
+    }
+
+    package init(
+        _ facts: ReportFacts, device: UniqueIdentifier, counter: UInt64, time: WallTime, form: Form = .second
+    ) {
         precondition(counter >= 1, "a report's counter starts at 1")
+        precondition(form == .second || facts == facts.inFirstForm, "the first form does not tell everything")
+        self.form = form
         self.facts = facts
         self.device = device
         self.counter = counter
         self.time = time
     }
+
+    /// Whether another verdict on the same delivery follows (CFG-51).
+    package var isProvisional: Bool { facts.verdict.isProvisional || facts.isOnTrial == true }
 
     /// The exact bytes of the signed report.
     package func signed(with key: ReportPrivateKey) -> [UInt8] {
@@ -37,7 +53,7 @@ package struct ConfigurationReport: Sendable, Hashable {
 extension ConfigurationReport {
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
-            "typ": "report", "spec": "1.0", "device": .data(device.bytes),
+            "typ": "report", "spec": .string(form.rawValue), "device": .data(device.bytes),
             "pairing": .data(facts.delivery.pairing.bytes), "nonce": .data(facts.delivery.nonce.bytes),
             "app": .string(facts.key.application.description), "role": .string(facts.key.role.rawValue),
             "target": .string(facts.key.target.text), "digest": .data(facts.digest),
@@ -49,6 +65,8 @@ extension ConfigurationReport {
         fields["text"] = facts.text.map { .string($0) }
         fields["goodVer"] = facts.good.map { PropertyListValue($0.version) }
         fields["goodDigest"] = facts.good.map { .data($0.digest) }
+        if facts.isWaived { fields["waived"] = true }
+        fields["trial"] = facts.isOnTrial.map { .boolean($0) }
         return fields
     }
 }
@@ -59,19 +77,19 @@ extension ConfigurationReport {
         do {
             var fields = FieldReader(dictionary)
             _ = try fields.required("typ", "'report'") { $0.stringValue == "report" ? true : nil }
-            _ = try fields.required("spec", "'1.0'") { $0.stringValue == "1.0" ? true : nil }
+            form = try fields.required("spec", "'1.0' or '1.1'") { $0.stringValue.flatMap { Form(rawValue: $0) } }
             device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
             counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
             time = WallTime(seconds: try fields.required("time", "seconds since 1970") { $0.unsignedValue })
-            facts = try Self.facts(&fields)
+            facts = try Self.facts(&fields, form)
             try fields.refuseUnknownFields()
         } catch {
             throw PayloadError(detail: error.description)
         }
     }
 
-    private static func facts(_ fields: inout FieldReader) throws(FieldError) -> ReportFacts {
-        ReportFacts(
+    private static func facts(_ fields: inout FieldReader, _ form: Form) throws(FieldError) -> ReportFacts {
+        let facts = ReportFacts(
             delivery: ConfigurationDelivery(
                 pairing: try fields.required("pairing", "16 bytes of data") { $0.identifierValue },
                 nonce: try fields.required("nonce", "16 bytes of data") { $0.identifierValue }),
@@ -84,7 +102,24 @@ extension ConfigurationReport {
             version: try fields.optional("ver", "an integer from 1") { $0.positiveValue },
             verdict: try fields.required("verdict", "a verdict") { $0.stringValue.flatMap { Verdict(name: $0) } },
             text: try fields.optional("text", "at most 256 bytes of text", Self.text),
-            good: try good(&fields))
+            good: try good(&fields), isWaived: try waived(&fields, form), isOnTrial: try trial(&fields, form))
+        guard form == .second || (facts.verdict != .failed && facts.verdict != .waitingForKey) else {
+            throw FieldError(field: "verdict", problem: "is not a verdict of this form")
+        }
+        guard facts.isOnTrial == nil || facts.verdict == .applied else {
+            throw FieldError(field: "trial", problem: "belongs to 'applied'")
+        }
+        return facts
+    }
+
+    private static func waived(_ fields: inout FieldReader, _ form: Form) throws(FieldError) -> Bool {
+        guard form == .second else { return false }
+        return try fields.optional("waived", "true") { $0.booleanValue == true ? true : nil } ?? false
+    }
+
+    private static func trial(_ fields: inout FieldReader, _ form: Form) throws(FieldError) -> Bool? {
+        guard form == .second else { return nil }
+        return try fields.optional("trial", "a boolean") { $0.booleanValue }
     }
 
     private static func good(_ fields: inout FieldReader) throws(FieldError) -> GoodConfiguration? {
@@ -125,10 +160,15 @@ package struct ReportFacts: Sendable, Hashable {
     /// At most 256 bytes, for people.
     package let text: String?
     package let good: GoodConfiguration?
+    /// Its signatures are invalid, and that was allowed (CFG-22).
+    package let isWaived: Bool
+    /// Of an applied configuration: whether its trial lasts, or has passed; nil where that is not told (CFG-67).
+    package let isOnTrial: Bool?
 
     package init(
         delivery: ConfigurationDelivery, key: ConfigurationSlotKey, digest: [UInt8], transaction: UniqueIdentifier?,
-        version: UInt64?, verdict: Verdict, text: String?, good: GoodConfiguration?
+        version: UInt64?, verdict: Verdict, text: String?, good: GoodConfiguration?, isWaived: Bool = false,
+        isOnTrial: Bool? = nil
     ) {
         self.delivery = delivery
         self.key = key
@@ -138,6 +178,25 @@ package struct ReportFacts: Sendable, Hashable {
         self.verdict = verdict
         self.text = text.flatMap { $0.isEmpty ? nil : Self.cut($0) }
         self.good = good
+        self.isWaived = isWaived
+        self.isOnTrial = isOnTrial
+    }
+
+    /// Everything beside the verdict, for people; nil if there is nothing.
+    package var words: String? {
+        let words = [
+            isOnTrial == true ? "on trial" : nil, isWaived ? "its invalid signature was allowed" : nil, text,
+        ].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
+    }
+
+    /// The facts as the first form can tell them; nil if it would mislead: `applied` is then told when the trial has
+    /// passed, of a failure nothing, and a missing key is a rejection.
+    package var inFirstForm: ReportFacts? {
+        if verdict == .failed || isOnTrial == true { return nil }
+        return ReportFacts(
+            delivery: delivery, key: key, digest: digest, transaction: transaction, version: version,
+            verdict: verdict == .waitingForKey ? .rejected(.noKey) : verdict, text: words, good: good)
     }
 
     /// The longest prefix of whole characters that fits.

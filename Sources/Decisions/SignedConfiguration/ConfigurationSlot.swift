@@ -1,5 +1,6 @@
 // The one apply path as a state machine, for one (app, role, target): the active configuration, the staged one and the
-// version mark. A configuration becomes active only by the app's own verdict on the very bytes that it was offered. A
+// version mark. A configuration becomes active only by the app's own verdict on the very bytes that it was offered, and
+// is on trial until the app has lived with it: else the last good one is active again, and its version never returns. A
 // refusal leaves everything as it was. A newer version replaces a waiting one, which is reported as superseded; bytes
 // with a waived signature never replace good ones.
 
@@ -28,12 +29,21 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// Applied with an invalid signature that was allowed; shows above ``active``.
     package private(set) var waived: ActiveConfiguration?
     package private(set) var staged: StagedConfiguration?
+    /// Of ``waived`` or ``active``, whichever was applied last.
+    package private(set) var trial: ConfigurationTrial?
     package private(set) var isApplicationConnected = false
+    /// The app is connected and has answered that it takes no offers: the next one waits for its next registration.
+    private var takesNoOffers = false
+    /// The time that the app has lived with the configuration on trial, counted from the first tick on.
+    private var lived: Duration?
+    /// The library's account, as it was read last.
+    private var library = LoadAttempts()
 
     /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, mark: VersionMark? = nil,
-        active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil
+        active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil,
+        trial: ConfigurationTrial? = nil
     ) {
         self.key = key
         self.device = device
@@ -41,8 +51,17 @@ package struct ConfigurationSlot: Sendable, Equatable {
         self.active = active
         self.waived = waived
         self.staged = staged
+        self.trial = trial
         phase = staged == nil ? .idle : .waitingForApplication
     }
+
+    /// Whether the library's account counts: a configuration waits for the app or is on trial, or a lifetime runs.
+    package var needsAttempts: Bool {
+        staged != nil || trial != nil || (waived ?? active)?.record.payload.lifetime != nil
+    }
+
+    /// The library's account of its starts (CFG-65), before the event that it decides.
+    package mutating func note(_ attempts: LoadAttempts) { library = attempts }
 
     /// Bytes have arrived. Application, role, target, device and mark of the context are replaced by the slot's own.
     package mutating func received(
@@ -53,7 +72,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             let applicable = try ApplicableConfiguration(verifying: envelope, in: completed(context))
             try checkWaiting(applicable.verified)
             if applicable.isAlreadyActive {
-                conclude(.applied, of: applicable.verified, by: delivery, &transition)
+                answerAgain(applicable.verified, by: delivery, &transition)
             } else {
                 try stage(applicable.verified, by: delivery, in: context, &transition)
             }
@@ -67,27 +86,49 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The app's receiving connection has registered: the waiting configuration is offered.
     package mutating func applicationConnected() -> ApplyTransition {
         isApplicationConnected = true
+        takesNoOffers = false
+        lived = nil
         var transition = ApplyTransition()
+        countStart(&transition)
         if phase == .waitingForApplication { offer(&transition) }
         return transition
     }
 
     /// The connection has closed: the offered configuration waits again.
     @discardableResult
-    package mutating func applicationDisconnected() -> ApplyTransition {
+    package mutating func applicationDisconnected(_ ending: Ending = .lost) -> ApplyTransition {
+        guard isApplicationConnected else { return ApplyTransition() }
         isApplicationConnected = false
-        return answerOverdue()
+        var transition = answerOverdue()
+        guard let trial else { return transition }
+        if ending == .inOrder || library.isHealthy(trial.digest) {
+            passTrial(&transition)
+        } else if ending == .lost, max(trial.attempts, library.starts(of: trial.digest)) >= Self.attempts {
+            rollBack(&transition)
+        }
+        return transition
     }
 
-    /// No usable answer came in time (CFG-43): the offered configuration waits for the next registration, and its
-    /// sender gets a report.
+    /// No usable answer came in time (CFG-43): the offered configuration waits, and its sender gets a report; after too
+    /// many attempts it has failed (CFG-63).
+    /// - Parameter isSeen: false if the app takes no offers, so that the attempt does not count.
     @discardableResult
-    package mutating func answerOverdue() -> ApplyTransition {
+    package mutating func answerOverdue(isSeen: Bool = true) -> ApplyTransition {
         var transition = ApplyTransition()
-        guard phase == .offered, let staged else { return transition }
+        guard phase == .offered, var staged else { return transition }
         phase = .waitingForApplication
+        if isSeen, max(staged.attempts, library.starts(of: staged.record.digest)) >= Self.attempts {
+            failStaged(&transition)
+            return transition
+        }
+        if !isSeen {
+            takesNoOffers = true
+            staged.uncount()
+            self.staged = staged
+            transition.add(.counted(staged))
+        }
         if let delivery = staged.delivery {
-            transition.add(.report(report(.waitingForApplication, of: staged.record, by: delivery)))
+            transition.add(.report(report(.waitingForApplication, of: staged, by: delivery)))
         }
         transition.conclude(.waitingForApplication)
         return transition
@@ -162,10 +203,12 @@ extension ConfigurationSlot {
         replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
         if isOffered { return }
         phase = .waitingForApplication
-        if isApplicationConnected {
-            offer(&transition)
-        } else {
-            conclude(.waitingForApplication, of: verified, by: delivery, &transition)
+        if isApplicationConnected, !takesNoOffers { offer(&transition) }
+        if phase == .waitingForApplication, let staged {
+            if let delivery {
+                transition.add(.report(report(.waitingForApplication, of: staged, by: delivery)))
+            }
+            transition.conclude(.waitingForApplication)
         }
     }
 
@@ -192,9 +235,16 @@ extension ConfigurationSlot {
         phase = .waitingForClock
     }
 
+    /// Counts an attempt and offers (CFG-62).
     private mutating func offer(_ transition: inout ApplyTransition) {
-        guard let staged else { return }
+        guard var staged else { return }
+        // It would show above the one on trial, and hide its faults.
+        if staged.isWaived, trial != nil { return }
+        staged.count(starts: library.starts(of: staged.record.digest))
+        guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
+        self.staged = staged
         phase = .offered
+        transition.add(.counted(staged))
         transition.add(.offer(ConfigurationOffer(staged)))
     }
 
@@ -202,12 +252,14 @@ extension ConfigurationSlot {
         _ record: ConfigurationRecord, isWaived: Bool, by delivery: ConfigurationDelivery?,
         in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
-        if let older = staged, older.record.digest != record.digest, let delivery = older.delivery {
-            transition.add(.report(report(.superseded, of: older.record, by: delivery)))
+        let same = staged.flatMap { $0.record.digest == record.digest ? $0 : nil }
+        if let older = staged, same == nil, let delivery = older.delivery {
+            transition.add(.report(report(.superseded, of: older, by: delivery)))
         }
         let newer = StagedConfiguration(
             record, staged: context.now, mark: mark?.highestRefused,
-            allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, delivery: delivery)
+            allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, delivery: delivery,
+            attempts: same?.attempts ?? 0)
         staged = newer
         transition.add(.staged(newer))
     }
@@ -229,10 +281,16 @@ extension ConfigurationSlot {
         switch reply.verdict {
         case .applied: commit(staged, now: now, &transition)
         case .rejected(.clockUnset): phase = .waitingForClock
+        case .failed:
+            failStaged(&transition, reply.text)
+            return transition
         case .rejected, .waitingForApplication, .waitingForKey, .superseded: dropStaged(&transition)
         }
         if let delivery = staged.delivery {
-            transition.add(.report(report(reply.verdict, of: staged.record, by: delivery, text: reply.text)))
+            let facts = report(
+                reply.verdict, of: staged, by: delivery, text: reply.text,
+                isOnTrial: reply.verdict == .applied ? trial != nil : nil)
+            transition.add(.report(facts))
         }
         transition.conclude(reply.verdict, reply.text ?? "")
         return transition
@@ -245,8 +303,10 @@ extension ConfigurationSlot {
         let wasInUse = active != nil || waived != nil || phase == .offered
         if active != nil { transition.add(.active(nil)) }
         if waived != nil { transition.add(.waived(nil)) }
+        if trial != nil { transition.add(.trial(nil)) }
         active = nil
         waived = nil
+        trial = nil
         if staged != nil { dropStaged(&transition) }
         mark?.close()
         if let mark { transition.add(.mark(mark)) }
@@ -255,52 +315,75 @@ extension ConfigurationSlot {
     }
 
     /// Running time since the last call, and the wall clock: lifetimes are counted and those that are over end
-    /// (CFG-34).
+    /// (CFG-34), a trial passes (CFG-61), and an app that did not answer is asked again (CFG-43).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        if let counted = Self.counted(active, running: running, now: now) {
+        live(running, &transition)
+        if let counted = counted(active, running: running, now: now) {
+            if counted.isOver(at: now) { endTrial(of: counted, &transition) }
             active = counted.isOver(at: now) ? nil : counted
             transition.add(.active(active))
-            if active == nil { mark?.deactivate() }
-            if active == nil, let mark { transition.add(.mark(mark)) }
-            if active == nil, isApplicationConnected { transition.add(.reload) }
+            if active == nil { deactivateMark(&transition) }
         }
-        if let counted = Self.counted(waived, running: running, now: now) {
+        if let counted = counted(waived, running: running, now: now) {
+            if counted.isOver(at: now) { endTrial(of: counted, &transition) }
             waived = counted.isOver(at: now) ? nil : counted
             transition.add(.waived(waived))
             if waived == nil, isApplicationConnected { transition.add(.reload) }
         }
+        if phase == .waitingForApplication, isApplicationConnected, !takesNoOffers { offer(&transition) }
         return transition
     }
 
-    private static func counted(
+    private func counted(
         _ configuration: ActiveConfiguration?, running: Duration, now: WallTime
     ) -> ActiveConfiguration? {
         guard var counted = configuration, counted.record.payload.lifetime != nil else { return nil }
-        counted.advance(running: running, now: now)
+        counted.advance(running: running, now: now, known: library.elapsed(of: counted.record.digest))
         return counted
     }
 
     private mutating func endWithdrawn(in context: VerificationContext, _ transition: inout ApplyTransition) {
-        guard let record = active?.record else { return }
+        if let previous = trial?.previous, isWithdrawn(previous, in: context) {
+            trial?.previous = nil
+            transition.add(.trial(trial))
+        }
+        guard let ended = active, isWithdrawn(ended, in: context) else { return }
+        active = nil
+        transition.add(.active(nil))
+        deactivateMark(&transition)
+        if let trial, trial.digest == ended.record.digest {
+            self.trial = nil
+            transition.add(.trial(nil))
+            if let delivery = trial.delivery {
+                transition.add(.report(report(.rejected(.signerRevoked), of: ended, by: delivery)))
+            }
+        }
+    }
+
+    private mutating func deactivateMark(_ transition: inout ApplyTransition) {
+        mark?.deactivate()
+        if let mark { transition.add(.mark(mark)) }
+        if isApplicationConnected { transition.add(.reload) }
+    }
+
+    private func isWithdrawn(_ configuration: ActiveConfiguration, in context: VerificationContext) -> Bool {
         var loading = completed(context)
         loading.profile = .load
         loading.allowsInvalidSignatures = false
         do {
-            _ = try ApplicableConfiguration(verifying: record.envelope, in: loading)
-        } catch  where error.rejection == .signerRevoked {
-            active = nil
-            transition.add(.active(nil))
-            mark?.deactivate()
-            if let mark { transition.add(.mark(mark)) }
-            if isApplicationConnected { transition.add(.reload) }
-        } catch {}
+            _ = try ApplicableConfiguration(verifying: configuration.record.envelope, in: loading)
+            return false
+        } catch {
+            return error.rejection == .signerRevoked
+        }
     }
 
     private mutating func commit(
         _ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition
     ) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
+        beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied
             transition.add(.waived(applied))
@@ -333,24 +416,153 @@ extension ConfigurationSlot {
     }
 }
 
+// MARK: - trial (CFG-61 to CFG-63)
+
+extension ConfigurationSlot {
+    private static var attempts: UInt64 { ConfigurationLimits.attempts }
+
+    /// The configuration on trial.
+    private var tried: ActiveConfiguration? {
+        guard let trial else { return nil }
+        return [waived, active].compactMap { $0 }.first { $0.record.digest == trial.digest }
+    }
+
+    /// The app has applied the staged configuration. The last good one is kept: that of a trial that has not passed
+    /// yet, if there is one.
+    private mutating func beginTrial(of staged: StagedConfiguration, _ transition: inout ApplyTransition) {
+        let digest = staged.record.digest
+        var previous = active?.record.digest == digest ? nil : active
+        var replaced: [UInt8]?
+        if let trial, let tried {
+            if !tried.isWaived { (previous, replaced) = (trial.previous, trial.digest) }
+            if trial.digest != digest, let delivery = trial.delivery {
+                transition.add(.report(report(.superseded, of: tried, by: delivery)))
+            }
+        }
+        let next = ConfigurationTrial(
+            digest: digest, replaced: staged.isWaived ? nil : replaced, attempts: staged.attempts,
+            delivery: staged.delivery, previous: staged.isWaived ? nil : previous)
+        trial = next
+        lived = nil
+        transition.add(.trial(next))
+    }
+
+    /// The app has registered again during the trial.
+    private mutating func countStart(_ transition: inout ApplyTransition) {
+        guard var trial else { return }
+        if library.isHealthy(trial.digest) { return passTrial(&transition) }
+        trial.count(starts: library.starts(of: trial.digest))
+        guard trial.attempts <= Self.attempts else { return rollBack(&transition) }
+        self.trial = trial
+        transition.add(.trial(trial))
+    }
+
+    /// The app lives with the configuration on trial.
+    private mutating func live(_ running: Duration, _ transition: inout ApplyTransition) {
+        guard let trial else { return }
+        if isApplicationConnected { lived = lived.map { $0 + running } ?? .zero }
+        guard library.isHealthy(trial.digest) || lived.map({ $0 >= ConfigurationLimits.trial }) == true else { return }
+        passTrial(&transition)
+    }
+
+    /// The configuration on trial ends by itself.
+    private mutating func endTrial(of configuration: ActiveConfiguration, _ transition: inout ApplyTransition) {
+        if trial?.digest == configuration.record.digest { passTrial(&transition) }
+    }
+
+    private mutating func passTrial(_ transition: inout ApplyTransition) {
+        guard let trial else { return }
+        if let tried, let delivery = trial.delivery {
+            transition.add(.report(report(.applied, of: tried, by: delivery, isOnTrial: false)))
+        }
+        self.trial = nil
+        transition.add(.trial(nil))
+    }
+
+    /// The last good configuration is active again, and the version on trial never returns.
+    private mutating func rollBack(_ transition: inout ApplyTransition) {
+        guard let trial, let tried else { return }
+        self.trial = nil
+        if tried.isWaived {
+            waived = nil
+            transition.add(.waived(nil))
+        } else {
+            active = trial.previous
+            transition.add(.active(active))
+            burn(tried.record, &transition)
+        }
+        transition.add(.trial(nil))
+        let text =
+            "the app did not live \(ConfigurationLimits.trial.components.seconds) s with it, \(Self.attempts) times in a row"
+        if let delivery = trial.delivery {
+            transition.add(.report(report(.failed, of: tried, by: delivery, text: text)))
+        }
+        finishFailure(text, &transition)
+    }
+
+    /// The staged configuration is given up.
+    private mutating func failStaged(_ transition: inout ApplyTransition, _ reason: String? = nil) {
+        guard let staged else { return }
+        dropStaged(&transition)
+        if !staged.isWaived { burn(staged.record, &transition) }
+        let text = reason ?? "the app gave no verdict on it, \(Self.attempts) times in a row"
+        if let delivery = staged.delivery {
+            transition.add(.report(report(.failed, of: staged, by: delivery, text: text)))
+        }
+        finishFailure(text, &transition)
+    }
+
+    private mutating func burn(_ record: ConfigurationRecord, _ transition: inout ApplyTransition) {
+        let burnt = VersionMark.burnt(mark, by: record)
+        mark = burnt
+        transition.add(.mark(burnt))
+    }
+
+    private func finishFailure(_ text: String, _ transition: inout ApplyTransition) {
+        if isApplicationConnected { transition.add(.reload) }
+        transition.conclude(.failed, text)
+    }
+}
+
 extension ConfigurationSlot {
     private func report(
-        _ verdict: Verdict, of record: ConfigurationRecord, by delivery: ConfigurationDelivery, text: String? = nil
+        _ verdict: Verdict, of staged: StagedConfiguration, by delivery: ConfigurationDelivery, text: String? = nil,
+        isOnTrial: Bool? = nil
+    ) -> ReportFacts {
+        report(verdict, of: staged.record, staged.isWaived, by: delivery, text: text, isOnTrial: isOnTrial)
+    }
+
+    private func report(
+        _ verdict: Verdict, of applied: ActiveConfiguration, by delivery: ConfigurationDelivery, text: String? = nil,
+        isOnTrial: Bool? = nil
+    ) -> ReportFacts {
+        report(verdict, of: applied.record, applied.isWaived, by: delivery, text: text, isOnTrial: isOnTrial)
+    }
+
+    private func report(
+        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by delivery: ConfigurationDelivery,
+        text: String?, isOnTrial: Bool?
     ) -> ReportFacts {
         ReportFacts(
             delivery: delivery, key: key, digest: record.digest, transaction: record.transaction,
-            version: record.version, verdict: verdict, text: text, good: good)
+            version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
+            isOnTrial: isOnTrial)
     }
 
-    private func conclude(
-        _ verdict: Verdict, of verified: VerifiedConfiguration, by delivery: ConfigurationDelivery?,
-        _ transition: inout ApplyTransition
+    /// The configuration is active already; the newest delivery of one on trial gets its last verdict.
+    private mutating func answerAgain(
+        _ verified: VerifiedConfiguration, by delivery: ConfigurationDelivery?, _ transition: inout ApplyTransition
     ) {
-        transition.conclude(verdict)
+        transition.conclude(.applied)
         guard let delivery else { return }
+        let isOnTrial = trial?.digest == verified.digest
+        if isOnTrial {
+            trial?.delivery = delivery
+            transition.add(.trial(trial))
+        }
         let facts = ReportFacts(
             delivery: delivery, key: key, digest: verified.digest, transaction: verified.payload.transaction,
-            version: verified.payload.version, verdict: verdict, text: nil, good: good)
+            version: verified.payload.version, verdict: .applied, text: nil, good: good, isOnTrial: isOnTrial)
         transition.add(.report(facts))
     }
 
@@ -371,52 +583,5 @@ extension ConfigurationSlot {
 
     private var good: GoodConfiguration? {
         active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }
-    }
-}
-
-/// A durable change of one slot.
-package enum ApplyChange: Sendable, Equatable {
-    /// The row of the version mark.
-    case mark(VersionMark)
-    /// The row of the staged configuration and `staged.plist`; nil removes both.
-    case staged(StagedConfiguration?)
-    /// The row of the active configuration and `configuration.plist`; nil removes both.
-    case active(ActiveConfiguration?)
-    /// The row of a configuration with a waived signature and `waived.plist`; nil removes both.
-    case waived(ActiveConfiguration?)
-    /// The clock is at least this (CFG-33); for the whole device, the highest one counts.
-    case clockFloor(WallTime)
-    /// A report for the pairing that the configuration came through, to be signed and queued.
-    case report(ReportFacts)
-}
-
-/// An action for the time after the commit.
-package enum ApplyEffect: Sendable, Equatable {
-    /// Send this to the app's receiving connection, and pass the reply to `answered`.
-    case offer(ConfigurationOffer)
-    /// Tell the app that its files have changed (CFG-42).
-    case reload
-}
-
-/// The outcome of one event of a slot.
-package struct ApplyTransition: Sendable, Equatable {
-    /// An event that changed nothing durable.
-    package init() {}
-
-    /// In the order in which files are written (CFG-35): the active file before the commit, removals after it.
-    package private(set) var changes: [ApplyChange] = []
-    package private(set) var effects: [ApplyEffect] = []
-    /// The verdict that the event led to; nil if it led to none yet.
-    package private(set) var verdict: Verdict?
-    /// The words for it; empty if it needs none.
-    package private(set) var detail = ""
-
-    fileprivate mutating func add(_ change: ApplyChange) { changes.append(change) }
-
-    fileprivate mutating func add(_ effect: ApplyEffect) { effects.append(effect) }
-
-    fileprivate mutating func conclude(_ verdict: Verdict, _ detail: String = "") {
-        self.verdict = verdict
-        self.detail = detail
     }
 }

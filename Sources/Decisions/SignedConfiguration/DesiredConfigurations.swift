@@ -269,15 +269,16 @@ package struct DesiredConfigurations: Sendable {
         let open = secondary.states.values.flatMap(\.open)
         var verifier = ReportVerifier(
             key: key, device: device, pairing: pairing, counter: secondary.counter, open: Set(open.map(\.id)))
-        let facts = try verifier.accept(envelope).facts
+        let report = try verifier.accept(envelope)
+        let facts = report.facts
         guard let entry = open.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest else {
             throw .wrongNonce
         }
         var transition = DesiredTransition(changes: [.counter(pairing, verifier.counter)])
         secondaries[pairing, default: Secondary()].counter = verifier.counter
         var answered = entry
-        (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.text, now)
-        answered.isFinished = !facts.verdict.isProvisional
+        (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
+        answered.isFinished = !report.isProvisional
         take(facts, answered, &transition)
         if facts.verdict == .applied { prove(entry, &transition) }
         deliver(entry.key, to: addressee, because: .reported(entry.digest), at: now, identifier, &transition)
@@ -302,6 +303,7 @@ package struct DesiredConfigurations: Sendable {
                 state.history.removeFirst(max(0, state.history.count - ConfigurationLimits.history))
             case let verdict:
                 state.good = facts.good
+                if verdict == .failed, state.applied == entry.digest { state.applied = nil }
                 guard verdict.isRefusal else { return }
                 state.refusals.append(.init(digest: entry.digest, verdict: verdict.name))
             }

@@ -80,12 +80,15 @@ package enum Verdict: Sendable, Hashable {
     case waitingForApplication
     /// Not judged and not kept: the secondary knows no key for the app yet. The primary delivers it again (CFG-74).
     case waitingForKey
-    /// A newer one took its place while it waited.
+    /// A newer one took its place before its last verdict.
     case superseded
+    /// The app did not live with it, or gave no verdict on it: the last good one is active, and its version is burnt
+    /// (CFG-63).
+    case failed
     case rejected(Rejection)
 
     private enum Word: String {
-        case applied, superseded
+        case applied, superseded, failed
         case waitingForApplication = "waiting-for-app"
         case waitingForKey = "waiting-for-key"
     }
@@ -97,6 +100,7 @@ package enum Verdict: Sendable, Hashable {
         case .waitingForApplication: self = .waitingForApplication
         case .waitingForKey: self = .waitingForKey
         case .superseded: self = .superseded
+        case .failed: self = .failed
         case nil:
             guard let rejection = Rejection(rawValue: name) else { return nil }
             self = .rejected(rejection)
@@ -110,6 +114,7 @@ package enum Verdict: Sendable, Hashable {
         case .waitingForApplication: Word.waitingForApplication.rawValue
         case .waitingForKey: Word.waitingForKey.rawValue
         case .superseded: Word.superseded.rawValue
+        case .failed: Word.failed.rawValue
         case .rejected(let rejection): rejection.rawValue
         }
     }

@@ -33,7 +33,7 @@ package struct ReportVerifier: Sendable {
         guard report.counter > counter else { throw .replayed }
         guard open.contains(report.facts.delivery.nonce) else { throw .wrongNonce }
         counter = report.counter
-        if !report.facts.verdict.isProvisional { open.remove(report.facts.delivery.nonce) }
+        if !report.isProvisional { open.remove(report.facts.delivery.nonce) }
         return report
     }
 

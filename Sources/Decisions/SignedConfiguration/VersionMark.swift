@@ -18,10 +18,12 @@ package struct VersionMark: Sendable, Equatable {
     /// The key set under which that version was signed: a mark from before all configuration keys were replaced does
     /// not count (CFG-88).
     package private(set) var keySetVersion: UInt64
+    /// The mark's version failed on this device, and never became good (CFG-63).
+    package let isBurnt: Bool
 
     package init(
         version: UInt64, digest: [UInt8]?, floor: UInt64 = 0, isActive: Bool = true, isClosed: Bool = false,
-        keySetVersion: UInt64 = 1
+        keySetVersion: UInt64 = 1, isBurnt: Bool = false
     ) {
         self.version = version
         self.keySetVersion = keySetVersion
@@ -29,6 +31,7 @@ package struct VersionMark: Sendable, Equatable {
         self.floor = floor
         self.isActive = isActive
         self.isClosed = isClosed
+        self.isBurnt = isBurnt
     }
 
     /// The judgement of a version under the mark.
@@ -64,6 +67,13 @@ package struct VersionMark: Sendable, Equatable {
             version: 0, digest: nil, isActive: mark.isActive, isClosed: mark.isClosed, keySetVersion: epoch)
     }
 
+    /// The mark after this configuration failed: only a higher version passes from now on.
+    static func burnt(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
+        VersionMark(
+            version: max(record.version, mark?.version ?? 0), digest: record.digest, floor: mark?.floor ?? 0,
+            isActive: false, keySetVersion: record.payload.keySetVersion, isBurnt: true)
+    }
+
     /// The active configuration has ended: its lifetime is over.
     mutating func deactivate() { isActive = false }
 
@@ -81,6 +91,7 @@ extension VersionMark {
             "active": .boolean(isActive), "closed": .boolean(isClosed), "keyset": PropertyListValue(keySetVersion),
         ]
         fields["digest"] = digest.map { .data($0) }
+        if isBurnt { fields["burnt"] = true }
         return fields
     }
 
@@ -95,7 +106,8 @@ extension VersionMark {
                 isActive: try fields.required("active", "a boolean") { $0.booleanValue },
                 isClosed: try fields.required("closed", "a boolean") { $0.booleanValue },
                 // Absent in rows from before there were key sets.
-                keySetVersion: try fields.optional("keyset", "an integer from 1") { $0.positiveValue } ?? 1)
+                keySetVersion: try fields.optional("keyset", "an integer from 1") { $0.positiveValue } ?? 1,
+                isBurnt: try fields.optional("burnt", "a boolean") { $0.booleanValue } ?? false)
             try fields.refuseUnknownFields()
         } catch {
             throw .damaged(error)

@@ -113,18 +113,28 @@ extension Configuration {
     public func load(
         application: ApplicationIdentifier, role: DeviceRole, directory: String?
     ) -> ConfigurationLoad {
-        load(application: application, role: role, directory: directory, clock: { Linux.wallTime })
+        load(application: application, role: role, directory: directory, time: .system)
     }
 
     @discardableResult
     package func load(
-        application: ApplicationIdentifier, role: DeviceRole, directory: String?,
-        clock: @escaping @Sendable () -> WallTime
+        application: ApplicationIdentifier, role: DeviceRole, directory: String?, time: ConfigurationTime
     ) -> ConfigurationLoad {
         defer { store.notices.deliver() }
-        let home = SignedHome(application: application, role: role, directory: directory, clock: clock)
-        return signed.load(home, rules)
+        let home = SignedHome(application: application, role: role, directory: directory, time: time)
+        return signed.load(home, rules) { [weak self] in self?.timePassed() }
     }
+
+    private func timePassed() {
+        defer { store.notices.deliver() }
+        signed.timePassed(rules)
+    }
+
+    /// Says that the app works with the signed configuration that is applied now. A new one is on trial: an app that
+    /// ends three times before it has lived with it for half a minute gets the last good one back, and the version is
+    /// refused from then on (Protocol/SignedConfiguration.md CFG-61 to CFG-63). An app that does its work in less time
+    /// and exits calls this before. One that stays, or that ends its session in order, need not. Any number of calls.
+    public func confirmHealthy() { signed.confirm() }
 
     /// Reads the files again: they have changed, or time has passed.
     @discardableResult
@@ -153,7 +163,8 @@ extension Configuration {
         let envelope = message["tandem.configuration"]?.dataValue ?? []
         let reply: OfferReply
         do {
-            reply = OfferReply(applied: try signed.receive(try ConfigurationOffer(message), rules))
+            let applied = try signed.receive(try ConfigurationOffer(message), rules)
+            reply = applied.map { OfferReply(applied: $0) } ?? OfferReply(failed: envelope)
         } catch {
             let rejection = ConfigurationRejection(name: error.rejection.rawValue, detail: error.detail)
             store.notices.add(.event(.rejected(rejection)))

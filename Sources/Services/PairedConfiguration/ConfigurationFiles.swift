@@ -1,5 +1,5 @@
-// Reading the files that the daemon keeps in the app's directory. They are claims: what they hold is verified like
-// anything else. A damaged file is reported by its name and ignored.
+// Reading the files that the daemon keeps in the app's directory, and the library's own one beside them (CFG-65). They
+// are claims: what they hold is verified like anything else. A damaged file is reported by its name and ignored.
 
 import TandemBase
 import TandemFiles
@@ -13,15 +13,22 @@ struct ConfigurationFiles {
     private(set) var staged: StagedConfiguration?
     private(set) var waived: ActiveConfiguration?
     private(set) var active: ActiveConfiguration?
+    private(set) var trial: ConfigurationTrial?
+    /// The library's own account.
+    private(set) var attempts = LoadAttempts()
     private(set) var failures: [ConfigurationFileFailure] = []
+    private var directory: OwnedDirectory?
 
     init(_ home: SignedHome) {
         guard let path = home.directory else { return }
         do {
             let directory = try OwnedDirectory(existing: path)
-            staged = read("staged.plist", in: directory, StagedConfiguration.init)
-            waived = read("waived.plist", in: directory, ActiveConfiguration.init)
-            active = read("configuration.plist", in: directory, ActiveConfiguration.init)
+            self.directory = directory
+            staged = read(ConfigurationFile.staged.rawValue, in: directory, StagedConfiguration.init)
+            waived = read(ConfigurationFile.waived.rawValue, in: directory, ActiveConfiguration.init)
+            active = read(ConfigurationFile.active.rawValue, in: directory, ActiveConfiguration.init)
+            trial = read(ConfigurationFile.trial.rawValue, in: directory, ConfigurationTrial.init)
+            attempts = read(ConfigurationFile.attempts, in: directory, LoadAttempts.init) ?? LoadAttempts()
         } catch {
             fail(path, error.description)
         }
@@ -49,6 +56,32 @@ struct ConfigurationFiles {
         if let key = staged?.record.key, isForeign(key) { staged = nil }
         if let key = waived?.record.key, isForeign(key) { waived = nil }
         if let key = active?.record.key, isForeign(key) { active = nil }
+        if let key = trial?.previous?.record.key, isForeign(key) { trial = nil }
+    }
+
+    /// Whether a configuration waits for its proof: it is staged or on trial, and the app has not lived with it.
+    func isUnproven(_ digest: [UInt8]) -> Bool {
+        let waits = staged?.record.digest == digest || trial?.covers(digest) == true
+        return waits && !attempts.isHealthy(digest)
+    }
+
+    /// Changes the library's account, durably when this returns; nothing without a directory, or without a change.
+    mutating func note(
+        _ digest: [UInt8], _ change: (inout LoadAttempts) -> Void
+    ) throws(FileError) {
+        var next = attempts
+        change(&next)
+        guard let directory, next != attempts else { return }
+        let known = [staged?.record, waived?.record, active?.record, trial?.previous?.record].compactMap { $0?.digest }
+        next.keep(known + [digest])
+        do {
+            try directory.replace(ConfigurationFile.attempts, with: try PropertyListWriter.write(next.dictionary))
+        } catch let error as FileError {
+            throw error
+        } catch {
+            preconditionFailure("the account can always be written: \(error)")
+        }
+        attempts = next
     }
 
     mutating func fail(_ file: String, _ detail: String, name: String = "damaged") {

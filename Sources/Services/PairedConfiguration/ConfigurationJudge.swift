@@ -12,6 +12,7 @@ struct ConfigurationJudge {
     let allowsInvalidSignatures: Bool
     let schema: SettingsSchema
     let now: WallTime
+    let uptime: MonotonicTime
 
     /// Bytes with the claims beside them.
     struct Claim {
@@ -36,10 +37,13 @@ struct ConfigurationJudge {
     }
 
     /// A configuration that was applied before: the load profile.
-    func judgeApplied(_ claim: Claim, applied: WallTime) throws(VerificationFailure) -> AppliedRecord {
+    /// - Parameter elapsed: milliseconds of its lifetime that are used.
+    func judgeApplied(
+        _ claim: Claim, applied: WallTime, elapsed: Int64
+    ) throws(VerificationFailure) -> AppliedRecord {
         let context = context(.load, claim)
         let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
-        return try record(applicable.verified, applied: applied)
+        return try record(applicable.verified, applied: applied, elapsed: elapsed)
     }
 
     private func context(_ profile: VerificationProfile, _ claim: Claim) -> VerificationContext {
@@ -50,12 +54,13 @@ struct ConfigurationJudge {
 
     /// Step 18, which is also what makes the typed values.
     private func record(
-        _ verified: VerifiedConfiguration, applied: WallTime
+        _ verified: VerifiedConfiguration, applied: WallTime, elapsed: Int64 = 0
     ) throws(VerificationFailure) -> AppliedRecord {
         do {
             let optional = Set(verified.payload.optional ?? [])
             let payload = try schema.payload(verified.payload.values, optional: optional)
-            return AppliedRecord(configuration: verified, payload: payload, applied: applied)
+            return AppliedRecord(
+                configuration: verified, payload: payload, applied: applied, elapsed: elapsed, begun: uptime)
         } catch {
             throw VerificationFailure(.schema, error.description, payload: verified.payload)
         }

@@ -2,8 +2,10 @@
 // verified outside the lock that readers take: a slow disk or a long chain of keys does not delay readers of a value.
 
 import Synchronization
-import TandemBase
+package import TandemBase
+import TandemFiles
 import TandemPropertyList
+import TandemReactor
 import TandemSettings
 import TandemSignedConfiguration
 
@@ -18,6 +20,14 @@ final class SignedSettings: Sendable {
     private struct State {
         var home: SignedHome?
         var applied: AppliedRecord?
+        /// The alarm's action.
+        var alarm: @Sendable () -> Void = {}
+        /// The alarm that counts; those before it are void.
+        var alarmNumber: UInt64 = 0
+        /// When the app will have lived long enough with what it loaded.
+        var proof: MonotonicTime?
+        /// This process's part in the account (CFG-65).
+        var process = ProcessAccount()
     }
 
     /// Serialises those that read files, verify and apply: two configurations are judged one after the other. Readers
@@ -43,9 +53,13 @@ final class SignedSettings: Sendable {
     }
 
     /// Sets whose configuration it is, and applies what its files hold.
-    func load(_ home: SignedHome, _ rules: Rules) -> ConfigurationLoad {
+    /// - Parameter alarm: calls ``timePassed(_:)``, on the alarm's thread.
+    func load(_ home: SignedHome, _ rules: Rules, alarm: @escaping @Sendable () -> Void) -> ConfigurationLoad {
         verification.withLock { _ in
-            state.withLock { $0.home = home }
+            state.withLock {
+                $0.home = home
+                $0.alarm = alarm
+            }
             return read(rules)
         }
     }
@@ -53,20 +67,25 @@ final class SignedSettings: Sendable {
     /// Reads the files again.
     func reload(_ rules: Rules) -> ConfigurationLoad { verification.withLock { _ in read(rules) } }
 
-    /// Reads, verifies and applies; the caller serialises.
+    /// Reads, verifies, counts and applies; the caller serialises.
+    @discardableResult
     private func read(_ rules: Rules) -> ConfigurationLoad {
-        let (home, applied) = state.withLock { ($0.home, $0.applied) }
+        let (home, applied, process) = state.withLock { ($0.home, $0.applied, $0.process) }
         guard let home else { return ConfigurationLoad(applied: nil, failures: []) }
-        var loading = ConfigurationLoading(files: ConfigurationFiles(home), judge: judge(home, rules))
+        var loading = ConfigurationLoading(
+            files: ConfigurationFiles(home), judge: judge(home, rules), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
+        state.withLock { $0.process = loading.process }
         apply(best)
+        prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)
     }
 
     /// Judges a configuration that was handed over, and applies it; a failure leaves everything as it was.
-    func receive(_ offer: ConfigurationOffer, _ rules: Rules) throws(VerificationFailure) -> VerifiedConfiguration {
-        try verification.withLock { _ throws(VerificationFailure) -> VerifiedConfiguration in
-            let (home, active) = state.withLock { ($0.home, $0.applied) }
+    /// - Returns: nil if the app has not lived with it (CFG-66).
+    func receive(_ offer: ConfigurationOffer, _ rules: Rules) throws(VerificationFailure) -> VerifiedConfiguration? {
+        try verification.withLock { _ throws(VerificationFailure) -> VerifiedConfiguration? in
+            let (home, active, process) = state.withLock { ($0.home, $0.applied, $0.process) }
             guard let home else {
                 throw VerificationFailure(.wrongApplication, "the app has not called load(application:role:directory:)")
             }
@@ -74,7 +93,18 @@ final class SignedSettings: Sendable {
                 envelope: offer.envelope, target: offer.target, device: offer.device,
                 allowsInvalid: offer.allowsInvalid)
             let record = try judge(home, rules).judgeNew(claim, mark: offer.mark, active: active)
-            if let record { apply(record) }
+            if let record {
+                let digest = record.configuration.digest
+                if process.refused.contains(digest) { return nil }
+                if process.reverted.contains(digest) {
+                    let payload = record.configuration.payload
+                    throw VerificationFailure(.rollback, "its lifetime is over", payload: payload)
+                }
+                // The daemon has counted this attempt, and watches the app from now on.
+                state.withLock { _ = $0.process.counted.insert(digest) }
+                apply(record)
+                prove(false, home)
+            }
             guard let applied = record ?? active else {
                 preconditionFailure("a configuration is active already only if one is applied")
             }
@@ -85,7 +115,7 @@ final class SignedSettings: Sendable {
     private func judge(_ home: SignedHome, _ rules: Rules) -> ConfigurationJudge {
         ConfigurationJudge(
             home: home, anchor: rules.anchor, allowsInvalidSignatures: rules.allowsInvalidSignatures,
-            schema: store.schema, now: home.clock())
+            schema: store.schema, now: home.time.wall(), uptime: home.time.boot())
     }
 
     /// Puts the values into the signed layer; the caller delivers the notices when it holds no lock.
@@ -98,57 +128,176 @@ final class SignedSettings: Sendable {
             store.notices.add(.event(record.map { .applied($0.description) } ?? .deactivated))
         }
     }
+
+    // MARK: time
+
+    /// Time has passed: the app has lived with what it loaded, or a lifetime is over (CFG-68). The caller delivers the
+    /// notices.
+    func timePassed(_ rules: Rules) {
+        verification.withLock { _ in
+            let (home, applied, proof) = state.withLock { ($0.home, $0.applied, $0.proof) }
+            guard let home, let applied else { return }
+            let digest = applied.configuration.digest
+            if let proof, home.time.boot() >= proof {
+                state.withLock { $0.proof = nil }
+                confirm(digest, home)
+            }
+            if applied.configuration.payload.lifetime != nil {
+                let used = applied.used(at: home.time)
+                var files = ConfigurationFiles(home)
+                // A count that cannot be written now is written next time; the daemon counts for itself.
+                try? files.note(digest) { $0.use(digest, elapsed: used) }
+                if applied.configuration.payload.isOver(after: used) {
+                    state.withLock { _ = $0.process.reverted.insert(digest) }
+                    read(rules)
+                    return
+                }
+            }
+            setAlarm(home)
+        }
+    }
+
+    /// The app says that it lives with what is applied.
+    func confirm() {
+        verification.withLock { _ in
+            let (home, applied) = state.withLock { ($0.home, $0.applied) }
+            guard let home, let digest = applied?.configuration.digest else { return }
+            if !state.withLock({ $0.process.confirmed.contains(digest) }) { confirm(digest, home) }
+        }
+    }
+
+    private func confirm(_ digest: [UInt8], _ home: SignedHome) {
+        var files = ConfigurationFiles(home)
+        do throws(FileError) {
+            if files.isUnproven(digest) { try files.note(digest) { $0.confirm(digest) } }
+            state.withLock { _ = $0.process.confirmed.insert(digest) }
+        } catch {
+            // The next call tries again; the daemon's own observation counts, too.
+        }
+    }
+
+    /// - Parameter isUnproven: the app was started with it and has yet to live with it.
+    private func prove(_ isUnproven: Bool, _ home: SignedHome) {
+        state.withLock { $0.proof = isUnproven ? home.time.boot() + ConfigurationLimits.trial : nil }
+        setAlarm(home)
+    }
+
+    private func setAlarm(_ home: SignedHome) {
+        let (number, alarm, proof, applied) = state.withLock { state in
+            state.alarmNumber += 1
+            return (state.alarmNumber, state.alarm, state.proof, state.applied)
+        }
+        let delays = [proof.map { $0.since(home.time.boot()) }, applied?.timeLeft(at: home.time)].compactMap(\.self)
+        guard let delay = delays.min() else { return }
+        home.time.wake(max(.zero, delay)) { [weak self] in
+            if self?.state.withLock({ $0.alarmNumber }) == number { alarm() }
+        }
+    }
 }
 
-/// Chooses which of the files is applied: the staged one if it passes every step, else what was applied before. Each
-/// candidate is verified by itself; one that fails never takes another down.
+/// This process's part in the account: each is counted once (CFG-65).
+struct ProcessAccount {
+    /// Configurations that this process has begun to apply.
+    var counted: Set<[UInt8]> = []
+    /// Those that it has said to be good.
+    var confirmed: Set<[UInt8]> = []
+    /// Those that the app did not live with.
+    var refused: Set<[UInt8]> = []
+    /// Those whose lifetime has ended.
+    var reverted: Set<[UInt8]> = []
+}
+
+/// Chooses which of the files is applied: the staged one if it passes every step, else what was applied before, and the
+/// last good one in place of one that the app did not live with (CFG-66). Each candidate is verified by itself; one
+/// that fails never takes another down.
 struct ConfigurationLoading {
     private(set) var files: ConfigurationFiles
     let judge: ConfigurationJudge
+    private(set) var process: ProcessAccount
 
-    init(files: ConfigurationFiles, judge: ConfigurationJudge) {
+    init(files: ConfigurationFiles, judge: ConfigurationJudge, process: ProcessAccount) {
         self.files = files
         self.judge = judge
+        self.process = process
     }
 
     /// - Parameter known: what is applied already where no files are kept.
     mutating func best(known: AppliedRecord?) -> AppliedRecord? {
-        let active = known ?? applied(files.active, "configuration.plist")
-        if let staged = staged(active) { return staged }
-        let waived = applied(files.waived, "waived.plist")
-        guard let waived else { return active }
-        guard let active else { return waived }
-        return waived.configuration.payload.version > active.configuration.payload.version ? waived : active
+        let active = present(known) ?? applied(files.active, .active)
+        if let staged = staged(active), admits(staged, .staged) { return staged }
+        let waived = applied(files.waived, .waived)
+        let isWaivedNewer = waived.map { waived in
+            active.map { waived.configuration.payload.version > $0.configuration.payload.version } ?? true
+        }
+        if let waived, isWaivedNewer == true, admits(waived, .waived) { return waived }
+        guard let active else { return nil }
+        return admits(active, .active) ? active : applied(files.trial?.previous, .trial)
+    }
+
+    private func present(_ known: AppliedRecord?) -> AppliedRecord? {
+        known.flatMap { process.reverted.contains($0.configuration.digest) ? nil : $0 }
+    }
+
+    /// Counts a start with a configuration that has not proved to be good, before the app sees it.
+    private mutating func admits(_ record: AppliedRecord, _ file: ConfigurationFile) -> Bool {
+        let digest = record.configuration.digest
+        guard files.isUnproven(digest), !process.counted.contains(digest) else { return true }
+        let known = files.trial.flatMap { $0.digest == digest ? $0.attempts : nil } ?? 0
+        do {
+            if !process.refused.contains(digest) { try files.note(digest) { $0.count(digest, known: known) } }
+        } catch {
+            files.fail(
+                file.rawValue, "this start with it could not be counted: \(error.description)",
+                name: Verdict.failed.name)
+            return false
+        }
+        guard files.attempts.starts(of: digest) <= ConfigurationLimits.attempts else {
+            process.refused.insert(digest)
+            files.fail(
+                file.rawValue, "the app did not live with it, \(ConfigurationLimits.attempts) times in a row",
+                name: Verdict.failed.name)
+            return false
+        }
+        process.counted.insert(digest)
+        return true
     }
 
     private mutating func staged(_ active: AppliedRecord?) -> AppliedRecord? {
         guard let staged = files.staged else { return nil }
+        guard !isOver(staged.record) else { return nil }
         let claim = ConfigurationJudge.Claim(
             envelope: staged.record.envelope, target: staged.record.key.target, device: staged.record.device,
             allowsInvalid: staged.allowsInvalid)
         do {
             return try judge.judgeNew(claim, mark: staged.mark, active: active)
         } catch {
-            files.fail("staged.plist", error.detail, name: error.rejection.rawValue)
+            files.fail(ConfigurationFile.staged.rawValue, error.detail, name: error.rejection.rawValue)
             return nil
         }
     }
 
-    private mutating func applied(_ file: ActiveConfiguration?, _ name: String) -> AppliedRecord? {
+    private mutating func applied(_ file: ActiveConfiguration?, _ name: ConfigurationFile) -> AppliedRecord? {
         guard let file else { return nil }
-        guard !file.isOver(at: judge.now) else {
-            files.fail(name, "its lifetime is over", name: "reverted")
+        guard !file.isOver(at: judge.now), !isOver(file.record) else {
+            files.fail(name.rawValue, "its lifetime is over", name: "reverted")
             return nil
         }
         let claim = ConfigurationJudge.Claim(
             envelope: file.record.envelope, target: file.record.key.target, device: file.record.device,
             allowsInvalid: file.isWaived)
         do {
-            return try judge.judgeApplied(claim, applied: file.applied)
+            let elapsed = max(file.elapsed, files.attempts.elapsed(of: file.record.digest))
+            return try judge.judgeApplied(claim, applied: file.applied, elapsed: elapsed)
         } catch {
-            files.fail(name, error.detail, name: error.rejection.rawValue)
+            files.fail(name.rawValue, error.detail, name: error.rejection.rawValue)
             return nil
         }
+    }
+
+    /// Whether the library knows that the lifetime is used up.
+    private func isOver(_ record: ConfigurationRecord) -> Bool {
+        process.reverted.contains(record.digest)
+            || record.payload.isOver(after: files.attempts.elapsed(of: record.digest))
     }
 }
 
@@ -156,9 +305,45 @@ struct ConfigurationLoading {
 struct SignedHome {
     let application: ApplicationIdentifier
     let role: DeviceRole
-    /// The app's own directory; nil where nothing is kept (the simulator).
+    /// The app's own directory; nil where nothing is kept.
     let directory: String?
-    let clock: @Sendable () -> WallTime
+    let time: ConfigurationTime
+}
+
+/// The clocks of a configuration, and its alarm.
+package struct ConfigurationTime: Sendable {
+    let wall: @Sendable () -> WallTime
+    let boot: @Sendable () -> MonotonicTime
+    /// Calls the action once, no sooner than after the delay, on a thread of its own.
+    let wake: @Sendable (_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> Void
+
+    package init(
+        wall: @escaping @Sendable () -> WallTime, boot: @escaping @Sendable () -> MonotonicTime,
+        wake: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+    ) {
+        self.wall = wall
+        self.boot = boot
+        self.wake = wake
+    }
+
+    /// The system's clocks.
+    static var system: ConfigurationTime {
+        ConfigurationTime(wall: { Linux.wallTime }, boot: { Linux.bootTime }, wake: Alarm.set)
+    }
+}
+
+/// The process's one thread for alarms; started with the first one that is set.
+private enum Alarm {
+    /// Nil if the system has no thread for it: then lifetimes end at the next load.
+    private static let loop: EventLoop? = {
+        guard let loop = try? EventLoop(), (try? loop.startThread()) != nil else { return nil }
+        return loop
+    }()
+
+    @Sendable static func set(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+        guard let loop else { return }
+        loop.submit { loop.schedule(after: delay, action) }
+    }
 }
 
 /// The signed configuration that is applied.
@@ -167,8 +352,28 @@ struct AppliedRecord {
     let payload: SettingsPayload
     /// When it was applied, as far as that is known.
     let applied: WallTime
+    /// Milliseconds of its lifetime that were used when this process began with it, and when that was.
+    let elapsed: Int64
+    let begun: MonotonicTime
 
     var isWaived: Bool { configuration.waived != nil }
+
+    /// Milliseconds of its lifetime that are used.
+    func used(at time: ConfigurationTime) -> Int64 {
+        let running = elapsed.addingReportingOverflow(time.boot().since(begun).saturatingMilliseconds)
+        let shown = time.wall().since(applied).saturatingMilliseconds
+        return max(running.overflow ? .max : running.partialValue, shown)
+    }
+
+    /// Until its lifetime is over, or is to be counted again; nil without one.
+    func timeLeft(at time: ConfigurationTime) -> Duration? {
+        guard let lifetime = configuration.payload.lifetime else { return nil }
+        let left = Duration.seconds(lifetime) - .milliseconds(used(at: time))
+        return min(left, Self.countInterval)
+    }
+
+    /// A lifetime is counted, and kept for the next start, this often (LIM-89).
+    private static var countInterval: Duration { .seconds(600) }
 
     /// The mark that the next configuration must pass: the daemon's and what is applied here, whichever is higher.
     static func mark(handedOver: UInt64?, active: AppliedRecord?) -> VersionMark? {

@@ -68,6 +68,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case urgent
     case file
     case topic
+    /// Reports with `spec` 1.1 are read (CFG-67).
+    case trial
 }
 
 /// The part of hello that device links add.

@@ -29,7 +29,7 @@ final class TestDevice {
             LocalEndpoint.Outlets(
                 store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
                 connected: { [unowned self] in connected.append($0) },
-                disconnected: { [unowned self] in disconnected.append($0) }))
+                disconnected: { [unowned self] application, _ in disconnected.append(application) }))
     }
 
     convenience init(_ role: DeviceRole, scheduler: ManualScheduler = ManualScheduler()) {

@@ -27,6 +27,8 @@ final class TwoNodes {
     private var otherRole = DeviceRole.secondary
     /// Where the primary listens, from its next start on.
     var linkName = "link.sock"
+    /// The daemons' half of that decision, from their next starts on.
+    var allowsInvalidSignatures = false
     let app: ApplicationIdentifier
     let signer = ConfigurationPrivateKey.generate()
     private(set) var target: PairedIdentifier = .vendor(.random())
@@ -45,6 +47,7 @@ final class TwoNodes {
         var options = NodeOptions(
             role: role(place), name: "the \(place)", state: directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
+        options.allowsInvalidSignatures = allowsInvalidSignatures
         if options.role == .primary {
             options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]
         }

@@ -93,9 +93,11 @@ private struct StatusReport {
         var table = Table(
             "configurations", ["app", "role", "state", "version", "digest", "applied", "last verdict", "target"])
         for item in facts.list("configurations") {
+            let state = item.text("state") + (item.body["trial"]?.booleanValue == true ? ", on trial" : "")
+            let verdict = [item.text("lastVerdict"), item.text("text")].filter { !$0.isEmpty }
             table.add(
-                item.text("app"), item.text("role"), item.text("state"), item.text("version"), item.digest("digest"),
-                item.date("applied"), item.text("lastVerdict"), item.text("target"))
+                item.text("app"), item.text("role"), state, item.text("version"), item.digest("digest"),
+                item.date("applied"), verdict.joined(separator: ": "), item.text("target"))
         }
         return table
     }

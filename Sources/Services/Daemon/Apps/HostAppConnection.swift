@@ -103,19 +103,20 @@ final class HostAppConnection {
     }
 
     /// Flushes and closes.
-    func finish() {
-        leave()
+    /// - Parameter inOrder: the client has ended its session.
+    func finish(inOrder: Bool = false) {
+        leave(inOrder: inOrder)
         channel.closeAfterFlush()
     }
 
     /// Leaves the relay and the durable channels.
-    private func leave() {
+    private func leave(inOrder: Bool = false) {
         let (last, port) = (phase, port)
         phase = .closing
         self.port = nil
         port?.closed()
         if let app = port?.app { endpoint.items?.left(self, app, receives: port?.receives ?? false) }
-        if case .receiving(let application) = last { endpoint.left(self, application) }
+        if case .receiving(let application) = last { endpoint.left(self, application, inOrder: inOrder) }
     }
 
     // MARK: frames
@@ -179,7 +180,7 @@ final class HostAppConnection {
     private func takeUpkeep(_ envelope: Envelope) {
         switch envelope.kind {
         case .ping: send(PingFrame(envelope).answer)
-        case .bye: finish()
+        case .bye: finish(inOrder: true)
         default: break
         }
     }

@@ -56,13 +56,14 @@ package final class LocalEndpoint {
         package var directory: (ApplicationIdentifier) -> String?
         /// An app's receiving connection has got `registered`.
         package var connected: (ConnectedApplication) -> Void
-        /// An app's receiving connection is gone.
-        package var disconnected: (ConnectedApplication) -> Void
+        /// An app's receiving connection is gone; in order if the app ended its session.
+        package var disconnected: (ConnectedApplication, _ inOrder: Bool) -> Void
 
         package init(
             store: @escaping (ApplicationIdentifier, _ user: UInt32) async -> Bool,
             directory: @escaping (ApplicationIdentifier) -> String?,
-            connected: @escaping (ConnectedApplication) -> Void, disconnected: @escaping (ConnectedApplication) -> Void
+            connected: @escaping (ConnectedApplication) -> Void,
+            disconnected: @escaping (ConnectedApplication, _ inOrder: Bool) -> Void
         ) {
             self.store = store
             self.directory = directory
@@ -264,10 +265,10 @@ package final class LocalEndpoint {
     }
 
     /// A receiving connection is gone.
-    func left(_ connection: HostAppConnection, _ application: ConnectedApplication) {
+    func left(_ connection: HostAppConnection, _ application: ConnectedApplication, inOrder: Bool) {
         release(application.app, from: connection)
         pendingOffers.closed(connection.number)
-        outlets?.disconnected(application)
+        outlets?.disconnected(application, inOrder)
     }
 
     /// The app whose receiving connection is registered; nil if there is none.

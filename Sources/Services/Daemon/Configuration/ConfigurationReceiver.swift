@@ -1,9 +1,10 @@
 // Configuration receiver: the receiving half of the one apply path (CFG-35). A slot judges the bytes that arrive, its
 // answer is written and committed, and only then anybody learns of it. Host apps bring keys with their registrations,
 // free waiting configurations, and answer hand-overs. The receiver never decides a verdict: the slot does, and the
-// app's library.
+// app's library, whose account of its starts the slot sees before each event (CFG-62).
 
 import TandemBase
+import TandemCrypto
 import TandemDelivery
 import TandemFiles
 import TandemPropertyList
@@ -54,6 +55,7 @@ final class ConfigurationReceiver {
             return try await committed.commit(room: room) { [self] next in
                 let before = next
                 var slot = next[key]
+                if slot.needsAttempts, let attempts = attempts(of: key) { slot.note(attempts) }
                 let transition = event(&slot, verification(of: key, in: next))
                 next.keep(slot)
                 guard writeFiles(transition, key, before: true) else {
@@ -81,7 +83,10 @@ final class ConfigurationReceiver {
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
     func enqueue(_ key: ConfigurationSlotKey, _ event: @escaping Event) {
-        context.scheduler.start { [self] in _ = await perform(key, event) }
+        context.scheduler.start { [self] in
+            let transition = await perform(key, event)
+            if transition?.verdict == .failed { logVerdict(transition, of: key) }
+        }
     }
 
     private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
@@ -114,7 +119,12 @@ final class ConfigurationReceiver {
     private func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
         guard let verdict = transition?.verdict else { return }
         if state.slots[key] != nil { lastVerdicts[key] = verdict }
-        let level: LogLevel = if case .rejected = verdict { .warning } else { .info }
+        let level: LogLevel =
+            switch verdict {
+            case .rejected: .warning
+            case .failed: .error
+            case .applied, .waitingForApplication, .waitingForKey, .superseded: .info
+            }
         context.log(
             LogEvent(
                 level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
@@ -136,10 +146,7 @@ final class ConfigurationReceiver {
 
     /// The pairing is gone, with the targets that configuration through it had.
     func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
-        change { next in
-            next.forget(pairing)
-            return []
-        }
+        change(room: .reserve) { next in next.forget(pairing) }
         for (app, target) in targets {
             close(ConfigurationSlotKey(application: app, role: .secondary, target: target))
         }
@@ -163,7 +170,7 @@ final class ConfigurationReceiver {
 
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
         reconcileFiles(of: app, as: role)
-        disconnected(app, as: role)
+        disconnected(app, as: role, .switched)
         guard isConnected, let key = shownKey(of: app, as: role) else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
         offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
@@ -189,10 +196,16 @@ final class ConfigurationReceiver {
     }
 
     /// An app's receiving connection is gone.
-    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole) {
+    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
         for key in state.slots.keys where key.application == app && key.role == role {
-            enqueue(key) { slot, _ in slot.applicationDisconnected() }
+            enqueue(key) { slot, _ in slot.applicationDisconnected(ending) }
         }
+    }
+
+    /// A link is ready; reports go to primaries.
+    func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
+        guard device.peer(pairing)?.role == .secondary else { return }
+        change { next in next.setReadsTrials(readsTrials, pairing) }
     }
 
     /// Learns a trusted key; nil if it could not be stored.
@@ -239,7 +252,9 @@ final class ConfigurationReceiver {
     private func carryOut(_ transition: ApplyTransition, of key: ConfigurationSlotKey) {
         for effect in transition.effects {
             switch effect {
-            case .offer(let offer): self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key) }
+            case .offer(let offer):
+                let digest = SHA256.digest(offer.envelope)
+                self.offer(offer.message, to: key) { [weak self] in self?.ended($0, key, digest) }
             case .reload: offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
             }
         }
@@ -258,9 +273,9 @@ final class ConfigurationReceiver {
 
     /// An offer has ended. A callback, because the slot must take this event before those of the app's next
     /// connection.
-    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey) {
+    private func ended(_ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8]) {
         context.scheduler.start { [self] in
-            if await !answered(outcome, key) { await overdue(key, outcome) }
+            if await !answered(outcome, key) { await overdue(key, outcome, digest) }
         }
     }
 
@@ -279,14 +294,17 @@ final class ConfigurationReceiver {
         return true
     }
 
-    private func overdue(_ key: ConfigurationSlotKey, _ outcome: OfferOutcome) async {
+    private func overdue(_ key: ConfigurationSlotKey, _ outcome: OfferOutcome, _ digest: [UInt8]) async {
+        // Of an offer that a newer one has replaced nothing is expected any more.
+        guard state.slots[key]?.staged?.record.digest == digest else { return }
         context.log(
             LogEvent(
                 .warning, "no verdict of the app, the configuration waits", .text("app", "\(key.application)"),
                 .text("reason", outcome.name)))
-        let digest = state.slots[key]?.staged?.record.digest
-        let transition = await perform(key) { slot, _ in slot.answerOverdue() }
-        if let digest, let transition, transition.verdict != nil { notify(transition, of: digest) }
+        let isSeen = outcome.isSeen
+        let transition = await perform(key) { slot, _ in slot.answerOverdue(isSeen: isSeen) }
+        if transition?.verdict == .failed { logVerdict(transition, of: key) }
+        if let transition, transition.verdict != nil { notify(transition, of: digest) }
     }
 
     // MARK: observers
@@ -365,11 +383,8 @@ final class ConfigurationReceiver {
         do throws(FileError) {
             let directory = try files.directory(of: key.application, owner: owner)
             for change in transition.changes {
-                if before {
-                    try files.writeBeforeCommit(change, in: directory, owner: owner)
-                } else {
-                    try files.writeAfterCommit(change, in: directory, owner: owner)
-                }
+                let file = before ? change.fileBeforeCommit : change.fileAfterCommit
+                try files.make(file, in: directory, owner: owner)
             }
             return true
         } catch {
@@ -379,6 +394,13 @@ final class ConfigurationReceiver {
                     .text("error", error.description)))
             return false
         }
+    }
+
+    /// The library's account of its starts; nil for a slot whose files the app does not see now.
+    private func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
+        guard device.target(key.application, key.role) == key.target else { return nil }
+        let owner = device.owner(key.application)
+        return (try? files.directory(of: key.application, owner: owner)).map { files.attempts(in: $0) }
     }
 
     /// Makes the files of an app those of the present target.
@@ -397,6 +419,14 @@ final class ConfigurationReceiver {
 }
 
 extension OfferOutcome {
+    /// Whether the app may have seen the offer: one that takes none has not.
+    fileprivate var isSeen: Bool {
+        switch self {
+        case .reply, .disconnected, .expired: true
+        case .failed, .notConnected: false
+        }
+    }
+
     /// The outcome in a word, for the log.
     fileprivate var name: String {
         switch self {

@@ -123,7 +123,10 @@ final class ConfigurationService {
     }
 
     /// An app's receiving connection is gone.
-    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole) { receiver.disconnected(app, as: role) }
+    /// - Parameter inOrder: the app ended its session; it has not failed.
+    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, inOrder: Bool) {
+        receiver.disconnected(app, as: role, inOrder ? .inOrder : .lost)
+    }
 
     /// Configuration of this side's app has another target: another primary, or another identifier of it.
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
@@ -157,7 +160,9 @@ final class ConfigurationService {
     }
 
     /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
-    func linked(_ pairing: UniqueIdentifier) {
+    /// - Parameter readsTrials: both ends know reports of the second form (CFG-67).
+    func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
+        receiver.linked(pairing, readsTrials: readsTrials)
         if let peer = device.peer(pairing), peer.role == .primary { forwarder.linked(peer) }
     }
 
@@ -385,6 +390,11 @@ final class ConfigurationService {
         body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
         body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
         body["applied"] = shown.map { .integer($0.applied.milliseconds) }
+        if slot.waived != nil { body["waived"] = true }
+        if let trial = slot.trial {
+            body["trial"] = true
+            body["attempts"] = PropertyListValue(trial.attempts)
+        }
         body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
         return body
     }
@@ -398,6 +408,7 @@ final class ConfigurationService {
             "state": .string("\(entry.stateName) \(name)"),
         ]
         body["lastVerdict"] = entry.verdict.map { .string($0) }
+        body["text"] = entry.text.map { .string($0) }
         return body
     }
 }

@@ -8,10 +8,6 @@ import TandemSignedConfiguration
 
 /// Writes the files of the apps' configuration slots.
 struct ConfigurationSlotFiles {
-    static let activeFile = "configuration.plist"
-    static let stagedFile = "staged.plist"
-    static let waivedFile = "waived.plist"
-
     /// Holds one directory for each app.
     let applications: OwnedDirectory
 
@@ -20,43 +16,37 @@ struct ConfigurationSlotFiles {
         try applications.directory(named: app.description, mode: 0o750, owner: owner)
     }
 
-    /// Writes the files that must exist before the commit that rests on them: a new active configuration.
-    func writeBeforeCommit(_ change: ApplyChange, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
-        switch change {
-        case .active(let active?): try write(active.dictionary, Self.activeFile, directory, owner)
-        case .waived(let waived?): try write(waived.dictionary, Self.waivedFile, directory, owner)
-        case .active, .waived, .mark, .staged, .clockFloor, .report: break
-        }
-    }
-
-    /// Makes the changes that may only follow the commit: a staged configuration, and removals.
-    func writeAfterCommit(_ change: ApplyChange, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
-        switch change {
-        case .staged(let staged?): try write(staged.dictionary, Self.stagedFile, directory, owner)
-        case .staged(nil): try directory.remove(Self.stagedFile)
-        case .active(nil): try directory.remove(Self.activeFile)
-        case .waived(nil): try directory.remove(Self.waivedFile)
-        case .active, .waived, .mark, .clockFloor, .report: break
+    /// Changes a file, if the change asks for it.
+    func make(
+        _ change: ConfigurationFileChange?, in directory: OwnedDirectory, owner: UInt32?
+    ) throws(FileError) {
+        guard let change else { return }
+        if let content = change.content {
+            try write(content, change.file.rawValue, directory, owner)
+        } else {
+            try directory.remove(change.file.rawValue)
         }
     }
 
     /// Makes the files what the slot says, after a start or a switch; nil for an app without state.
     func reconcile(_ slot: ConfigurationSlot?, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
-        try reconcile(slot?.active?.dictionary, Self.activeFile, directory, owner)
-        try reconcile(slot?.waived?.dictionary, Self.waivedFile, directory, owner)
-        try reconcile(slot?.staged?.dictionary, Self.stagedFile, directory, owner)
+        for file in ConfigurationFile.allCases {
+            let content = slot?.content(of: file)
+            let bytes = try directory.read(file.rawValue, limit: Self.limit)
+            if bytes != content.map(Self.bytes) { try make((file, content), in: directory, owner: owner) }
+        }
     }
 
-    private func reconcile(
-        _ content: PropertyListDictionary?, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32?
-    ) throws(FileError) {
-        guard let content else {
-            try directory.remove(name)
-            return
-        }
-        let isSame = try directory.read(name, limit: ConfigurationLimits.envelope * 2) == Self.bytes(content)
-        if !isSame { try write(content, name, directory, owner) }
+    /// The library's account of its starts; empty if it has written none, or none that reads.
+    func attempts(in directory: OwnedDirectory) -> LoadAttempts {
+        guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
+            let fields = try? PropertyListReader.readDictionary(bytes)
+        else { return LoadAttempts() }
+        return (try? LoadAttempts(fields)) ?? LoadAttempts()
     }
+
+    /// The largest file: an envelope and the facts beside it.
+    private static var limit: Int { 2 * ConfigurationLimits.envelope }
 
     private func write(
         _ content: PropertyListDictionary, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32?

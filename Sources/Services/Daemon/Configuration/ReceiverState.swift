@@ -26,6 +26,8 @@ struct ReceiverState {
     private(set) var clockFloor = WallTime(seconds: ConfigurationLimits.earliestClock)
     private(set) var reportCounter: UInt64 = 0
     private(set) var owed: [OwedReport] = []
+    /// The pairings whose primaries read reports of the second form (CFG-67).
+    private var trialReaders: Set<UniqueIdentifier> = []
     /// Early failures are reported with restraint (CFG-52); counted again from zero after a start.
     private var gates: [GateKey: EarlyFailureGate] = [:]
 
@@ -58,14 +60,25 @@ struct ReceiverState {
         return [.delete(.owedReport, key: report.id.bytes)]
     }
 
-    /// The pairing is gone, and the primary that would read its reports.
-    mutating func forget(_ pairing: UniqueIdentifier) { gates = gates.filter { $0.key.pairing != pairing } }
+    /// The pairing is gone, and the primary that would read its reports; returns the rows to commit.
+    mutating func forget(_ pairing: UniqueIdentifier) -> [RowChange] {
+        gates = gates.filter { $0.key.pairing != pairing }
+        return setReadsTrials(false, pairing)
+    }
+
+    /// Whether the primary of a pairing reads reports of the second form, as its last link said.
+    mutating func setReadsTrials(_ reads: Bool, _ pairing: UniqueIdentifier) -> [RowChange] {
+        guard reads != trialReaders.contains(pairing) else { return [] }
+        if reads { trialReaders.insert(pairing) } else { trialReaders.remove(pairing) }
+        return [reads ? Self.row(.trialReader, pairing.bytes, ["v": 1]) : .delete(.trialReader, key: pairing.bytes)]
+    }
 
     /// Early failures wait for their minute to end.
     var holdsFailures: Bool { gates.values.contains { $0.isHolding } }
 
     /// Keeps a slot with content; empty ones are made again when they are needed.
     mutating func keep(_ slot: ConfigurationSlot) {
+        // A trial is never without what is on trial.
         let isEmpty = slot.mark == nil && slot.staged == nil && slot.active == nil && slot.waived == nil
         slots[slot.key] = isEmpty && !slot.isApplicationConnected ? nil : slot
     }
@@ -77,7 +90,9 @@ struct ReceiverState {
         transition.changes.flatMap { change -> [RowChange] in
             switch change {
             case .mark(let mark): [Self.row(.mark, key.bytes, mark.dictionary)]
-            case .staged(let staged): [Self.row(.staged, key.bytes, staged?.dictionary)]
+            case .staged(let staged): [Self.row(.staged, key.bytes, staged?.row)]
+            case .counted(let staged): [Self.row(.staged, key.bytes, staged.row)]
+            case .trial(let trial): [Self.row(.trial, key.bytes, trial?.dictionary)]
             case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
             case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
             case .clockFloor(let floor): raiseClockFloor(floor)
@@ -116,8 +131,10 @@ struct ReceiverState {
     private mutating func sign(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         // A primary that does not take its reports must not fill this device with them.
         guard owed.count(where: { $0.pairing == facts.delivery.pairing }) < Self.mostOwed else { return [] }
+        let form: ConfigurationReport.Form = trialReaders.contains(facts.delivery.pairing) ? .second : .first
+        guard let told = form == .second ? facts : facts.inFirstForm else { return [] }
         reportCounter += 1
-        let report = ConfigurationReport(facts, device: device, counter: reportCounter, time: now.wall)
+        let report = ConfigurationReport(told, device: device, counter: reportCounter, time: now.wall, form: form)
         let owed = OwedReport(
             id: .random(), pairing: facts.delivery.pairing, application: facts.key.application,
             envelope: report.signed(with: signer))
@@ -162,6 +179,12 @@ struct ReceiverState {
             }
             owed.append(report)
         }
+        for row in try rows(.trialReader) {
+            guard let pairing = UniqueIdentifier(bytes: row.key) else {
+                throw ConfigurationRowError(.trialReader, "its key names no pairing")
+            }
+            trialReaders.insert(pairing)
+        }
         for row in try rows(.configurationDevice) {
             let value = try Self.fields(row)["value"]
             if row.key == Self.clockFloorKey, let floor = value?.integerValue {
@@ -176,15 +199,17 @@ struct ReceiverState {
         var staged: [ConfigurationSlotKey: StagedConfiguration] = [:]
         var active: [ConfigurationSlotKey: ActiveConfiguration] = [:]
         var waived: [ConfigurationSlotKey: ActiveConfiguration] = [:]
+        var trials: [ConfigurationSlotKey: ConfigurationTrial] = [:]
         for row in try rows(.mark) { marks[try Self.key(row)] = try VersionMark(try Self.fields(row)) }
         for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try Self.fields(row)) }
         for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
         for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
+        for row in try rows(.trial) { trials[try Self.key(row)] = try ConfigurationTrial(try Self.fields(row)) }
         let keys = Set(marks.keys).union(staged.keys).union(active.keys).union(waived.keys)
         for key in keys {
             slots[key] = ConfigurationSlot(
                 key: key, device: device, mark: marks[key], active: active[key], waived: waived[key],
-                staged: staged[key])
+                staged: staged[key], trial: trials[key])
         }
     }
 
@@ -245,6 +270,10 @@ extension RowSpace {
     static let forwarded = RowSpace(rawValue: 40)
     /// The last accepted report counter of each pairing.
     static let reportCounter = RowSpace(rawValue: 41)
+    /// The trials of the slots.
+    static let trial = RowSpace(rawValue: 44)
+    /// The pairings whose primaries read reports of the second form.
+    static let trialReader = RowSpace(rawValue: 45)
 }
 
 extension ConfigurationSlotKey {

@@ -70,14 +70,15 @@ final class DeviceRouter {
     ///   - received: the last items that the peer has stored, by its hello.
     ///   - channels: the channels that both ends know.
     ///   - isSameRun: whether the same run of the peer's daemon had the last path.
+    ///   - readsTrials: whether both ends know reports of the second form (CFG-67).
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
         received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
-        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false
+        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
-        configuration?.linked(pairing)
+        configuration?.linked(pairing, readsTrials: readsTrials)
     }
 
     /// The path is gone.

@@ -200,7 +200,8 @@ extension LinkService: LinkHost {
         router.open(
             link.pairing, over: link, port: port, received: link.peer.received,
             channels: Set(link.agreement.capabilities.compactMap(\.channel)),
-            isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance)
+            isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
+            readsTrials: link.agreement.capabilities.contains(.trial))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

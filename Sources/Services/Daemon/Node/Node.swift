@@ -189,9 +189,9 @@ package final class Node {
                     starter?.connected(application.app)
                     loop.start { await self?.connected(application) }
                 },
-                disconnected: { [weak configuration, starter] application in
+                disconnected: { [weak configuration, starter] application, isInOrder in
                     starter?.disconnected(application.app)
-                    configuration?.disconnected(application.app, as: application.role)
+                    configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
                 }))
         local.controlResponder = self
         pairings.connect(

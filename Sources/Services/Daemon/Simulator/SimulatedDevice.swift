@@ -110,7 +110,7 @@ final class SimulatedDevice {
                     signed.connected(application.app, as: role, application.registration)
                     if role == .secondary, let self { simulator?.announced(application.app, by: self) }
                 },
-                disconnected: { signed.disconnected($0.app, as: role) }))
+                disconnected: { signed.disconnected($0.app, as: role, inOrder: $1) }))
         signed.start()
     }
 

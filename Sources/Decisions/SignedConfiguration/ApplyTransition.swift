@@ -1,0 +1,114 @@
+// Answer of a configuration slot to an event: what to make durable, what to do after that, and the verdict.
+
+package import TandemBase
+package import TandemPropertyList
+
+/// A durable change of one slot.
+package enum ApplyChange: Sendable, Equatable {
+    /// The row of the version mark.
+    case mark(VersionMark)
+    /// The row of the staged configuration and `staged.plist`; nil removes both.
+    case staged(StagedConfiguration?)
+    /// The row of the staged configuration alone: an attempt of the app is counted (CFG-62).
+    case counted(StagedConfiguration)
+    /// The row of the trial and `trial.plist`; nil removes both.
+    case trial(ConfigurationTrial?)
+    /// The row of the active configuration and `configuration.plist`; nil removes both.
+    case active(ActiveConfiguration?)
+    /// The row of a configuration with a waived signature and `waived.plist`; nil removes both.
+    case waived(ActiveConfiguration?)
+    /// The clock is at least this (CFG-33); for the whole device, the highest one counts.
+    case clockFloor(WallTime)
+    /// A report for the pairing that the configuration came through, to be signed and queued.
+    case report(ReportFacts)
+}
+
+/// The files in an app's own directory that the daemon writes (CFG-36, CFG-64); the raw value is the file's name.
+package enum ConfigurationFile: String, Sendable, CaseIterable {
+    case active = "configuration.plist"
+    case waived = "waived.plist"
+    case staged = "staged.plist"
+    case trial = "trial.plist"
+
+    /// The library's own file (CFG-65), which the daemon only reads.
+    package static let attempts = "attempts.plist"
+}
+
+extension ConfigurationSlot {
+    /// The files that the app's directory has while this is the app's slot.
+    package func content(of file: ConfigurationFile) -> PropertyListDictionary? {
+        switch file {
+        case .active: active?.dictionary
+        case .waived: waived?.dictionary
+        case .staged: staged?.dictionary
+        case .trial: trial?.dictionary
+        }
+    }
+
+    /// How an app's connection ended.
+    package enum Ending: Sendable {
+        /// Its process may have failed.
+        case lost
+        /// The app ended its session, so that it has not failed.
+        case inOrder
+        /// The app stays: its configuration has another target from now on.
+        case switched
+    }
+}
+
+/// A file with its new content; nil removes it.
+package typealias ConfigurationFileChange = (file: ConfigurationFile, content: PropertyListDictionary?)
+
+extension ApplyChange {
+    /// The file that must be written before the commit that rests on it: what becomes active, and its trial.
+    package var fileBeforeCommit: ConfigurationFileChange? {
+        switch self {
+        case .active(let active?): (.active, active.dictionary)
+        case .waived(let waived?): (.waived, waived.dictionary)
+        case .trial(let trial?): (.trial, trial.dictionary)
+        case .active, .waived, .trial, .mark, .staged, .counted, .clockFloor, .report: nil
+        }
+    }
+
+    /// The file that may change only after the commit: a staged configuration, and what is removed.
+    package var fileAfterCommit: ConfigurationFileChange? {
+        switch self {
+        case .staged(let staged): (.staged, staged?.dictionary)
+        case .active(nil): (.active, nil)
+        case .waived(nil): (.waived, nil)
+        case .trial(nil): (.trial, nil)
+        case .active, .waived, .trial, .mark, .counted, .clockFloor, .report: nil
+        }
+    }
+}
+
+/// An action for the time after the commit.
+package enum ApplyEffect: Sendable, Equatable {
+    /// Send this to the app's receiving connection, and pass the reply to `answered`.
+    case offer(ConfigurationOffer)
+    /// Tell the app that its files have changed (CFG-42).
+    case reload
+}
+
+/// The outcome of one event of a slot.
+package struct ApplyTransition: Sendable, Equatable {
+    /// An event that changed nothing durable.
+    package init() {}
+
+    /// In the order in which files are written (CFG-35): the active file before the commit, removals after it.
+    package private(set) var changes: [ApplyChange] = []
+    package private(set) var effects: [ApplyEffect] = []
+    /// The verdict that the event led to; nil if it led to none yet.
+    package private(set) var verdict: Verdict?
+    /// The words for it; empty if it needs none.
+    package private(set) var detail = ""
+
+    mutating func add(_ change: ApplyChange) { changes.append(change) }
+
+    mutating func add(_ effect: ApplyEffect) { effects.append(effect) }
+
+    mutating func conclude(_ verdict: Verdict, _ detail: String = "") {
+        self.verdict = verdict
+        self.detail = detail
+    }
+}

@@ -1,0 +1,175 @@
+// Trial of an applied configuration (CFG-61): a value that passes every check can still make its app crash. Until the
+// app has lived with the configuration, the last good one is kept beside it, and the attempts are counted: by the
+// daemon, which offers and sees connections, and by the library, which sees starts without a daemon. Each writes a file
+// of its own, and the higher count is true.
+
+import TandemBase
+package import TandemPropertyList
+
+/// An applied configuration that has not proved to be good (CFG-61): a row, and `trial.plist` in the app's directory.
+package struct ConfigurationTrial: Sendable, Equatable {
+    /// Of the configuration on trial.
+    package let digest: [UInt8]
+    /// Of the one that it replaced during that one's trial: it is on disk until the file of the new one is written.
+    package let replaced: [UInt8]?
+    /// The attempts that the daemon knows of: offers, registrations of the app, and starts that the library counted.
+    package private(set) var attempts: UInt64
+    /// The delivery whose last verdict is outstanding.
+    package internal(set) var delivery: ConfigurationDelivery?
+    /// The last configuration that proved to be good; nil if there is none.
+    package internal(set) var previous: ActiveConfiguration?
+
+    package init(
+        digest: [UInt8], replaced: [UInt8]? = nil, attempts: UInt64, delivery: ConfigurationDelivery?,
+        previous: ActiveConfiguration?
+    ) {
+        self.digest = digest
+        self.replaced = replaced
+        self.attempts = attempts
+        self.delivery = delivery
+        self.previous = previous
+    }
+
+    /// Whether a configuration with this digest has not proved to be good.
+    package func covers(_ digest: [UInt8]) -> Bool { digest == self.digest || digest == replaced }
+
+    /// The app has begun again.
+    mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
+}
+
+extension ConfigurationTrial {
+    /// The file's and the row's fields (CFG-64).
+    package var dictionary: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "v": 1, "digest": .data(digest), "attempts": PropertyListValue(attempts),
+        ]
+        fields["pairing"] = delivery.map { .data($0.pairing.bytes) }
+        fields["nonce"] = delivery.map { .data($0.nonce.bytes) }
+        fields["replaced"] = replaced.map { .data($0) }
+        fields["previous"] = previous.map { .dictionary($0.dictionary) }
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        let previous: PropertyListDictionary?
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+            replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
+            attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
+            delivery = try StagedConfiguration.delivery(&fields)
+            previous = try fields.optional("previous", "a dictionary") { $0.dictionaryValue }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+        if let previous { self.previous = try ActiveConfiguration(previous) } else { self.previous = nil }
+    }
+}
+
+/// The library's own account of the configurations that it loads: `attempts.plist` in the app's directory (CFG-65),
+/// written by the library and only read by the daemon.
+package struct LoadAttempts: Sendable, Equatable {
+    /// The account of one configuration.
+    package struct Entry: Sendable, Equatable {
+        package let digest: [UInt8]
+        /// Starts of the app that were about to apply it before it had proved to be good.
+        package fileprivate(set) var starts: UInt64 = 0
+        /// The app has lived with it, or has said so.
+        package fileprivate(set) var isHealthy = false
+        /// Milliseconds of its lifetime that the library knows to be used.
+        package fileprivate(set) var elapsed: Int64 = 0
+    }
+
+    package private(set) var entries: [Entry] = []
+
+    package init() {}
+
+    package func starts(of digest: [UInt8]) -> UInt64 { self[digest].starts }
+
+    package func isHealthy(_ digest: [UInt8]) -> Bool { self[digest].isHealthy }
+
+    package func elapsed(of digest: [UInt8]) -> Int64 { self[digest].elapsed }
+
+    private subscript(digest: [UInt8]) -> Entry {
+        get { entries.first { $0.digest == digest } ?? Entry(digest: digest) }
+        set {
+            entries.removeAll { $0.digest == digest }
+            entries.append(newValue)
+        }
+    }
+
+    /// A start is about to apply the configuration.
+    /// - Parameter known: the attempts that the daemon's file tells of.
+    package mutating func count(_ digest: [UInt8], known: UInt64) {
+        // One more than the limit says that the configuration was refused; more would tell nothing.
+        self[digest].starts = min(max(starts(of: digest), known), ConfigurationLimits.attempts) + 1
+    }
+
+    /// The configuration has proved to be good.
+    package mutating func confirm(_ digest: [UInt8]) { self[digest].isHealthy = true }
+
+    /// So much of the lifetime is used; never decreases.
+    package mutating func use(_ digest: [UInt8], elapsed: Int64) {
+        self[digest].elapsed = max(self[digest].elapsed, elapsed)
+    }
+
+    /// Forgets all but these.
+    package mutating func keep(_ digests: [[UInt8]]) { entries.removeAll { !digests.contains($0.digest) } }
+}
+
+extension LoadAttempts {
+    /// The file's fields (CFG-65).
+    package var dictionary: PropertyListDictionary {
+        [
+            "v": 1,
+            "attempts": .array(
+                entries.map { entry in
+                    .dictionary([
+                        "digest": .data(entry.digest), "starts": PropertyListValue(entry.starts),
+                        "healthy": .boolean(entry.isHealthy), "elapsed": .integer(entry.elapsed),
+                    ])
+                }),
+        ]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do { entries = try Self.entries(dictionary) } catch { throw .damaged(error) }
+    }
+
+    private static func entries(_ dictionary: PropertyListDictionary) throws(FieldError) -> [Entry] {
+        var fields = FieldReader(dictionary)
+        _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+        let list = try fields.required("attempts", "a list of at most 64 dictionaries") { value in
+            value.arrayValue.flatMap { $0.count <= ConfigurationLimits.list ? $0 : nil }
+        }
+        try fields.refuseUnknownFields()
+        var entries: [Entry] = []
+        for value in list {
+            guard let dictionary = value.dictionaryValue else {
+                throw FieldError(field: "attempts", problem: "is not a list of dictionaries")
+            }
+            entries.append(try Entry(dictionary))
+        }
+        return entries
+    }
+}
+
+extension LoadAttempts.Entry {
+    fileprivate init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
+        starts = try fields.required("starts", "an integer from 0") { $0.countValue }
+        isHealthy = try fields.required("healthy", "a boolean") { $0.booleanValue }
+        elapsed = try fields.required("elapsed", "an integer from 0") { value in
+            value.integerValue.flatMap { $0 >= 0 ? $0 : nil }
+        }
+        try fields.refuseUnknownFields()
+    }
+}
+
+extension PropertyListValue {
+    /// A number of things that were counted one by one.
+    var countValue: UInt64? { unsignedValue.flatMap { $0 <= UInt64(UInt32.max) ? $0 : nil } }
+}

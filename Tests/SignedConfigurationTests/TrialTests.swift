@@ -1,0 +1,316 @@
+// The trial of an applied configuration: an app that does not live with a value gets the last good one back, and the
+// version never returns. Every durable step can be the last one before a crash.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct TrialTests {
+    private static let limit = ConfigurationLimits.attempts
+
+    private static func applied(_ slot: ConfigurationSlot) throws -> OfferReply {
+        let digest = try #require(slot.staged?.record.digest)
+        return try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": .data(digest)]))
+    }
+
+    /// A slot with version 6, which is good, and version 7, which its app has just applied.
+    private static func tryingSlot() throws -> ConfigurationSlot {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        return slot
+    }
+
+    private static func report(_ transition: ApplyTransition) -> ReportFacts? {
+        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }.last
+    }
+
+    /// The library's account after so many starts with the configuration.
+    private static func attempts(_ digest: [UInt8], starts: UInt64, healthy: Bool = false) -> LoadAttempts {
+        var attempts = LoadAttempts()
+        for _ in 0..<starts { attempts.count(digest, known: 0) }
+        if healthy { attempts.confirm(digest) }
+        return attempts
+    }
+
+    // MARK: a good one
+
+    @Test("CFG-61, LIM-87: an app that stays connected proves the configuration good, which is reported once")
+    func aLivingAppProvesTheConfigurationGood() throws {
+        var slot = try Self.tryingSlot()
+        #expect(slot.trial?.previous?.record.version == 6 && slot.trial?.attempts == 1)
+        for _ in 0..<3 { #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition()) }
+        let passed = slot.timePassed(running: .seconds(10), now: Fixture.now)
+        #expect(slot.trial == nil && slot.active?.record.version == 7)
+        #expect(passed.changes.last == .trial(nil) && passed.effects.isEmpty)
+        let facts = try #require(Self.report(passed))
+        #expect(facts.verdict == .applied && facts.isOnTrial == false && facts.delivery == Fixture.delivery)
+        #expect(slot.timePassed(running: .seconds(60), now: Fixture.now) == ApplyTransition())
+    }
+
+    @Test("CFG-61: time without the app proves nothing, and each registration begins anew")
+    func timeWithoutTheAppProvesNothing() throws {
+        var slot = try Self.tryingSlot()
+        _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
+        _ = slot.timePassed(running: .seconds(29), now: Fixture.now)
+        slot.applicationDisconnected()
+        #expect(slot.timePassed(running: .seconds(3600), now: Fixture.now) == ApplyTransition())
+        _ = slot.applicationConnected()
+        #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition())
+        #expect(slot.timePassed(running: .seconds(29), now: Fixture.now) == ApplyTransition())
+        #expect(slot.trial != nil)
+        _ = slot.timePassed(running: .seconds(1), now: Fixture.now)
+        #expect(slot.trial == nil && slot.active?.record.version == 7)
+    }
+
+    @Test("CFG-61: an app that ends in order, or says that it is well, has proved it")
+    func anAppThatEndsInOrderHasProvedIt() throws {
+        var ended = try Self.tryingSlot()
+        #expect(Self.report(ended.applicationDisconnected(.inOrder))?.isOnTrial == false)
+        #expect(ended.trial == nil && ended.active?.record.version == 7)
+        var confirmed = try Self.tryingSlot()
+        let digest = try #require(confirmed.active?.record.digest)
+        confirmed.note(Self.attempts(digest, starts: 1, healthy: true))
+        #expect(Self.report(confirmed.timePassed(running: .zero, now: Fixture.now))?.isOnTrial == false)
+        #expect(confirmed.trial == nil)
+        var crashed = try Self.tryingSlot()
+        crashed.note(Self.attempts(digest, starts: Self.limit, healthy: true))
+        crashed.applicationDisconnected()
+        #expect(crashed.active?.record.version == 7, "what it has confirmed stays, whatever ends it later")
+    }
+
+    @Test("CFG-61: another target of the app is no failure")
+    func anotherTargetIsNoFailure() throws {
+        var slot = try Self.tryingSlot()
+        for _ in 1..<Self.limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+        #expect(slot.trial?.attempts == Self.limit)
+        #expect(slot.applicationDisconnected(.switched).verdict == nil)
+        #expect(slot.active?.record.version == 7 && slot.trial != nil)
+    }
+
+    // MARK: a bad one
+
+    @Test("CFG-62, CFG-63, LIM-88: an app that ends three times gets the last good one back; the version is burnt")
+    func threeEndsRollBack() throws {
+        var slot = try Self.tryingSlot()
+        let bad = try #require(slot.active?.record.envelope)
+        let good = try #require(slot.trial?.previous)
+        for attempt in 1..<Self.limit {
+            #expect(slot.applicationDisconnected() == ApplyTransition())
+            let again = slot.applicationConnected()
+            #expect(again.changes == [.trial(slot.trial)], "counted before the app goes on")
+            #expect(slot.trial?.attempts == attempt + 1)
+        }
+        let failed = slot.applicationDisconnected()
+        #expect(failed.verdict == .failed && failed.effects.isEmpty)
+        #expect(slot.active == good && slot.trial == nil)
+        #expect(Array(failed.changes.prefix(3)) == [.active(good), .mark(try #require(slot.mark)), .trial(nil)])
+        let facts = try #require(Self.report(failed))
+        #expect(facts.verdict == .failed && facts.version == 7 && facts.good?.version == 6)
+        #expect(facts.delivery == Fixture.delivery && facts.text?.contains("3 times") == true)
+        let context = try Fixture.context(.staging)
+        let again = slot.received(bad, by: Fixture.delivery, in: context)
+        #expect(again.verdict == .rejected(.rollback) && again.detail.contains("failed on this device"))
+        let twin = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        #expect(twin.verdict == .rejected(.equivocation))
+        _ = slot.applicationConnected()
+        try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+        #expect(slot.trial?.previous == good)
+    }
+
+    @Test("CFG-63: without a good one before it, none is active")
+    func theFirstOneThatFailsLeavesNone() throws {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        for _ in 1..<Self.limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+        #expect(slot.applicationDisconnected().verdict == .failed)
+        #expect(slot.active == nil && slot.mark?.version == 7 && slot.mark?.isActive == false)
+    }
+
+    @Test("CFG-62: starts that only the library has seen count, and its refusal rolls back at the registration")
+    func theLibrarysStartsCount() throws {
+        var slot = try Self.tryingSlot()
+        let digest = try #require(slot.active?.record.digest)
+        slot.applicationDisconnected()
+        slot.note(Self.attempts(digest, starts: Self.limit))
+        #expect(slot.applicationConnected().verdict == nil, "the third start lives")
+        #expect(slot.trial?.attempts == Self.limit)
+        var refused = try Self.tryingSlot()
+        refused.applicationDisconnected()
+        let ofRefused = try #require(refused.active?.record.digest)
+        refused.note(Self.attempts(ofRefused, starts: Self.limit + 1))
+        let failed = refused.applicationConnected()
+        #expect(failed.verdict == .failed && failed.effects == [.reload] && refused.active?.record.version == 6)
+    }
+
+    @Test("CFG-62, CFG-63: an app that dies over an offer three times gets no fourth one")
+    func offersAreCounted() throws {
+        var slot = try Fixture.usedSlot()
+        let offered = slot.received(
+            try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        #expect(offered.changes.last == .counted(try #require(slot.staged)) && slot.staged?.attempts == 1)
+        for attempt in 2...Self.limit {
+            #expect(slot.applicationDisconnected().verdict == .waitingForApplication)
+            #expect(!slot.applicationConnected().effects.isEmpty)
+            #expect(slot.staged?.attempts == attempt)
+        }
+        let failed = slot.applicationDisconnected()
+        #expect(failed.verdict == .failed && slot.staged == nil && slot.phase == .idle)
+        #expect(slot.active?.record.version == 6 && slot.mark?.version == 7 && slot.mark?.isBurnt == true)
+        #expect(Self.report(failed)?.verdict == .failed && Self.report(failed)?.good?.version == 6)
+        #expect(slot.applicationConnected().effects.isEmpty)
+    }
+
+    @Test("CFG-43, CFG-63: an app that hangs is asked again while it stays, and then given up")
+    func aHangingAppIsGivenUp() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        for _ in 1..<Self.limit {
+            #expect(slot.answerOverdue().verdict == .waitingForApplication)
+            #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+        }
+        let failed = slot.answerOverdue()
+        #expect(failed.verdict == .failed && failed.effects == [.reload])
+        #expect(slot.active?.record.version == 6)
+    }
+
+    @Test("CFG-62: an app that takes no offers has not seen it, and is asked at its next registration")
+    func anAppThatTakesNoOffersHasNotSeenIt() throws {
+        var slot = try Fixture.usedSlot()
+        let bytes = try Fixture.envelope()
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        for _ in 0..<5 {
+            #expect(slot.answerOverdue(isSeen: false).verdict == .waitingForApplication)
+            #expect(slot.staged?.attempts == 0)
+            #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition())
+            let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+            #expect(again.verdict == .waitingForApplication && again.effects.isEmpty)
+            slot.applicationDisconnected()
+            #expect(slot.applicationConnected().effects.count == 1)
+        }
+    }
+
+    @Test("CFG-63: the library's own verdict 'failed' is one")
+    func theLibrarysVerdict() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let digest = try #require(slot.staged?.record.digest)
+        let reply = try #require(OfferReply(["tandem.verdict": "failed", "tandem.digest": .data(digest)]))
+        #expect(slot.answered(reply, now: Fixture.now).verdict == .failed)
+        #expect(slot.mark?.isBurnt == true && slot.active?.record.version == 6)
+    }
+
+    // MARK: one trial after another
+
+    @Test("CFG-61: a newer one takes the trial over and keeps the last good one, not the one that is unproven")
+    func aNewerOneTakesTheTrialOver() throws {
+        var slot = try Self.tryingSlot()
+        let good = try #require(slot.trial?.previous)
+        let first = try #require(slot.active?.record.digest)
+        _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: try Fixture.context(.staging))
+        let answer = slot.answered(try Self.applied(slot), now: Fixture.now)
+        #expect(Self.report(answer)?.verdict == .superseded && Self.report(answer)?.digest == first)
+        #expect(slot.trial?.previous == good && slot.trial?.replaced == first)
+        #expect(slot.trial?.covers(first) == true)
+        for _ in 1..<Self.limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+        _ = slot.applicationDisconnected()
+        #expect(slot.active == good && slot.mark?.version == 8)
+    }
+
+    @Test("CFG-22, CFG-63: one with a waived signature is on trial, moves no mark when it fails, and waits for another")
+    func waivedOnTrial() throws {
+        var slot = try Self.tryingSlot()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        #expect(slot.received(foreign, by: Fixture.delivery, in: context).verdict == .waitingForApplication)
+        Fixture.live(&slot)
+        #expect(slot.trial == nil && slot.phase == .offered, "offered when the trial has passed")
+        _ = slot.answered(try Self.applied(slot), now: Fixture.now)
+        let mark = slot.mark
+        #expect(slot.waived?.record.version == 50 && slot.trial?.previous == nil)
+        for _ in 1..<Self.limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+        let failed = slot.applicationDisconnected()
+        #expect(failed.verdict == .failed && Self.report(failed)?.isWaived == true)
+        #expect(slot.waived == nil && slot.active?.record.version == 7 && slot.mark == mark)
+    }
+
+    @Test("CFG-34, CFG-61: a lifetime that ends ends the trial, and unpairing does")
+    func lifetimeAndUnpairing() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope { $0.lifetime = 20 }, to: &slot)
+        let over = slot.timePassed(running: .seconds(20), now: Fixture.now)
+        #expect(slot.active == nil && slot.trial == nil && over.effects == [.reload])
+        #expect(Self.report(over)?.isOnTrial == false)
+        var closed = try Self.tryingSlot()
+        #expect(closed.closed().changes.contains(.trial(nil)))
+        #expect(closed.trial == nil)
+    }
+
+    @Test("CFG-51: the same bytes again during the trial are applied, and the newest delivery gets the last verdict")
+    func theSameBytesAgain() throws {
+        var slot = try Self.tryingSlot()
+        let newer = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let bytes = try #require(slot.active?.record.envelope)
+        let again = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
+        #expect(again.verdict == .applied && Self.report(again)?.isOnTrial == true)
+        #expect(Self.report(Fixture.live(&slot))?.delivery == newer)
+        let later = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
+        #expect(Self.report(later)?.isOnTrial == false)
+    }
+
+    // MARK: records
+
+    @Test("CFG-64, CFG-65: trials and attempts read back as they were written, and nothing else does")
+    func recordsReadBack() throws {
+        let trial = try #require(try Self.tryingSlot().trial)
+        #expect(try ConfigurationTrial(try Self.written(trial.dictionary)) == trial)
+        for (field, value) in [("v", 2), ("digest", .data([1])), ("attempts", -1), ("previous", 1), ("extra", 1)]
+            as [(String, PropertyListValue)]
+        {
+            var fields = trial.dictionary
+            fields[field] = value
+            #expect(throws: ConfigurationRecordError.self, "\(field)") { try ConfigurationTrial(fields) }
+        }
+        var attempts = Self.attempts(trial.digest, starts: 2)
+        attempts.confirm(SHA256.digest([1]))
+        attempts.use(SHA256.digest([1]), elapsed: 5000)
+        #expect(try LoadAttempts(try Self.written(attempts.dictionary)) == attempts)
+        attempts.keep([trial.digest])
+        #expect(attempts.entries.map(\.digest) == [trial.digest] && attempts.starts(of: trial.digest) == 2)
+        for entry in [
+            ["digest": .data(trial.digest), "starts": 1, "healthy": 1, "elapsed": 0],
+            ["digest": .data(trial.digest), "starts": -1, "healthy": true, "elapsed": 0],
+            ["digest": .data(trial.digest), "starts": 1, "healthy": true, "elapsed": -1], ["digest": .data([1])],
+        ] as [PropertyListDictionary] {
+            #expect(throws: ConfigurationRecordError.self) {
+                try LoadAttempts(["v": 1, "attempts": .array([.dictionary(entry)])])
+            }
+        }
+    }
+
+    @Test("CFG-65: the count never passes the one that says 'refused'")
+    func theCountIsBounded() {
+        var attempts = LoadAttempts()
+        for _ in 0..<100 { attempts.count([1], known: 7) }
+        #expect(attempts.starts(of: [1]) == Self.limit + 1)
+    }
+
+    private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {
+        try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
+    }
+}
