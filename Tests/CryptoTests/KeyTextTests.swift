@@ -56,6 +56,24 @@ import Testing
         #expect(error(String(repeating: " ", count: 20000) + pem) == "malformed")
     }
 
+    @Test("CFG-90: text that OpenSSL skips inside a block is refused, in key sets and in public keys")
+    func textInsideABlockIsRefused() throws {
+        let end = "-----END PUBLIC KEY-----"
+        let pem = TestKeys.key(.ed25519).publicKey.pem
+        let set = PEMText.write(Array(repeating: 7, count: 90), label: "TANDEM KEY SET")
+        #expect(try PEMText.read(set, label: "TANDEM KEY SET", limit: 1000).count == 90)
+        let setEnd = "-----END TANDEM KEY SET-----"
+        for inside in [
+            "-\\(evil())\n", "-\n\"\"\"\nimport Glibc\n", "-\u{1B}[2J\n", " \n", "-----END x-----\nfatalError()\n",
+        ] {
+            #expect(error(pem.replacing(end, with: inside + end)) == "malformed", "\(inside)")
+            #expect(throws: KeyError.self, "\(inside)") {
+                try PEMText.read(set.replacing(setEnd, with: inside + setEnd), label: "TANDEM KEY SET", limit: 1000)
+            }
+        }
+        #expect(error(pem.replacing("\n" + end, with: "-----END x\nabc\n" + end)) == "malformed")
+    }
+
     @Test func aPrivateKeyIsNotAPublicOneAndTheOtherWayRound() {
         let key = TestKeys.key(.ed25519)
         #expect(error(String(decoding: key.pem.exposed, as: UTF8.self)) == "unexpectedBlock")

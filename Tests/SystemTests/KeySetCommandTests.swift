@@ -93,7 +93,8 @@ import Testing
         try await done("\(made) --incomplete --out half")
         try await refused("keyset show half", "threshold")
         try await refused("cosign --key r1 --out never half", "dup-keyid")
-        try await done("cosign --key r2 --out whole half")
+        let seen = try await done("cosign --key r2 --out whole half")
+        #expect(seen.contains("key set, the first") && seen.contains("root (signs key sets), 2 of 2"))
         try await done("keyset show whole")
     }
 
@@ -114,6 +115,47 @@ import Testing
         try await refused("\(verify) more", "threshold")
         try await done("cosign --key c2 --out whole more")
         #expect(try await done("\(verify) whole").contains("verdict  valid"))
+    }
+
+    @Test("CFG-84: those who sign see what they sign, and nothing that a device would refuse is half signed")
+    func thoseWhoSignSeeWhatTheySign() async throws {
+        try await first()
+        let half = "keyset rotate --from s1 --config c2.pub --revoke c1.pub --withdraw --key r1 --incomplete"
+        try await done("\(half) --out half")
+        #expect(try await run("cosign --key r2 --out never half").status == 2, "nothing to compare it with")
+        let seen = try await done("cosign --from s1 half")
+        for word in ["version  2", "adds  ", "removes  ", "revokes  ", "withdraws  "] { #expect(seen.contains(word)) }
+        try await done("cosign --from s1 --key r2 --out s2 half")
+        #expect(try await done("keyset show s1 s2").contains("  withdrawn"))
+        try await refused("keyset revoke --from s1 --revoke r1.pub --incomplete --key c1 --out never", "keyset-illegal")
+        try await refused("keyset revoke --from s1 --revoke c2.pub --key rev --out never", "keyset-illegal")
+        let taken = "--from s1 --from taken"
+        try await done("keyset revoke --from s1 --revoke c1.pub --key rev --out taken")
+        try await refused("keyset rotate \(taken) --config c1.pub --incomplete --key r1 --out never", "keyset-illegal")
+        try await sign("one", under: "s1", by: "c1")
+        #expect(try await done("cosign one").contains("custom:t"))
+    }
+
+    @Test("CFG-87: a rotation repeats what was revoked and withdrawn, and a role that is not named loses the key")
+    func aRotationRepeatsWhatWasRevoked() async throws {
+        try await first()
+        let both = "--config c1.pub --config c2.pub"
+        try await done("keyset rotate --from s1 \(both) --key r1 --key r2 --out s2")
+        try await done("keyset revoke --from s1 --from s2 --revoke c1.pub --withdraw --key rev --out taken")
+        try await done("keyset rotate --from s1 --from s2 --from taken --key r1 --key r2 --out s3")
+        #expect(try await done("keyset show s3").contains("  withdrawn"))
+        try await done("keyset rotate --from s1 --from s2 --revoke c2.pub --key r1 --key r2 --out s3b")
+        #expect(try await done("keyset show s3b").contains("config (signs configuration), 1 of 1"))
+    }
+
+    @Test("CFG-90: a text with more than a key set in it is never exported")
+    func aTextWithMoreThanAKeySetIsNeverExported() async throws {
+        try await first()
+        let text = try await done("keyset export s1")
+        try workspace.write("evil", text.replacing("-----END", with: "-\\(evil())\n-----END"))
+        try await refused("keyset export evil --swift", "no-key")
+        try workspace.write("spaced", "\n\n" + text.replacing("\n", with: "\r\n"))
+        #expect(try await done("keyset export spaced") == text)
     }
 
     @Test("CFG-90: an anchor is exported as text, as PEM and as Swift source, and read again")
@@ -156,6 +198,14 @@ import Testing
         #expect(fromInput.status == 0, "\(fromInput)")
         try await done("verify --key k.pub --app org.example.lamp two")
         #expect(try await run("\(call) never --passphrase x").status == 2, "never an argument")
+    }
+
+    @Test func aPassphraseThatIsGivenProtectsTheKey() async throws {
+        try workspace.write("pass", "secret\r\n")
+        try workspace.write("unix", "secret\n")
+        try await done("keys new --passphrase-file pass --out k")
+        #expect(try workspace.text("k").hasPrefix("-----BEGIN ENCRYPTED PRIVATE KEY-----"))
+        try await done("keys show k --passphrase-file unix")
     }
 
     @Test func withoutATerminalNoPassphraseIsAskedFor() async throws {

@@ -153,6 +153,9 @@ struct PEMBlock {
             throw .malformed("the PEM block cannot be decoded")
         }
         guard block.isAlone else { throw .trailingData }
+        guard block.block.hasHeaders || text.withBytes({ unsafe Self.isBase64($0) }) else {
+            throw .malformed("the PEM block has something else than base64")
+        }
         self = block.block
     }
 
@@ -175,6 +178,28 @@ struct PEMBlock {
             let block = unsafe PEMBlock(label: String(cString: label), contents: contents, hasHeaders: headers[0] != 0)
             return (block, unsafe text.suffix(Int(BIO_ctrl_pending(source))).allSatisfy(isSpace))
         }.value
+    }
+
+    /// Whether only base64 is between the first line and the line that ends the block. OpenSSL takes a '-' for the end
+    /// of the base64 and skips what follows, which could be the code of a program that quotes the text.
+    private static func isBase64(_ text: UnsafeRawBufferPointer) -> Bool {
+        let newline = UInt8(ascii: "\n")
+        let lines = unsafe text.drop(while: isSpace).drop { $0 != newline }
+        guard let end = unsafe lines.firstIndex(of: UInt8(ascii: "-")), unsafe end > lines.startIndex else {
+            return false
+        }
+        return unsafe lines[..<end].allSatisfy(isBase64) && lines[end - 1] == newline
+            && lines[end...].starts(with: "-----END ".utf8)
+    }
+
+    private static func isBase64(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="),
+            UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+            true
+        default: false
+        }
     }
 
     private init(label: String, contents: SecretBytes, hasHeaders: Bool) {

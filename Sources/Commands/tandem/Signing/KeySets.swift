@@ -49,8 +49,8 @@ extension Subcommand {
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)
         let document = try request.first(now: Linux.wallTime)
-        let bytes = try request.signed(document) { bytes throws(VerificationFailure) in
-            _ = try KeySetHistory(anchor: bytes)
+        let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
+            _ = try KeySetHistory(anchor: bytes, isComplete: isComplete)
         }
         try request.write(bytes, console)
     }
@@ -59,6 +59,7 @@ extension Subcommand {
         path: ["keyset", "rotate"], summary: "make the next key set, signed by the old and by the new root keys",
         options: [.chain] + Option.roles + [
             Option.valued("revoke", "FILE|KEYID", "a key that never counts again").repeated,
+            .flag("withdraw", "also end what is active by the keys of --revoke alone"),
             Option.valued("minimum", "TARGET=VERSION", "the lowest configuration version for a target").repeated,
             .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
             .passphraseDescriptor, .passphraseFile, .incomplete, .out,
@@ -74,9 +75,9 @@ extension Subcommand {
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
         let document = try request.next(after: history, now: Linux.wallTime)
-        let bytes = try request.signed(document) { bytes throws(VerificationFailure) in
+        let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
             var next = history
-            _ = try next.take(bytes)
+            _ = try next.take(bytes, isComplete: isComplete)
         }
         try request.write(bytes, console)
     }
@@ -140,14 +141,26 @@ extension Subcommand {
 
     static let cosign = Subcommand(
         path: ["cosign"], summary: "add signatures to a configuration, key set or revocation",
-        operands: [.required("FILE")], options: [.signers, .passphraseDescriptor, .passphraseFile, .out],
-        notes:
-            "For thresholds whose keys are on several machines. The signed bytes stay as they are; look at them first.",
-        examples: ["cosign --key root-2.key --out lamp-2.keyset lamp-2.half"]
+        operands: [.required("FILE")],
+        options: [
+            .valued("from", "FILE", "the key sets before it, as for 'keyset rotate'").repeated,
+            .valued("key", "FILE", "private key that signs, of mode 0600; without one, FILE is shown only").repeated,
+            .passphraseDescriptor, .passphraseFile, .valued("out", "FILE", "where to write; never overwritten"),
+        ],
+        notes: """
+            For thresholds whose keys are on several machines. What FILE states is printed before it is signed. A key set
+            above version 1 and a revocation must follow from --from.
+            """,
+        examples: [
+            "cosign --from lamp-1.keyset lamp-2.half",
+            "cosign --from lamp-1.keyset --key root-2.key --out lamp-2.keyset lamp-2.half",
+        ]
     ) { arguments, console in
         let bytes = try EnvelopeInput.read(arguments.operands[0])
-        let keys = try KeyFile.signing(arguments)
         do {
+            try StatementDescription.lines(of: bytes, after: arguments.all("from")).forEach { console.print($0) }
+            guard arguments.has("key") else { return }
+            let keys = try KeyFile.signing(arguments)
             let more = try SignedEnvelope.adding(keys, to: bytes)
             let file = LocalFile(path: try arguments.required("out"))
             try file.create(more, mode: 0o644)
@@ -187,7 +200,8 @@ struct AnchorFile {
                 text = KeySetText.text(of: bytes)
             } else if KeySetText.isKeySet(content) {
                 history = try KeySetHistory(pem: content)
-                text = content
+                // Written again: a text from outside is printed nowhere.
+                text = history.chain.first.map { KeySetText.text(of: $0) } ?? ""
             } else {
                 text = try KeyFile(path: path).publicHalf().pem
                 history = try KeySetHistory(pem: text)
@@ -240,14 +254,14 @@ private enum RoleOptions {
 
     /// The keys and thresholds by role; a role that is not named is the one of `history`.
     static func roles(
-        _ arguments: Arguments, after history: KeySetHistory?
+        _ arguments: Arguments, after history: KeySetHistory?, revoked: Set<KeyIdentifier>
     ) throws -> [KeyRoleName: (keys: [PublicKey], threshold: Int)] {
         var roles: [KeyRoleName: (keys: [PublicKey], threshold: Int)] = [:]
         for (name, word, _) in names {
             let before = history?.current.role(name)
             var keys = try arguments.all(word).map { try KeyFile(path: $0).publicHalf() }
             if keys.isEmpty, let history, let before {
-                keys = history.current.keys(of: before).filter { !history.revoked.contains($0.identifier) }
+                keys = history.current.keys(of: before).filter { !revoked.contains($0.identifier) }
             }
             guard !keys.isEmpty else { throw CommandFailure.usage("--\(word) FILE is missing") }
             let threshold: Int? = try arguments.integer("\(word)-threshold", in: 1...ConfigurationLimits.list)
@@ -263,14 +277,17 @@ private struct KeySetRequest {
 
     func first(now: WallTime) throws -> KeySetDocument {
         let subject = KeySubject(application: try arguments.application(), role: try arguments.role())
-        return try document(subject, 1, after: nil, now: now)
+        return try document(subject, 1, after: nil, revoked: [], now: now)
     }
 
     func next(after history: KeySetHistory, now: WallTime) throws -> KeySetDocument {
         let current = history.current
-        var document = try document(try subject(of: history), current.version + 1, after: history, now: now)
-        let revoked = history.revoked.union(try revokedKeys())
-        document.revoked = revoked.sorted { $0.hexadecimal < $1.hexadecimal }.map(\.bytes)
+        let (version, isLast) = current.version.addingReportingOverflow(1)
+        guard !isLast else { throw CommandFailure.refused("keyset-illegal: no version is above \(current.version)") }
+        let named = Set(try revokedKeys())
+        var document = try document(
+            try subject(of: history), version, after: history, revoked: history.revoked.union(named), now: now)
+        try refuseRevoked(history.revoked, in: document)
         document.minimumVersions = current.minimumVersions
         for text in arguments.all("minimum") {
             // The last sign: a custom identifier may have one, a version has none.
@@ -279,7 +296,16 @@ private struct KeySetRequest {
             else { throw CommandFailure.usage("--minimum '\(text)' is not TARGET=VERSION") }
             document.minimumVersions[try PairedIdentifier(text: String(text[..<place]))] = version
         }
-        return document
+        let withdrawn = history.withdrawn.union(arguments.has("withdraw") ? named : [])
+        return try document.revoking(named, repeating: history.revokedLatestFirst, withdrawn: withdrawn)
+    }
+
+    /// A device follows a set that lists a key which a revocation named, and the key does not count there: those who
+    /// list it have not looked.
+    private func refuseRevoked(_ revoked: Set<KeyIdentifier>, in document: KeySetDocument) throws(CommandFailure) {
+        if let key = revoked.map(\.hexadecimal).sorted().first(where: { document.keys[$0] != nil }) {
+            throw .refused("keyset-illegal: the key \(key) was revoked and cannot come back")
+        }
     }
 
     private func subject(of history: KeySetHistory) throws(CommandFailure) -> KeySubject {
@@ -290,11 +316,12 @@ private struct KeySetRequest {
     }
 
     private func document(
-        _ subject: KeySubject, _ version: UInt64, after history: KeySetHistory?, now: WallTime
+        _ subject: KeySubject, _ version: UInt64, after history: KeySetHistory?, revoked: Set<KeyIdentifier>,
+        now: WallTime
     ) throws -> KeySetDocument {
         var document = KeySetDocument(
             subject: subject, version: version, issued: now.seconds,
-            roles: try RoleOptions.roles(arguments, after: history))
+            roles: try RoleOptions.roles(arguments, after: history, revoked: revoked))
         document.expires = try arguments.duration("expires").map {
             now.seconds + UInt64(clamping: $0.saturatingMilliseconds / 1000)
         }
@@ -310,12 +337,12 @@ private struct KeySetRequest {
 
     /// The signed set, which `follow` accepts.
     func signed(
-        _ document: KeySetDocument, _ follow: ([UInt8]) throws(VerificationFailure) -> Void
+        _ document: KeySetDocument, _ follow: ([UInt8], _ isComplete: Bool) throws(VerificationFailure) -> Void
     ) throws -> [UInt8] {
         let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
         try check { () throws(VerificationFailure) in
             _ = try document.trusted()
-            try follow(bytes)
+            try follow(bytes, !arguments.has("incomplete"))
         }
         return bytes
     }
@@ -327,15 +354,16 @@ private struct KeySetRequest {
         let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
         try check { () throws(VerificationFailure) in
             var next = history
-            _ = try next.take(bytes)
+            guard try next.take(bytes, isComplete: !arguments.has("incomplete")) != .known else {
+                throw VerificationFailure(.keySetIllegal, "it revokes nothing that these key sets have")
+            }
         }
         return bytes
     }
 
-    /// Refuses a statement that a device would refuse; signatures may be missing if the caller says so.
+    /// Refuses a statement that a device would refuse.
     private func check(_ follow: () throws(VerificationFailure) -> Void) throws(CommandFailure) {
         do { try follow() } catch {
-            if error.rejection == .threshold, arguments.has("incomplete") { return }
             let hint = error.rejection == .threshold ? "; add a --key, or use --incomplete and 'tandem cosign'" : ""
             throw .refused("\(error)\(hint)")
         }
@@ -346,6 +374,71 @@ private struct KeySetRequest {
         try file.create(bytes, mode: 0o644)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
+    }
+}
+
+extension KeySetDocument {
+    /// Bytes of the payload that leave room for the signatures of many.
+    private static let longestPayload = ConfigurationLimits.keyStatement * 3 / 4
+
+    /// The set that revokes these keys, and of those that were revoked before as many as have room (CFG-87).
+    fileprivate func revoking(
+        _ named: Set<KeyIdentifier>, repeating older: [KeyIdentifier], withdrawn: Set<KeyIdentifier>
+    ) throws -> KeySetDocument {
+        let first = named.sorted { $0.hexadecimal < $1.hexadecimal }
+        var keys = first + older.filter { !named.contains($0) }
+        if first.count < ConfigurationLimits.revokedKeys { keys = Array(keys.prefix(ConfigurationLimits.revokedKeys)) }
+        while true {
+            var document = self
+            document.revoked = keys.map(\.bytes)
+            document.withdrawn = keys.filter { withdrawn.contains($0) }.map(\.bytes)
+            let fits = try PropertyListWriter.write(document.dictionary).count <= Self.longestPayload
+            if fits || keys.count <= first.count { return document }
+            keys.removeLast()
+        }
+    }
+}
+
+/// The output of `cosign`: what a person with a key is asked to sign, whoever has signed it so far.
+private enum StatementDescription {
+    static func lines(of bytes: [UInt8], after chain: [String]) throws -> [String] {
+        let envelope = try UnverifiedEnvelope(bytes)
+        switch envelope.claimedType {
+        case .configuration:
+            let fields = try PropertyListReader.readDictionary(envelope.payload)
+            return ["configuration"] + fields.map { "  \(Printable.text($0.key)) = \(text($0.value))" }
+        case .keySet, .revocation: return try lines(ofStatement: bytes, after: chain)
+        case .report, nil:
+            throw VerificationFailure(.wrongType, "it is no configuration, key set or revocation")
+        }
+    }
+
+    private static func lines(ofStatement bytes: [UInt8], after chain: [String]) throws -> [String] {
+        guard let claimed = ClaimedStatement(bytes) else {
+            throw VerificationFailure(.payloadMalformed, "it names no app and role")
+        }
+        if claimed.type == .keySet, claimed.keySetVersion == 1, chain.isEmpty {
+            let anchor = try KeySetHistory(anchor: bytes, isComplete: false)
+            return ["key set, the first of its app"] + KeySetDescription(anchor).lines
+        }
+        guard !chain.isEmpty else { throw CommandFailure.usage("--from is missing: the key sets before this one") }
+        let before = try KeySetChain.read(chain)
+        var after = before
+        let change = try after.take(bytes, isComplete: false)
+        let (old, new) = (Set(before.current.keys.keys), Set(after.current.keys.keys))
+        var lines = [claimed.type == .keySet ? "key set" : "revocation"] + KeySetDescription(after).lines
+        if change == .known { lines.append("changes nothing") }
+        lines += named("adds", new.subtracting(old)) + named("removes", old.subtracting(new))
+        lines += named("revokes", after.revoked.subtracting(before.revoked))
+        return lines + named("withdraws", after.withdrawn.subtracting(before.withdrawn))
+    }
+
+    private static func named(_ word: String, _ keys: Set<KeyIdentifier>) -> [String] {
+        keys.map { "\(word)  \($0.hexadecimal)" }.sorted()
+    }
+
+    private static func text(_ value: PropertyListValue) -> String {
+        PropertyListJSON.text(Fact.plain(value))
     }
 }
 

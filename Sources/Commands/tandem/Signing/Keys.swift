@@ -11,7 +11,7 @@ extension Subcommand {
         options: [
             .valued("out", "FILE", "where to write; existing files are never overwritten").required,
             .valued("type", "TYPE", "ed25519 (default), p256 or rsa"),
-            .flag("encrypt", "protect the private key with a passphrase (PKCS#8, as openssl reads it)"),
+            .flag("encrypt", "protect the private key with a passphrase (PKCS#8); the options below imply it"),
             .passphraseDescriptor, .passphraseFile,
         ],
         notes: "Keep FILE offline if you can. FILE.pub is what 'tandem trust add' and host apps get.",
@@ -25,7 +25,9 @@ extension Subcommand {
         if publicFile.exists {
             throw CommandFailure.refused("\(publicFile.path) exists already; it is not overwritten")
         }
-        let passphrase = arguments.has("encrypt") ? try Passphrases(arguments).newPassphrase(for: file.path) : nil
+        // A passphrase that is given is meant to protect the key, also without --encrypt.
+        let isEncrypted = ["encrypt", "passphrase-fd", "passphrase-file"].contains { arguments.has($0) }
+        let passphrase = isEncrypted ? try Passphrases(arguments).newPassphrase(for: file.path) : nil
         let key = PrivateKey.generate(algorithm)
         let text = passphrase.map { key.encryptedPEM(passphrase: $0) } ?? key.pem.exposed
         try file.create(text, mode: 0o600)
@@ -67,11 +69,15 @@ struct KeyFile {
     /// The public key in the file, or the public half of the private one.
     /// - Parameter passphrases: nil to refuse an encrypted key, where a public one is as good.
     func publicHalf(_ passphrases: Passphrases? = nil) throws -> PublicKey {
-        let bytes = try LocalFile(path: path).read()
-        if String(decoding: bytes.prefix(4096), as: UTF8.self).contains("PRIVATE KEY") {
+        // It may turn out to be a private key: no copy of it stays in freed memory.
+        var bytes = try LocalFile(path: path).read()
+        let text = SecretBytes(taking: &bytes)
+        if text.withBytes({ $0.prefix(4096).contains("PRIVATE KEY".utf8) }) {
             return try signing(passphrases).publicKey
         }
-        return try checked { () throws(KeyError) in try PublicKey(pem: String(decoding: bytes, as: UTF8.self)) }
+        return try checked { () throws(KeyError) in
+            try PublicKey(pem: text.withBytes { String(decoding: $0, as: UTF8.self) })
+        }
     }
 
     /// The private key in the file, which must be closed to others.

@@ -22,7 +22,9 @@ final class Passphrases {
         switch (descriptor, arguments.value("passphrase-file")) {
         case (nil, nil): given = nil
         case (let descriptor?, nil): given = try Self.lines(try Self.read(descriptor))
-        case (nil, let path?): given = try Self.lines(try LocalFile(path: path).readPrivate())
+        case (nil, let path?):
+            var bytes = try LocalFile(path: path).readPrivate()
+            given = try Self.lines(SecretBytes(taking: &bytes))
         default: throw CommandFailure.usage("--passphrase-fd and --passphrase-file exclude each other")
         }
     }
@@ -51,25 +53,34 @@ final class Passphrases {
     /// Far above any passphrase.
     private static let longest = 65_536
 
-    private static func read(_ descriptor: Int32) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= longest {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
+    private static func read(_ descriptor: Int32) throws(CommandFailure) -> SecretBytes {
+        // Never grows, so that no copy of it stays behind in freed memory.
+        var bytes = [UInt8](repeating: 0, count: longest + 1)
+        var used = 0
+        defer { _ = SecretBytes(taking: &bytes) }
+        while used <= longest {
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress?.advanced(by: used), $0.count - used)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw .refused("--passphrase-fd \(descriptor): \(String(cString: strerror(errno)))")
             }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
+            if count == 0 { return SecretBytes(copying: bytes[..<used]) }
+            used += count
         }
         throw .refused("--passphrase-fd \(descriptor): more than \(longest) bytes")
     }
 
-    private static func lines(_ bytes: [UInt8]) throws(CommandFailure) -> [SecretBytes] {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
+    /// The lines, without the ends that Windows gives them.
+    private static func lines(_ text: SecretBytes) throws(CommandFailure) -> [SecretBytes] {
+        let lines = text.withBytes { bytes in
+            bytes.split { $0 == UInt8(ascii: "\n") }
+                .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }
+                .filter { !$0.isEmpty }.map { SecretBytes(copying: $0) }
+        }
         guard !lines.isEmpty else { throw .refused("the passphrase that was given is empty") }
-        return lines.map { SecretBytes(copying: $0) }
+        return lines
     }
 }
 
@@ -86,8 +97,18 @@ private enum SecretPrompt {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { throw .refused("the terminal cannot hide a passphrase") }
         var silent = usual
-        // Signals off, too: Ctrl-C arrives as a byte, so that no end of the program leaves the terminal silent.
+        // Signals off, too: Ctrl-C arrives as a byte, and other signals wait for the answer, so that no end of the
+        // program leaves the terminal silent.
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        withUnsafeMutableBytes(of: &silent.c_cc) { settings in
+            settings[Int(VMIN)] = 1
+            settings[Int(VTIME)] = 0
+        }
+        var (ends, before) = (sigset_t(), sigset_t())
+        sigemptyset(&ends)
+        for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] { sigaddset(&ends, signal) }
+        pthread_sigmask(SIG_BLOCK, &ends, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
             throw .refused("the terminal cannot hide a passphrase")
         }
@@ -100,26 +121,29 @@ private enum SecretPrompt {
 
     /// One line without its end; nil if it was broken off.
     private static func line(from terminal: Int32) -> SecretBytes? {
-        var bytes: [UInt8] = []
-        // Never grows, so that no copy of it stays behind in freed memory.
-        bytes.reserveCapacity(longest)
-        while bytes.count < longest {
+        // Never grows, so that no copy of it stays behind in freed memory; cleansed whole, whichever way it ends.
+        var bytes = [UInt8](repeating: 0, count: longest)
+        var used = 0
+        defer { _ = SecretBytes(taking: &bytes) }
+        while used < longest {
             var byte: UInt8 = 0
             let count = Glibc.read(terminal, &byte, 1)
             if count < 0, errno == EINTR { continue }
             switch byte {
             case _ where count != 1: return nil
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return SecretBytes(taking: &bytes)
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return SecretBytes(copying: bytes[..<used])
             case 0x03, 0x04, 0x1C: return nil
-            case 0x08, 0x7F: dropCharacter(&bytes)
-            default: bytes.append(byte)
+            case 0x08, 0x7F: used = lengthWithoutLastCharacter(bytes[..<used])
+            default:
+                bytes[used] = byte
+                used += 1
             }
         }
         return nil
     }
 
-    /// Takes back one character, which can be several bytes of UTF-8.
-    private static func dropCharacter(_ bytes: inout [UInt8]) {
-        while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
+    /// One character less, which can be several bytes of UTF-8.
+    private static func lengthWithoutLastCharacter(_ bytes: ArraySlice<UInt8>) -> Int {
+        bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? 0
     }
 }
