@@ -61,6 +61,21 @@ import Testing
         #expect(counterparts[pairing].count == Limits.applications)
     }
 
+    @Test func `SES-64, LIM-11: apps find the room of those that go in the same commit`() throws {
+        for number in 0..<300 { try announce(number, true) }
+        scheduler.run()
+        let first = try app(0)
+        let gone = counterparts[pairing].filter { $0 != first }.prefix(100)
+        store.hold(commits: true)
+        try announce(0, false)
+        for app in gone { counterparts.announced(app, isInstalled: false, in: pairing) }
+        for number in 300..<401 { try announce(number, true) }
+        store.goOn()
+        scheduler.run()
+        let new = try (300..<401).map { try app($0) }
+        #expect(counterparts[pairing].isSuperset(of: new) && counterparts[pairing].count == Limits.applications)
+    }
+
     @Test func `SES-64: a pairing that ends takes what waits to be stored with it`() throws {
         store.hold(commits: true)
         for number in 0..<2 { try announce(number, true) }

@@ -45,8 +45,12 @@ final class Counterparts {
             { [self] next in
                 var changes: [RowChange] = []
                 for (pairing, apps) in pending {
-                    for (app, isInstalled) in apps {
-                        changes += next.announced(app, isInstalled: isInstalled, in: pairing)
+                    // Removals first: an app finds the room of another one that went before it (LIM-11).
+                    for (app, isInstalled) in apps where !isInstalled {
+                        changes += next.announced(app, isInstalled: false, in: pairing)
+                    }
+                    for (app, isInstalled) in apps where isInstalled {
+                        changes += next.announced(app, isInstalled: true, in: pairing)
                     }
                 }
                 pending = [:]
