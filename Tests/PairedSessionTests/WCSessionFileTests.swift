@@ -3,7 +3,6 @@
 
 import Foundation
 import PairedSession
-import PairedSessionFoundation
 import Synchronization
 import TandemBase
 import TandemFiles
@@ -13,6 +12,8 @@ import TandemSession
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import PairedSessionFoundation
 
 /// Records the reports on files.
 private final class FileDelegate: WCSessionDelegate {
@@ -140,6 +141,27 @@ struct WCSessionFileTests {
         let error = try #require(delegate.errors.withLock { $0 }.first)
         #expect(error.code == .deliveryFailed && error.name == "digest-mismatch" && error.messageID == envelope.id)
         #expect(error.reason.contains("dead letter") && error.reason.contains("'digest-mismatch'"))
+    }
+
+    @Test("FIL-10: a progress that is read on another thread shows the counts of one moment")
+    func progressOnAnotherThread() {
+        let progress = FileProgress(totalUnitCount: 1000)
+        let isOver = Mutex(false)
+        let done = DispatchSemaphore(value: 0)
+        let writer = Thread {
+            while !isOver.withLock({ $0 }) {
+                progress.show(total: 10, completed: 5)
+                progress.show(total: 1000, completed: 500)
+            }
+            done.signal()
+        }
+        writer.start()
+        var seen: Set<Bool> = []
+        for _ in 0..<50_000 { seen.insert(progress.isFinished) }
+        isOver.withLock { $0 = true }
+        done.wait()
+        #expect(seen == [false], "of 10 bytes no 500 are there")
+        #expect(progress.completedUnitCount == 500 && progress.fractionCompleted == 0.5)
     }
 
     @Test("FIL-14: cancel and the progress's cancel take back a file that is handed over, and the end is told once")

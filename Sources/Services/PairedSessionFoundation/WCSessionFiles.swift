@@ -111,14 +111,13 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: the mutex protects `state`, all other properties are constants. The counts inside `progress` are not
-/// protected: Foundation's `Progress` takes no lock on Linux, and the session's thread writes them while an app may
-/// read them on another thread.
+/// `@unchecked`: the mutex protects `state`, all other properties are constants, and the progress protects itself.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile
     /// In bytes: what the other device has. Its `cancel()` takes the file back, as ``cancel()`` does.
-    public let progress: Progress
+    public var progress: Progress { fileProgress }
+    private let fileProgress: FileProgress
     let id: UniqueIdentifier
     private let state = Mutex(true)
     private let takeBack: @Sendable () -> Void
@@ -128,7 +127,7 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
         self.id = id
         self.file = file
         takeBack = cancel
-        progress = Progress(totalUnitCount: size)
+        fileProgress = FileProgress(totalUnitCount: size)
         super.init()
         progress.kind = .file
         progress.cancellationHandler = { [weak self] in self?.cancel() }
@@ -141,20 +140,57 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
     public func cancel() { if isTransferring { takeBack() } }
 
     func show(_ step: FileTransferProgress) {
-        if step.total > 0 || step.handedOver == step.total { progress.totalUnitCount = max(1, step.total) }
-        progress.completedUnitCount = step.transferred
+        let isKnown = step.total > 0 || step.handedOver == step.total
+        fileProgress.show(total: isKnown ? max(1, step.total) : nil, completed: step.transferred)
     }
 
     /// The other device has it all.
     func showWhole() {
-        if progress.totalUnitCount < 0 { progress.totalUnitCount = 1 }
-        progress.completedUnitCount = progress.totalUnitCount
+        let total = max(1, progress.totalUnitCount)
+        fileProgress.show(total: total, completed: total)
     }
 
     func end() -> Bool {
         state.withLock { isTransferring in
             defer { isTransferring = false }
             return isTransferring
+        }
+    }
+}
+
+/// Progress whose counts the session's thread writes while an app reads them on another: Foundation's takes no lock on
+/// Linux. It allows no override of `fractionCompleted` there: that alone is without the lock, and may mix the counts of
+/// two moments.
+///
+/// `@unchecked`: the lock protects the counts, and nothing else changes without the app. It is recursive, since
+/// Foundation asks for one property while it works out another.
+final class FileProgress: Progress, @unchecked Sendable {
+    private let lock = NSRecursiveLock()
+
+    override var totalUnitCount: Int64 {
+        get { lock.withLock { super.totalUnitCount } }
+        set { lock.withLock { super.totalUnitCount = newValue } }
+    }
+
+    override var completedUnitCount: Int64 {
+        get { lock.withLock { super.completedUnitCount } }
+        set { lock.withLock { super.completedUnitCount = newValue } }
+    }
+
+    override var isFinished: Bool { lock.withLock { super.isFinished } }
+
+    override var isIndeterminate: Bool { lock.withLock { super.isIndeterminate } }
+
+    override var localizedDescription: String? { lock.withLock { super.localizedDescription } }
+
+    override var localizedAdditionalDescription: String? { lock.withLock { super.localizedAdditionalDescription } }
+
+    /// Changes both counts at once.
+    /// - Parameter total: nil leaves it as it is.
+    func show(total: Int64?, completed: Int64) {
+        lock.withLock {
+            if let total { super.totalUnitCount = total }
+            super.completedUnitCount = completed
         }
     }
 }
