@@ -128,6 +128,26 @@ struct WCSessionSwitchTests {
         #expect(fixture.daemon.received.filter { $0.kind == .message }.map(\.pairing) == [new])
     }
 
+    @Test("SES-31, SES-62: a connection that is lost while the session activates after a switch completes it, once")
+    func lostConnection() throws {
+        switchToNew()
+        settle()
+        fixture.daemon.stored = nil
+        session.activate()
+        settle()
+        #expect(calls == ["inactive inactive -", "deactivated notActivated -"], "the daemon has not answered")
+        fixture.daemon.cut()
+        settle()
+        #expect(calls.count == 2)
+        fixture.daemon.stored = ScriptedDaemon.Stored()
+        fixture.scheduler.advance(by: .seconds(1))
+        settle()
+        #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
+        try message(1, from: new)
+        settle()
+        #expect(calls.last == "message 1 activated new")
+    }
+
     @Test("SES-33: activate() may be called at any time and any number of times: one connection, one registration")
     func idempotent() {
         for _ in 0..<5 { session.activate() }
