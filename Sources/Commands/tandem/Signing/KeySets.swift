@@ -89,8 +89,7 @@ extension Subcommand {
             .flag("withdraw", "also end what is active by these keys alone"), .signers, .passphraseDescriptor,
             .passphraseFile, .incomplete, .out,
         ],
-        notes:
-            "A revocation is for ever. 'tandem apply' sends it; what is active stays, marked, unless it is withdrawn.",
+        notes: "A revocation is for ever. What is active stays, marked, unless it is withdrawn.",
         examples: [
             "keyset revoke --from lamp-1.keyset --revoke signing.key.pub --key revoker.key --out stolen.revocation"
         ]
