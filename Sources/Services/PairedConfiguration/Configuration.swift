@@ -182,8 +182,10 @@ extension Configuration {
     ///
     /// A link has no authority of its own, and nothing is applied here: the configuration comes back through the
     /// message hook once the daemon has verified it.
-    /// - Parameter submit: hands the exact bytes to this device's daemon. Not called for a link that is damaged, which
-    ///   is reported as an event.
+    /// - Parameters:
+    ///   - url: the whole text of the URL.
+    ///   - submit: hands the exact bytes to this device's daemon. Not called for a link that is damaged, which is
+    ///     reported as an event.
     /// - Returns: whether the URL was the app's own; with any other the app goes on itself.
     public func handleOpen(url: String, submit: (_ envelope: [UInt8]) -> Void) -> Bool {
         guard ApplyLink.isClaimed(by: url), signed.isLoaded else { return false }
