@@ -26,9 +26,10 @@ class Way:
         self.free = 0.0
         self.bytes = 0
 
-    def leaves(self, count, rate, now):
+    def leaves(self, count, rate, came):
+        """When so many bytes have left that came at this time; None: they waited here, and the line was never idle."""
         self.bytes += count
-        self.free = max(self.free, now) + (count / rate if rate else 0)
+        self.free = (self.free if came is None else max(self.free, came)) + (count / rate if rate else 0)
         return self.free
 
 
@@ -81,19 +82,25 @@ class Line:
             far.close()
 
     async def carry(self, source, sink, way):
-        """Takes bytes at the line's rate; they arrive after its delay, in order."""
+        """Takes bytes at the line's rate, also when this process is late; they arrive after its delay, in order."""
         loop = asyncio.get_running_loop()
         under_way = asyncio.Queue(4096)
         arrives = asyncio.create_task(self.arrive(sink, under_way))
         try:
+            stood = True
             while not arrives.done():
-                await self.moves.wait()
+                if not self.moves.is_set():
+                    await self.moves.wait()
+                    stood = True
                 piece = 4096 if 0 < self.rate < 2_000_000 else 32_768
-                data = await loop.sock_recv(source, piece)
-                now = loop.time()
-                leaves = way.leaves(len(data), self.rate, now)
-                if leaves > now:
-                    await asyncio.sleep(leaves - now)
+                try:
+                    data = source.recv(piece)
+                except BlockingIOError:
+                    data, stood = await loop.sock_recv(source, piece), True
+                leaves = way.leaves(len(data), self.rate, loop.time() if stood or not self.rate else None)
+                stood = False
+                if leaves > loop.time():
+                    await asyncio.sleep(leaves - loop.time())
                 await under_way.put((leaves + self.delay, data))
                 if not data:
                     break
