@@ -21,13 +21,10 @@ private struct EdgeFile: Decodable {
 }
 
 @Suite struct EdgeVectorTests {
-    private let cases: [EdgeFile.Case]
+    private let file: EdgeFile
+    private var cases: [EdgeFile.Case] { file.cases }
 
-    init() throws {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = tests.appending(path: "../../Protocol/Vectors/signing/edges.json")
-        cases = try JSONDecoder().decode(EdgeFile.self, from: try Data(contentsOf: path)).cases
-    }
+    init() throws { file = try SigningVectors.read("edges.json") }
 
     @Test("CFG-96, CFG-97: every edge of a signature or a key has its outcome", arguments: KeyAlgorithm.allCases)
     func everyEdgeHasItsOutcome(algorithm: KeyAlgorithm) throws {

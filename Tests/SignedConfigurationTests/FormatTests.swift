@@ -22,11 +22,7 @@ private struct FormatFile: Decodable {
 @Suite struct FormatTests {
     private let file: FormatFile
 
-    init() throws {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = tests.appending(path: "../../Protocol/Vectors/signing/formats.json")
-        file = try JSONDecoder().decode(FormatFile.self, from: try Data(contentsOf: path))
-    }
+    init() throws { file = try SigningVectors.read("formats.json") }
 
     @Test("CFG-98: each format of an earlier release is read with its meaning")
     func eachFormatIsReadWithItsMeaning() throws {

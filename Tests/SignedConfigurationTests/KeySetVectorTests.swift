@@ -39,11 +39,7 @@ private struct SequenceFile: Decodable {
 @Suite struct KeySetVectorTests {
     private let file: SequenceFile
 
-    init() throws {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = tests.appending(path: "../../Protocol/Vectors/signing/keysets.json")
-        file = try JSONDecoder().decode(SequenceFile.self, from: try Data(contentsOf: path))
-    }
+    init() throws { file = try SigningVectors.read("keysets.json") }
 
     @Test(
         "CFG-80, CFG-81, CFG-82, CFG-83, CFG-84, CFG-85, CFG-86, CFG-87, CFG-88, CFG-89: every sequence ends as stated")

@@ -29,9 +29,6 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
         Self(testDescription: "RSA-PSS", rounds: 1_000, vector: "good with RSA 2048", keys: ["rsa2048"], threshold: 1),
     ]
 
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Protocol/Vectors/signing")
-
     private struct VectorFile: Decodable {
         struct Case: Decodable {
             let name: String
@@ -42,7 +39,7 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
 
     func signers() throws -> [ConfigurationPrivateKey] {
         try keys.map { name in
-            let text = try Data(contentsOf: Self.folder.appending(path: "keys/\(name).pem"))
+            let text = try Data(contentsOf: SigningVectors.folder.appending(path: "keys/\(name).pem"))
             return ConfigurationPrivateKey(try PrivateKey(pem: SecretBytes(copying: text)))
         }
     }
@@ -50,8 +47,8 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
     /// An envelope of that version; version 7 is the one to mutate.
     func envelope(version: UInt64, by signers: [ConfigurationPrivateKey]) throws -> [UInt8] {
         if let vector, version == 7 {
-            let file = try Data(contentsOf: Self.folder.appending(path: "verification.json"))
-            let cases = try JSONDecoder().decode(VectorFile.self, from: file).cases
+            let file: VectorFile = try SigningVectors.read("verification.json")
+            let cases = file.cases
             return Array(try #require(cases.first { $0.name == vector }).envelope)
         }
         let payload = ConfigurationPayload(

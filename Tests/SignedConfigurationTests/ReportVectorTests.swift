@@ -7,14 +7,6 @@ import TandemCrypto
 import TandemSignedConfiguration
 import Testing
 
-private enum VectorFolder {
-    static func read<File: Decodable>(_ name: String) throws -> File {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = tests.appending(path: "../../Protocol/Vectors/signing/\(name)")
-        return try JSONDecoder().decode(File.self, from: try Data(contentsOf: path))
-    }
-}
-
 private struct ReportFile: Decodable {
     struct Case: Decodable {
         let name: String
@@ -53,7 +45,7 @@ private struct LinkFile: Decodable {
 @Suite struct ReportVectorTests {
     @Test("CFG-50, CFG-51: every report has its outcome, and a refused one changes nothing")
     func everyReportHasItsOutcome() throws {
-        let file: ReportFile = try VectorFolder.read("reports.json")
+        let file: ReportFile = try SigningVectors.read("reports.json")
         #expect(Set(file.cases.map(\.outcome)) == Set(ReportFailure.allCases.map(\.rawValue) + ["accepted"]))
         for vector in file.cases {
             var verifier = try file.verifier()
@@ -72,7 +64,7 @@ private struct LinkFile: Decodable {
 
     @Test("CFG-60: every link has its envelope, or is none")
     func everyLinkHasItsEnvelope() throws {
-        let file: LinkFile = try VectorFolder.read("links.json")
+        let file: LinkFile = try SigningVectors.read("links.json")
         #expect(file.cases.count > 20)
         for vector in file.cases {
             let envelope = try? ApplyLink.envelope(in: vector.text)

@@ -38,14 +38,11 @@ private struct VectorFile: Decodable {
 }
 
 @Suite struct VectorTests {
-    private static func file() throws -> VectorFile {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let path = tests.appending(path: "../../Protocol/Vectors/signing/verification.json")
-        return try JSONDecoder().decode(VectorFile.self, from: try Data(contentsOf: path))
-    }
+    private let file: VectorFile
+
+    init() throws { file = try SigningVectors.read("verification.json") }
 
     @Test func everyVectorHasItsOutcome() throws {
-        let file = try Self.file()
         #expect(file.cases.count > 100)
         for vector in file.cases {
             let outcome = try Self.outcome(of: vector, anchors: file.anchors)
@@ -55,7 +52,7 @@ private struct VectorFile: Decodable {
 
     @Test("CFG-20, CFG-24: every rejection of the verification steps has a vector")
     func everyRejectionOfTheVerificationStepsHasAVector() throws {
-        let outcomes = Set(try Self.file().cases.map(\.outcome))
+        let outcomes = Set(file.cases.map(\.outcome))
         let elsewhere: Set<Rejection> = [
             .schema, .signerRevoked, .anchorConflict, .identifierChanged, .keySetIllegal, .keySetGap, .keySetExpired,
         ]

@@ -8,7 +8,20 @@ import hashlib
 import hmac
 
 
-class Ed25519:
+class Curve:
+    """A group of points: `add`, and IDENTITY, which changes nothing."""
+
+    @classmethod
+    def times(cls, scalar, point):
+        result = cls.IDENTITY
+        while scalar:
+            if scalar & 1:
+                result = cls.add(result, point)
+            point, scalar = cls.add(point, point), scalar >> 1
+        return result
+
+
+class Ed25519(Curve):
     p = 2**255 - 19
     L = 2**252 + 27742317777372353535851937790883648493
     d = -121665 * pow(121666, -1, p) % p
@@ -20,15 +33,6 @@ class Ed25519:
         (x, y), (u, v), p = one, other, cls.p
         k = cls.d * x * y * u * v % p
         return (x * v + y * u) * pow(1 + k, -1, p) % p, (y * v + x * u) * pow(1 - k, -1, p) % p
-
-    @classmethod
-    def times(cls, scalar, point):
-        result = cls.IDENTITY
-        while scalar:
-            if scalar & 1:
-                result = cls.add(result, point)
-            point, scalar = cls.add(point, point), scalar >> 1
-        return result
 
     @classmethod
     def encoded(cls, point):
@@ -80,7 +84,8 @@ class Ed25519:
 Ed25519.BASE = Ed25519.at(4 * pow(5, -1, Ed25519.p) % Ed25519.p)
 
 
-class P256:
+class P256(Curve):
+    IDENTITY = None
     p = 2**256 - 2**224 + 2**192 + 2**96 - 1
     n = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
     b = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
@@ -101,15 +106,6 @@ class P256:
             slope = (v - y) * pow(u - x, -1, p)
         w = (slope * slope - x - u) % p
         return w, (slope * (x - w) - y) % p
-
-    @classmethod
-    def times(cls, scalar, point):
-        result = None
-        while scalar:
-            if scalar & 1:
-                result = cls.add(result, point)
-            point, scalar = cls.add(point, point), scalar >> 1
-        return result
 
     @classmethod
     def at(cls, x):

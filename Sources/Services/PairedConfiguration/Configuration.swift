@@ -15,8 +15,8 @@ import TandemSignedConfiguration
 /// Declare `final class AppConfiguration: Configuration, @unchecked Sendable` whose stored properties are all declared
 /// with ``Toggle``, ``Slider``, ``Edit``, ``Choice`` or ``EditableChoice``. Make one instance.
 ///
-/// `@unchecked`: every stored property is a constant whose state is behind a mutex. Those of a subclass are wrappers
-/// around such constants; the initialiser reports any other stored property.
+/// `@unchecked`: a lock protects the state of each stored property: the mutex `problems`, and those of the store and of
+/// the signed settings. A subclass only adds wrappers around the store; the initialiser reports any other property.
 open class Configuration: @unchecked Sendable {
     private let store: SettingsStore
     private let signed: SignedSettings

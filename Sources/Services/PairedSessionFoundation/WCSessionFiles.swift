@@ -88,8 +88,8 @@ extension WCSession {
 
 /// A file that is transferred, or was received.
 ///
-/// `@unchecked`: needs no lock, because it is immutable: both properties are constants. An app that puts a mutable
-/// object (`NSMutableArray`) into the metadata of a transfer must not change it afterwards.
+/// `@unchecked`: immutable, so that any thread reads it without a lock: both properties are constants. An app that puts
+/// a mutable object (`NSMutableArray`) into the metadata of a transfer must not change it afterwards.
 public final class WCSessionFile: NSObject, @unchecked Sendable {
     /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that
     /// a former process queued only the last component says something: nothing can be below `/dev/null`.
@@ -111,7 +111,8 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: the mutex protects `state`, all other properties are constants, and the progress protects itself.
+/// `@unchecked`: the lock of `state` (a mutex) protects what changes here, `FileProgress` has a lock of its own, and all
+/// other properties are constants.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile
@@ -162,7 +163,7 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
 /// Linux. It allows no override of `fractionCompleted` there: that alone is without the lock, and may mix the counts of
 /// two moments.
 ///
-/// `@unchecked`: the lock protects the counts, and nothing else changes without the app. It is recursive, since
+/// `@unchecked`: `lock` protects the counts, and nothing else changes without the app. It is recursive, since
 /// Foundation asks for one property while it works out another.
 final class FileProgress: Progress, @unchecked Sendable {
     private let lock = NSRecursiveLock()

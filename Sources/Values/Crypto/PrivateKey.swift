@@ -159,8 +159,8 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 
 /// An owned `EVP_PKEY`; freed with its last user.
 ///
-/// `@unchecked`: immutable for its users. OpenSSL only reads a key when it uses it; it counts references atomically and
-/// guards its caches of the key with a lock of its own.
+/// `@unchecked`: immutable for its users, on any thread. OpenSSL only reads a key when it uses it; it counts references
+/// atomically, and its own lock (`EVP_PKEY.lock`) protects its caches of the key.
 @safe final class KeyReference: @unchecked Sendable {
     private let key: OpaquePointer
 
@@ -185,7 +185,8 @@ package enum KeyAlgorithm: String, Sendable, Hashable, CaseIterable {
 /// Secret bytes (private keys in text form, join secrets, keys of HMACs) with one owner; never copied, and cleansed
 /// when released. It has no description, so that no log or error can show it.
 ///
-/// `@unchecked`: immutable. Only the initialiser and `deinit` write the buffer, while no other thread can reach it.
+/// `@unchecked`: immutable, so that it needs no lock: only the initialiser and `deinit` write the buffer, on the one
+/// thread that can reach it then.
 @safe package final class SecretBytes: @unchecked Sendable {
     private let buffer: UnsafeMutableRawBufferPointer
 

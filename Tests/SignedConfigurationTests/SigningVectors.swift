@@ -1,0 +1,12 @@
+// The vector files of Protocol/Vectors/signing, read from the checkout that the tests were built from.
+
+import FoundationEssentials
+
+enum SigningVectors {
+    static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Protocol/Vectors/signing")
+
+    static func read<File: Decodable>(_ name: String) throws -> File {
+        try JSONDecoder().decode(File.self, from: try Data(contentsOf: folder.appending(path: name)))
+    }
+}
