@@ -170,6 +170,21 @@ import Testing
         reopened.close()
     }
 
+    @Test("LIM-55: the reserve takes 4 MiB, or a 16th of a smaller disk")
+    func sizesOfTheReserve() throws {
+        func reserve(at path: String) throws -> Int {
+            let store = try Store(path: path)
+            defer { store.close() }
+            return contents(of: path + "-reserve").count
+        }
+        #expect(try reserve(at: path) == 4 << 20)
+        guard let disk = SmallDisk() else { return }
+        for (size, part) in [("4m", 256 << 10), ("64m", 4 << 20), ("128m", 4 << 20)] {
+            #expect(disk.resize(size))
+            #expect(try reserve(at: disk.path + "/" + size) == part)
+        }
+    }
+
     @Test("DEL-31, LIM-55: pages that removed rows leave in the file are room again, though the disk stays full")
     func freePagesAreRoom() async throws {
         guard let disk = SmallDisk(), disk.resize("4m") else { return }
@@ -185,34 +200,30 @@ import Testing
         store.close()
     }
 
+    @Test("DEL-31: a removal that is larger than the reserve makes room on a full disk", arguments: [300, 900, 30_000])
+    func largeRemovals(count: Int) async throws {
+        guard let disk = SmallDisk(), disk.resize("4m") else { return }
+        let store = try Store(path: disk.path + "/store")
+        func fill(_ round: Int) -> [RowChange] {
+            (0..<30_000 / count).map { .put(space, key: [UInt8(round), UInt8($0)], value: value($0, count: count)) }
+        }
+        var rounds = 0
+        while case .success = await store.commitAndWait(fill(rounds)) { rounds += 1 }
+        disk.fill()
+        try await store.commitAndWait([.put(otherSpace, key: [1], value: [1])], room: .reserve).get()
+        let removal = [RowChange.deleteAll(RowRange(space: space)), .put(otherSpace, key: [2], value: [2])]
+        try await store.commitAndWait(removal, room: .reserve).get()
+        #expect(try store.keys(RowRange(space: space)).isEmpty)
+        #expect(await store.findRoomAndWait())
+        for round in 0..<rounds / 2 { try await store.commitAndWait(fill(round)).get() }
+        store.close()
+        let reopened = try Store(path: store.path, opening: .mustExist)
+        #expect(try reopened.keys(RowRange(space: otherSpace)) == [[1], [2]])
+        #expect(try reopened.keys(RowRange(space: space)).count == rounds / 2 * (30_000 / count))
+        reopened.close()
+    }
+
     private func put(_ number: Int, in store: Store, count: Int = 30_000) async -> Result<Void, StoreError> {
         await store.commitAndWait([.put(space, key: [UInt8(number)], value: value(number, count: count))])
     }
-}
-
-/// A file system of 256 KiB in memory; nil (with a visible line) where the tests may not mount one.
-final class SmallDisk {
-    private let directory = TemporaryDirectory()
-    var path: String { directory.path }
-
-    init?() {
-        guard mount("tmpfs", path, "tmpfs", 0, "size=256k") == 0 else {
-            print("skipped: mounting a small disk needs root")
-            return nil
-        }
-    }
-
-    func resize(_ size: String) -> Bool { mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=" + size) == 0 }
-
-    /// Leaves no free block.
-    func fill() {
-        let descriptor = open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
-        defer { close(descriptor) }
-        let block = [UInt8](repeating: 1, count: 4096)
-        while write(descriptor, block, block.count) > 0 {}
-    }
-
-    func free() throws { #expect(unlink("\(path)/ballast") == 0) }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
 }

@@ -36,7 +36,7 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case receivedContext = 9
 
     /// Whether a queue has one such row, or one for each item.
-    var hasOrdinals: Bool {
+    package var hasOrdinals: Bool {
         switch self {
         case .outboundRecord, .outboundPayload, .inboundRecord, .inboundPayload: true
         case .outboundHeader, .inboundHeader, .urgentBudget, .sentContext, .receivedContext: false

@@ -82,12 +82,59 @@ struct CommitThread {
         let first = attempt(group)
         guard case .failure(.full) = first else { return first }
         let second = makesRoom() ? attempt(group) : first
-        guard case .failure(.full) = second, mayUseReserve, reserve.release() else { return second }
-        // The log first: moving it needs more room, and may take all of it in vain.
-        let third = attempt(group)
-        guard case .failure(.full) = third, makesRoom() else { return third }
-        return attempt(group)
+        guard case .failure(.full) = second, mayUseReserve else { return second }
+        var last = second
+        if reserve.release() {
+            // An attempt that fails leaves its room to the log, which then could not be moved any more. A log that needs
+            // more than the reserve would take all of it in vain.
+            if connection.logBytes <= reserve.size { _ = makesRoom() }
+            last = attempt(group)
+            if case .failure(.full) = last, makesRoom() { last = attempt(group) }
+        }
+        guard case .failure(.full) = last, group.count == 1 else { return last }
+        return commitInParts(group[0])
     }
+
+    /// Makes room by removals for which the log has too little: what else the commit changes comes first, then the rows
+    /// of each range some at a time, each part in the log's own place. Rows that a crash or a failure leaves behind
+    /// have lost what referred to them.
+    private mutating func commitInParts(_ commit: Commit) -> Result<Void, StoreError> {
+        var removals: [RowRange] = []
+        var others: [RowChange] = []
+        for change in commit.changes {
+            if case .deleteAll(let range) = change { removals.append(range) } else { others.append(change) }
+        }
+        guard !removals.isEmpty else { return .failure(.full(path: connection.path)) }
+        if !others.isEmpty {
+            guard case .success = attempt([(others, .reserve, commit.completion)]) else {
+                return .failure(poison ?? .full(path: connection.path))
+            }
+        }
+        let isRemoved = removals.allSatisfy { removeInParts($0) }
+        if let poison { return .failure(poison) }
+        return isRemoved || !others.isEmpty ? .success(()) : .failure(.full(path: connection.path))
+    }
+
+    /// Whether all rows of the range are gone.
+    private mutating func removeInParts(_ range: RowRange) -> Bool {
+        var rest: RowRange? = range
+        while let range = rest {
+            let next: [UInt8]?
+            do throws(ResultCode) { next = try connection.key(after: rowsOfPart, in: range) } catch {
+                _ = undo(after: error)
+                return false
+            }
+            let part = RowRange(space: range.space, from: range.lower, to: next ?? range.upper)
+            _ = makesRoom()
+            guard case .success = attempt([([.deleteAll(part)], .reserve, { _ in })]) else { return false }
+            rest = next.map { RowRange(space: range.space, from: $0, to: range.upper) }
+        }
+        return true
+    }
+
+    /// Rows whose removal takes an eighth of the reserve: each changes a page of 4 KiB, or shares one with its
+    /// neighbours. The pages behind a long value are not written.
+    private var rowsOfPart: Int { max(1, reserve.size / (8 * 4096)) }
 
     /// Whether ordinary commits may be tried. A log that could not be moved into the file must not grow beyond what the
     /// reserve has room for.

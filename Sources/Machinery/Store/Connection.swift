@@ -149,12 +149,15 @@ final class Connection {
     /// Writes zeros behind the log before a commit comes near its end. A commit that lengthens the file costs its sync
     /// a second write, of the length (decision 0018). Nothing rests on it: without room the commit does it itself.
     private func extendLog() {
-        let end = LogHeader.size + logPages * (LogFrame.headSize + pageSize)
+        let end = logBytes
         guard logStep >= 1 << 16, let logSpace, end + logStep / 4 > logSpace,
             let log = ConnectionFile(of: handle, SQLITE_FCNTL_JOURNAL_POINTER)
         else { return }
         self.logSpace = log.extend(to: end + logStep) ? end + logStep : nil
     }
+
+    /// The length of the log up to the last commit.
+    var logBytes: Int { LogHeader.size + logPages * (LogFrame.headSize + pageSize) }
 
     private var nextTurn: Int { logPages == 0 ? mark.turn + 1 : mark.turn }
 
@@ -223,6 +226,8 @@ extension Connection {
         let (mode, size, page) = try Self.translating(path) { () throws(ResultCode) in
             let mode = try text("PRAGMA journal_mode = WAL")
             try execute("PRAGMA synchronous = FULL")
+            // Some systems build SQLite so that a removed page is written once more, as zeros.
+            try execute("PRAGMA secure_delete = FAST")
             try execute("PRAGMA wal_autocheckpoint = 0")
             try execute("PRAGMA temp_store = MEMORY")
             let page = try integer("PRAGMA page_size")
@@ -311,6 +316,21 @@ extension Connection {
             }
         }
         if let damaged { throw .corruptRow(path: path, space: damaged.space, key: damaged.key) }
+    }
+
+    /// The key of the row behind the first `count` of the range; nil if there is none.
+    func key(after count: Int, in range: RowRange) throws(ResultCode) -> [UInt8]? {
+        var key: [UInt8]?
+        let statement = try statement(
+            """
+            SELECT key FROM row WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3)
+            ORDER BY key LIMIT 1 OFFSET ?4
+            """)
+        statement.bind(Int64(count), at: 4)
+        try statement.binding(range) { () throws(ResultCode) in
+            try statement.run { (row) throws(ResultCode) in key = row.bytes(at: 0) }
+        }
+        return key
     }
 
     /// The rows of the range.

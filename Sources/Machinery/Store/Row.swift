@@ -21,7 +21,8 @@ package struct Row: Sendable, Equatable {
     }
 }
 
-/// One change of a commit; the changes of a commit take effect in order and together, or not at all.
+/// One change of a commit; the changes of a commit take effect in order and together, or not at all. Removals on a full
+/// disk are an exception (``CommitRoom/reserve``).
 package enum RowChange: Sendable, Equatable {
     /// Writes the row, in place of any with the same space and key.
     case put(RowSpace, key: [UInt8], value: [UInt8])
@@ -116,7 +117,8 @@ enum RowChecksum {
 package enum CommitRoom: Sendable {
     /// It stores new data: it is refused once the reserve is needed.
     case ordinary
-    /// It makes room, or ends what would take it.
+    /// It makes room, or ends what would take it. If its removals of ranges are too large for a full disk they follow
+    /// its other changes in parts, in their order: a crash between leaves the later ones.
     case reserve
 }
 

@@ -58,4 +58,25 @@ import Testing
         #expect(
             delivery.submissions.outstanding(in: keys[3], after: UInt64(Self.items - 10)).map(\.ordinal).count == 10)
     }
+
+    @Test func `DEL-31: a start removes what is left of a pairing that ended on a full disk`() throws {
+        let scheduler = ManualScheduler()
+        let memory = MemoryStore()
+        let pairings = (0..<2).map { _ in UniqueIdentifier.random() }
+        let keys = try pairings.map {
+            QueueKey(pairing: $0, app: try ApplicationIdentifier("app"), channel: .userInfo)
+        }
+        try fill(memory, keys, at: ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow))
+        func rows() -> [Row] { DeliveryTable.allCases.flatMap { memory.read(RowRange(space: $0.space)) } }
+        // The rows of items go first: those of one table went before the crash.
+        memory.commit(Array(DurableDelivery.removal(of: pairings[1]).prefix(1))) { _ in }
+        #expect(rows().contains { $0.key.starts(with: pairings[1].bytes) })
+        let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        delivery.setPairing(pairings[0], epoch: 1)
+        try delivery.restore { memory.read(RowRange(space: $0)) }
+        delivery.resume()
+        scheduler.run()
+        #expect(delivery.queues.map(\.count) == [Self.items])
+        #expect(rows().allSatisfy { $0.key.starts(with: pairings[0].bytes) })
+    }
 }

@@ -43,6 +43,35 @@ import Testing
         #expect(try pairings(of: nodes.secondary).isEmpty)
     }
 
+    @Test func `DEL-31: a pairing ends on a full disk with the reserve, and makes room`() throws {
+        guard let disk = SmallDisk(), disk.resize("8m") else { return }
+        defer { nodes.stop() }
+        nodes.stop(.secondary)
+        nodes.states[.other] = disk.path + "/state"
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.primary, nodes.other)
+        let app = try nodes.connect(to: .other)
+        let pairing = try #require(nodes.pairing(of: nodes.other).dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+        nodes.network.isDown = true
+        nodes.network.cut()
+        func submit() throws {
+            let body: PropertyListDictionary = ["n": .data([UInt8](repeating: 7, count: 60_000))]
+            let item = Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+            let before = app.frames.count
+            try app.send(item.with(body: body))
+            nodes.run(until: { app.frames.count > before })
+        }
+        for _ in 0..<8 { try submit() }
+        disk.fill()
+        while app.received(.failure).isEmpty { try submit() }
+        #expect(app.received(.failure).map(\.code) == [7015])
+        let answer = nodes.ask(nodes.other, "unpair", ["pairing": try nodes.pairing(of: nodes.other)])
+        #expect(answer.code == 0, "\(answer)")
+        #expect(try pairings(of: nodes.other).isEmpty)
+        try nodes.restart(.other)
+        #expect(try pairings(of: nodes.other).isEmpty, "its end was durable")
+    }
+
     @Test func `PAR-10: a pending pairing lapses on both devices after a day`() throws {
         defer { nodes.stop() }
         var joined: ControlAnswer?

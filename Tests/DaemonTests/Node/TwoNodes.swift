@@ -29,6 +29,8 @@ final class TwoNodes {
     var linkName = "link.sock"
     /// The daemons' half of that decision, from their next starts on.
     var allowsInvalidSignatures = false
+    /// State directories elsewhere.
+    var states: [Place: String] = [:]
     let app: ApplicationIdentifier
     let signer = ConfigurationPrivateKey.generate()
     private(set) var target: PairedIdentifier = .vendor(.random())
@@ -45,7 +47,7 @@ final class TwoNodes {
 
     func options(_ place: Place) -> NodeOptions {
         var options = NodeOptions(
-            role: role(place), name: "the \(place)", state: directory.path("\(place)-state"),
+            role: role(place), name: "the \(place)", state: states[place] ?? directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
         options.allowsInvalidSignatures = allowsInvalidSignatures
         if options.role == .primary {

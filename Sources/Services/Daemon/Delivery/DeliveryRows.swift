@@ -66,6 +66,11 @@ struct DeliveryRows {
         $0 != .outboundPayload && $0 != .inboundPayload
     }
 
+    /// The pairings of the queues.
+    var pairings: Set<UniqueIdentifier> {
+        Set(outboundHeaders.keys.map(\.pairing)).union(inboundHeaders.keys.map(\.pairing))
+    }
+
     mutating func add(_ rows: [Row], of table: DeliveryTable) throws(DeliveryRecordError) {
         for row in rows {
             let key = try DeliveryRowKey(table, bytes: row.key)

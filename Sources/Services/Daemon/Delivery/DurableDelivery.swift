@@ -87,20 +87,25 @@ package final class DurableDelivery {
         files?.removePairing(pairing, apps: apps)
     }
 
-    /// The rows to delete together with a pairing.
+    /// The rows to delete together with a pairing. The headers are last: on a full disk the rows go in parts, and a
+    /// header that a crash leaves behind says at the next start that others may be left, too.
     package static func removal(of pairing: UniqueIdentifier) -> [RowChange] {
-        DeliveryTable.allCases.map { .deleteAll(.prefix(QueueKey.prefix(of: pairing), in: $0.space)) }
+        let tables = DeliveryTable.allCases.filter(\.hasOrdinals) + DeliveryTable.allCases.filter { !$0.hasOrdinals }
+        return tables.map { .deleteAll(.prefix(QueueKey.prefix(of: pairing), in: $0.space)) }
     }
 
     // MARK: start
 
-    /// Reads all queues of the known pairings from the store; before the loop runs.
+    /// Reads all queues of the known pairings from the store, and removes those of others; before the loop runs.
     /// - Parameter rows: the rows of a key space.
     package func restore<Failure: Error>(_ rows: (RowSpace) throws(Failure) -> [Row]) throws {
         var stored = DeliveryRows()
         for table in DeliveryRows.tables { try stored.add(try rows(table.space), of: table) }
         outbound.table.restore(stored)
         arrivals.restore(stored)
+        let ended = stored.pairings.filter { environment.epoch(of: $0) == nil }
+        guard !ended.isEmpty else { return }
+        environment.store.commit(ended.flatMap { Self.removal(of: $0) }, room: .reserve) { _ in }
     }
 
     /// Removes files that belong to no item (FIL-14); once the items are known, before anything else.
