@@ -85,8 +85,8 @@ struct CommitThread {
         guard case .failure(.full) = second, mayUseReserve else { return second }
         var last = second
         if reserve.release() {
-            // An attempt that fails leaves its room to the log, which then could not be moved any more. A log that needs
-            // more than the reserve would take all of it in vain.
+            // An attempt that fails leaves its room to the log, which then could not be moved any more. A log that
+            // needs more than the reserve would take all of it in vain.
             if connection.logBytes <= reserve.size { _ = makesRoom() }
             last = attempt(group)
             if case .failure(.full) = last, makesRoom() { last = attempt(group) }

@@ -88,8 +88,8 @@ extension WCSession {
 
 /// A file that is transferred, or was received.
 ///
-/// `@unchecked`: immutable, so that any thread reads it without a lock: both properties are constants. An app that puts
-/// a mutable object (`NSMutableArray`) into the metadata of a transfer must not change it afterwards.
+/// `@unchecked`: immutable, so that any thread reads it without a lock: both properties are constants. An app that
+/// puts a mutable object (`NSMutableArray`) into the metadata of a transfer must not change it afterwards.
 public final class WCSessionFile: NSObject, @unchecked Sendable {
     /// Where it is. A received file is deleted when the delegate's method returns: move it away before. Of a file that
     /// a former process queued only the last component says something: nothing can be below `/dev/null`.
