@@ -111,8 +111,8 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: the lock of `state` (a mutex) protects what changes here, `FileProgress` has a lock of its own, and all
-/// other properties are constants.
+/// `@unchecked`: the lock of `state` (a mutex) protects what changes here, `FileProgress` has its own, and all other
+/// properties are constants.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile
