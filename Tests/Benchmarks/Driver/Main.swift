@@ -5,6 +5,7 @@
 //     tandem-bench codec frames FILE         checking, reading and writing of envelopes
 //     tandem-bench hostile FILE              each payload by itself, until it is read or refused
 //     tandem-bench verify KEY.pem            signatures under a private key, and a configuration without its signature
+//     tandem-bench desired                   1,000 secondaries x 20 apps compared with the desired state
 
 import Glibc
 import TandemCrypto
@@ -29,7 +30,10 @@ enum Driver {
         case ("codec", "frames", 3): try EnvelopeBench(PayloadFile(path: arguments[2])).report()
         case ("hostile", let path?, 2): try hostile(path)
         case ("verify", let path?, 2): try VerificationBench(key(path)).report()
-        default: throw BenchError(text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY")
+        case ("desired", nil, 1): try DesiredBench().report()
+        default:
+            throw BenchError(
+                text: "usage: tandem-bench codec payloads|frames FILE, hostile FILE, verify KEY, desired")
         }
     }
 
