@@ -49,6 +49,14 @@ import Testing
         try await devices.run("hub", "apply", "--app", TwoDevices.app, "--wait", wait, file)
     }
 
+    /// `tandem configuration` at the hub.
+    private func configuration(_ words: String...) async throws -> Program.Ending {
+        let program = try Program(
+            "tandem", ["configuration"] + words + ["--device", devices.workspace["hub.sock"]],
+            named: "configuration-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
+        return try await program.ending()
+    }
+
     /// Whether the app's last word on a value is this one, now or soon.
     private func shows(_ app: Program, _ name: String, _ value: String) async throws -> Bool {
         try await holds(within: .seconds(10)) {
@@ -142,6 +150,36 @@ import Testing
         #expect(again.status == 1 && again.output.contains("rollback"), "\(again)")
         #expect(try await apply(sign(3, "volume=70")).status == 0)
         #expect(try await shows(last, "volume", "70"))
+    }
+
+    @Test func `CTL-25, CFG-70: Ctrl-C leaves it desired and says how to end that; the kiosk gets it when it is back`()
+        async throws
+    {
+        devices.kiosk.signal(SIGTERM)
+        _ = try await devices.kiosk.ending()
+        let arguments = ["--device", devices.workspace["hub.sock"], "--app", TwoDevices.app, "--wait", "60s"]
+        let apply = try Program(
+            "tandem", ["apply"] + arguments + [try await sign(1, "volume=66")], named: "apply", in: devices.workspace)
+        var listed = try await configuration("list")
+        for _ in 0..<100 where !listed.output.contains("0 of 1") {
+            try await Task.sleep(for: .milliseconds(100))
+            listed = try await configuration("list")
+        }
+        #expect(listed.output.contains("0 of 1"), "\(listed)")
+        apply.signal(SIGINT)
+        let ending = try await apply.ending()
+        #expect(ending.status == 1, "\(ending)")
+        #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")
+        #expect(ending.errors.contains("tandem configuration withdraw \(TwoDevices.app)"), "\(ending)")
+        try await devices.restartKiosk()
+        let app = try await startApp()
+        #expect(try await shows(app, "volume", "66"))
+        let shown = try await configuration("show", TwoDevices.app)
+        #expect(shown.status == 0 && shown.output.contains("history"), "\(shown)")
+        let withdrawn = try await configuration("withdraw", TwoDevices.app)
+        #expect(withdrawn.output.contains("version 1") && withdrawn.output.contains("kiosk"), "\(withdrawn)")
+        #expect(try await configuration("withdraw", TwoDevices.app).status == 1)
+        #expect(try await shows(app, "volume", "66"))
     }
 
     @Test func aDifferentKeyLaterIsAnAnchorConflict() async throws {
