@@ -17,6 +17,8 @@ package struct DesiredConfiguration: Sendable, Equatable {
     package let accepted: WallTime
     /// A secondary has applied it, so that it has good signatures and its version is spent.
     package internal(set) var isProven = false
+    /// The secondaries that get it first; nil once all do (CFG-79).
+    package internal(set) var rollout: ConfigurationRollout?
 
     /// - Throws: if the envelope does not read as a configuration.
     package init(envelope: [UInt8], accepted: WallTime) throws(ConfigurationRecordError) {
@@ -36,6 +38,9 @@ package struct DesiredConfiguration: Sendable, Equatable {
         return Array(signatures.map(\.keyIdentifier).filter { $0.count == SHA256.count }.prefix(8))
     }
 
+    /// Whether its rollout has come to the secondary of a pairing.
+    package func isOffered(to pairing: UniqueIdentifier) -> Bool { rollout?.first.contains(pairing) ?? true }
+
     /// Whether it replaces another one for every secondary that the other one names.
     func covers(_ other: DesiredConfiguration) -> Bool {
         guard let only = payload.only else { return true }
@@ -45,14 +50,18 @@ package struct DesiredConfiguration: Sendable, Equatable {
 
 extension DesiredConfiguration {
     package var dictionary: PropertyListDictionary {
-        [
+        var fields: PropertyListDictionary = [
             "v": 1, "envelope": .data(envelope), "accepted": .integer(accepted.milliseconds),
             "proven": .boolean(isProven),
         ]
+        fields["first"] = rollout.map { .array($0.first.map { .data($0.bytes) }) }
+        fields["stopped"] = rollout?.stopped.map { .string($0) }
+        return fields
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
         let parts: (envelope: [UInt8], accepted: WallTime, isProven: Bool)
+        let rollout: ConfigurationRollout?
         do {
             var fields = FieldReader(dictionary)
             _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
@@ -61,13 +70,30 @@ extension DesiredConfiguration {
                 WallTime(milliseconds: try fields.required("accepted", "an integer") { $0.integerValue }),
                 try fields.required("proven", "a boolean") { $0.booleanValue }
             )
+            let first = try fields.optional("first", "a list of pairings") { value in
+                value.arrayValue.flatMap { values -> Set<UniqueIdentifier>? in
+                    let pairings = values.compactMap(\.identifierValue)
+                    return pairings.count == values.count ? Set(pairings) : nil
+                }
+            }
+            let stopped = try fields.optional("stopped", "a string") { $0.stringValue }
+            rollout = first.map { ConfigurationRollout(first: $0, stopped: stopped) }
             try fields.refuseUnknownFields()
         } catch {
             throw .damaged(error)
         }
         try self.init(envelope: parts.envelope, accepted: parts.accepted)
         isProven = parts.isProven
+        self.rollout = rollout
     }
+}
+
+/// A staged rollout that has not come to all secondaries (CFG-79).
+package struct ConfigurationRollout: Sendable, Equatable {
+    /// The pairings of those that get it first.
+    package internal(set) var first: Set<UniqueIdentifier>
+    /// The verdict of one of the first that stopped it, or `unpaired`; nil while the first are waited for.
+    package internal(set) var stopped: String?
 }
 
 /// One line of the history of a desired configuration: an envelope that the operator applied.

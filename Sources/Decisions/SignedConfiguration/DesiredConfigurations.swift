@@ -1,5 +1,5 @@
 // Desired state of a primary: the envelopes that its operator applied, everything that its secondaries have reported,
-// and the deliveries that bring the two together (CFG-70 to CFG-78). An event changes the state and returns the rows to
+// and the deliveries that bring the two together (CFG-70 to CFG-79). An event changes the state and returns the rows to
 // commit and the deliveries to make after that commit. Everything is looked up by key, so that a primary with a
 // thousand secondaries finds in a moment which of them lack something.
 
@@ -14,9 +14,17 @@ package struct DesiredConfigurations: Sendable {
         var desired: [DesiredConfiguration] = []
         var history: [AcceptedConfiguration] = []
 
-        /// The highest version that names the device and that it has not rejected.
-        func wanted(by device: UniqueIdentifier?, _ state: SecondaryState?) -> DesiredConfiguration? {
-            desired.last { $0.payload.names(device) && state?.hasRefused($0.digest) != true }
+        /// The highest version that is for the secondary; in a rollout it has to be its turn.
+        func desired(of addressee: ConfigurationAddressee) -> DesiredConfiguration? {
+            desired.last { $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing) }
+        }
+
+        /// Likewise, and that the secondary has not rejected.
+        func wanted(by addressee: ConfigurationAddressee, _ state: SecondaryState?) -> DesiredConfiguration? {
+            desired.last {
+                $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing)
+                    && state?.hasRefused($0.digest) != true
+            }
         }
     }
 
@@ -62,7 +70,7 @@ package struct DesiredConfigurations: Sendable {
     /// The standing of one secondary; nil if nothing is desired of it for this slot.
     package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
         guard addressee.target(key.application) == key.target,
-            let desired = slots[key]?.desired.last(where: { $0.payload.names(addressee.device) })
+            let desired = slots[key]?.desired(of: addressee)
         else { return nil }
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
     }
@@ -76,10 +84,13 @@ package struct DesiredConfigurations: Sendable {
 
     /// Accepts an envelope and delivers it to the secondaries that lack it. The same bytes again are delivered to those
     /// that lack them, also to those that had rejected them.
-    /// - Parameter identifier: makes the random identifier of a delivery.
+    /// - Parameters:
+    ///   - first: the pairings of the secondaries that get it first (CFG-79); nil for all at once. With the same bytes
+    ///     again: those that get it as well, and nil lets the rollout go on.
+    ///   - identifier: makes the random identifier of a delivery.
     package mutating func accept(
-        _ new: DesiredConfiguration, for addressees: [ConfigurationAddressee], at now: WallTime,
-        identifier: () -> UniqueIdentifier
+        _ new: DesiredConfiguration, first: Set<UniqueIdentifier>? = nil, for addressees: [ConfigurationAddressee],
+        at now: WallTime, identifier: () -> UniqueIdentifier
     ) throws(DesiredRefusal) -> DesiredTransition {
         var transition = DesiredTransition()
         let slot = slots[new.key] ?? Slot()
@@ -87,12 +98,16 @@ package struct DesiredConfigurations: Sendable {
             let higher = slot.desired.filter { $0.version > new.version && $0.covers(new) }
             if let blocking = higher.last(where: { !isRejected($0) }) { throw .rollback(inForce: blocking.version) }
             drop(higher, of: new.key, &transition)
+            widenRollout(of: new, to: first, &transition)
         } else {
+            var new = new
+            new.rollout = first.map { ConfigurationRollout(first: $0) }
             try insert(new, slot, &transition)
         }
         for addressee in addressees {
             deliver(new.key, to: addressee, because: .applied(new.digest), at: now, identifier, &transition)
         }
+        advanceRollouts(of: new.key, &transition)
         return transition
     }
 
@@ -106,7 +121,12 @@ package struct DesiredConfigurations: Sendable {
                 ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
         }
         let replaced = slot.desired.filter { kept in
-            !kept.isProven && (new.covers(kept) || rejected.contains { $0.digest == kept.digest })
+            if kept.isProven { return false }
+            // Those that a rollout has not come to still need the version before.
+            if new.rollout != nil, kept.rollout == nil, !rejected.contains(where: { $0.digest == kept.digest }) {
+                return false
+            }
+            return new.covers(kept) || rejected.contains { $0.digest == kept.digest }
         }
         let replacedBytes = replaced.reduce(0) { $0 + $1.envelope.count }
         guard count - replaced.count < ConfigurationLimits.desired,
@@ -175,6 +195,61 @@ package struct DesiredConfigurations: Sendable {
             (secondary.states[key]?.open ?? []).filter { digests.contains($0.digest) && $0.verdict == nil }
         }
         return (withdrawn.map(\.version), transition)
+    }
+
+    // MARK: rollouts
+
+    /// Changes the rollout of a desired envelope, and of the row that it is.
+    private mutating func setRollout(
+        _ rollout: ConfigurationRollout?, of desired: DesiredConfiguration, _ transition: inout DesiredTransition
+    ) {
+        guard let index = slots[desired.key]?.desired.firstIndex(where: { $0.digest == desired.digest }) else { return }
+        var changed = desired
+        changed.rollout = rollout
+        slots[desired.key]?.desired[index] = changed
+        transition.changes.append(.desired(changed))
+        guard rollout == nil else { return }
+        transition.promoted.insert(desired.key.application)
+        if changed.isProven { dropCovered(by: changed, &transition) }
+    }
+
+    /// The operator applies the bytes again: to more secondaries first, or to all.
+    private mutating func widenRollout(
+        of new: DesiredConfiguration, to first: Set<UniqueIdentifier>?, _ transition: inout DesiredTransition
+    ) {
+        guard let kept = desired(of: new.key).first(where: { $0.digest == new.digest }), let rollout = kept.rollout
+        else { return }
+        setRollout(
+            first.map { ConfigurationRollout(first: rollout.first.union($0)) }, of: kept, &transition)
+    }
+
+    /// A rollout goes on once all of the first have applied the envelope and lived with it, and stops when one of them
+    /// rejects it or fails with it. From then on the operator decides.
+    private mutating func advanceRollouts(of key: ConfigurationSlotKey, _ transition: inout DesiredTransition) {
+        for desired in self.desired(of: key) {
+            guard var rollout = desired.rollout, rollout.stopped == nil else { continue }
+            let states = rollout.first.map { state(of: key, at: $0) }
+            let refusals = states.compactMap { $0?.refusals.first { $0.digest == desired.digest } }
+            if let refusal = refusals.first {
+                rollout.stopped = refusal.verdict
+                setRollout(rollout, of: desired, &transition)
+            } else if states.allSatisfy({ $0?.hasProven(desired.digest) == true }) {
+                setRollout(nil, of: desired, &transition)
+            }
+        }
+    }
+
+    /// A secondary that others wait for is gone.
+    private mutating func leaveRollouts(_ pairing: UniqueIdentifier, _ transition: inout DesiredTransition) {
+        for (key, slot) in slots {
+            for desired in slot.desired where desired.rollout?.first.contains(pairing) == true {
+                guard var rollout = desired.rollout else { continue }
+                rollout.first.remove(pairing)
+                if rollout.first.isEmpty { rollout.stopped = rollout.stopped ?? "unpaired" }
+                setRollout(rollout, of: desired, &transition)
+            }
+            advanceRollouts(of: key, &transition)
+        }
     }
 
     // MARK: the secondaries
@@ -255,7 +330,9 @@ package struct DesiredConfigurations: Sendable {
     /// The pairing is gone, with everything that was reported through it.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> DesiredTransition {
         secondaries[pairing] = nil
-        return DesiredTransition(changes: [.unpaired(pairing)])
+        var transition = DesiredTransition(changes: [.unpaired(pairing)])
+        leaveRollouts(pairing, &transition)
+        return transition
     }
 
     /// Verifies a secondary's report (CFG-51) and takes it down.
@@ -281,6 +358,7 @@ package struct DesiredConfigurations: Sendable {
         answered.isFinished = !report.isProvisional
         take(facts, answered, &transition)
         if facts.verdict == .applied { prove(entry, &transition) }
+        advanceRollouts(of: entry.key, &transition)
         deliver(entry.key, to: addressee, because: .reported(entry.digest), at: now, identifier, &transition)
         return (answered, transition)
     }
@@ -335,9 +413,13 @@ package struct DesiredConfigurations: Sendable {
         else { return }
         slots[entry.key]?.desired[index].isProven = true
         if let proven = slots[entry.key]?.desired[index] { transition.changes.append(.desired(proven)) }
-        drop(
-            desired(of: entry.key).filter { $0.version < proven.version && proven.covers($0) }, of: entry.key,
-            &transition)
+        // Those that a rollout has not come to still need the version before.
+        if proven.rollout == nil { dropCovered(by: proven, &transition) }
+    }
+
+    private mutating func dropCovered(by proven: DesiredConfiguration, _ transition: inout DesiredTransition) {
+        let covered = desired(of: proven.key).filter { $0.version < proven.version && proven.covers($0) }
+        drop(covered, of: proven.key, &transition)
     }
 
     /// A delivery has ended without a verdict.
@@ -354,6 +436,7 @@ package struct DesiredConfigurations: Sendable {
             Self.update(entry, in: &state, &transition)
             if ending == .failed { state.refusals.append(.init(digest: entry.digest, verdict: ending.rawValue)) }
         }
+        advanceRollouts(of: entry.key, &transition)
         return transition
     }
 
@@ -377,7 +460,7 @@ package struct DesiredConfigurations: Sendable {
         }
         var state = secondaries[addressee.pairing]?.states[key]
         if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
-        guard let wanted = slot.wanted(by: addressee.device, state), state?.isOnItsWay(wanted.digest) != true,
+        guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
             Self.isLacking(wanted, state, cause, now)
         else { return }
         let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: now)
@@ -453,93 +536,5 @@ package struct DesiredConfigurations: Sendable {
 
     package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) {
         secondaries[pairing, default: Secondary()].counter = counter
-    }
-}
-
-/// A secondary as the desired state addresses it.
-package struct ConfigurationAddressee {
-    package let pairing: UniqueIdentifier
-    /// Its vendor identifier; nil until it is known.
-    package let device: UniqueIdentifier?
-    /// The paired identifier that the secondary has for an application through this pairing.
-    package let target: (ApplicationIdentifier) -> PairedIdentifier?
-
-    package init(
-        pairing: UniqueIdentifier, device: UniqueIdentifier?,
-        target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
-    ) {
-        self.pairing = pairing
-        self.device = device
-        self.target = target
-    }
-}
-
-/// An envelope that is not accepted (CFG-71).
-package enum DesiredRefusal: Error, Sendable, Equatable {
-    /// A higher version is desired.
-    case rollback(inForce: UInt64)
-    /// This version is desired with other bytes.
-    case equivocation(version: UInt64)
-    /// As many envelopes are desired as a primary keeps (LIM-85).
-    case full
-}
-
-/// An item to submit for a secondary.
-package struct ConfigurationItem: Sendable, Equatable {
-    package let entry: ForwardedConfiguration
-    package let envelope: [UInt8]
-}
-
-/// A durable change of the desired state.
-package enum DesiredChange: Sendable, Equatable {
-    case desired(DesiredConfiguration)
-    case dropped(ConfigurationSlotKey, version: UInt64)
-    case history(ConfigurationSlotKey, [AcceptedConfiguration])
-    case forwarded(ForwardedConfiguration)
-    case forgotten(ForwardedConfiguration)
-    case state(UniqueIdentifier, ConfigurationSlotKey, SecondaryState)
-    case counter(UniqueIdentifier, UInt64)
-    /// All rows of the pairing go.
-    case unpaired(UniqueIdentifier)
-}
-
-/// The outcome of one event of the desired state.
-package struct DesiredTransition: Sendable, Equatable {
-    /// The rows, in their order.
-    package internal(set) var changes: [DesiredChange] = []
-    /// To submit after the commit.
-    package internal(set) var deliveries: [ConfigurationItem] = []
-    /// To take back after the commit, as far as their secondaries do not have them.
-    package internal(set) var cancellations: [ForwardedConfiguration] = []
-}
-
-/// The standing of one secondary in one slot (CFG-76).
-package struct SecondaryStanding: Sendable, Equatable {
-    package let desired: DesiredConfiguration
-    /// The version that the last report says is active; nil for none, or without a report.
-    package let reported: UInt64?
-    /// The last verdict on the desired envelope.
-    package let verdict: String?
-    package let text: String?
-    package let ending: ForwardedConfiguration.Ending?
-    /// Since when the desired envelope is not reported as active; nil if it is.
-    package let staleSince: WallTime?
-    /// It had applied the desired envelope, and reports something else as active since.
-    package let isDrift: Bool
-
-    init(_ desired: DesiredConfiguration, _ state: SecondaryState?) {
-        self.desired = desired
-        let delivery = state?.delivery(of: desired.digest)
-        let isApplied = state?.good?.digest == desired.digest
-        reported = state?.good?.version
-        verdict =
-            isApplied
-            ? Verdict.applied.name
-            : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
-        text = isApplied ? nil : delivery?.text
-        ending = isApplied ? nil : delivery?.ending
-        let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
-        staleSince = isApplied ? nil : since ?? desired.accepted
-        isDrift = !isApplied && state?.applied == desired.digest
     }
 }

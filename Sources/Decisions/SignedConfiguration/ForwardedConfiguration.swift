@@ -123,6 +123,11 @@ package struct SecondaryState: Sendable, Equatable {
     /// Deliveries of this envelope whose verdict is outstanding.
     func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
 
+    /// Whether the envelope is active by the last report, and no trial of it lasts (CFG-61).
+    func hasProven(_ digest: [UInt8]) -> Bool {
+        good?.digest == digest && !open.contains { $0.digest == digest && $0.verdict == Verdict.applied.name }
+    }
+
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
 
     /// The newest delivery of an envelope.

@@ -13,24 +13,41 @@ extension Subcommand {
         path: ["apply"], summary: "forward a signed configuration and wait for each secondary's verdict",
         operands: [.required("FILE")],
         options: [
-            .device, .application.required, .valued("wait", "TIME", "how long to wait for reports (default 30s)"),
+            .device, .application.required,
+            .valued("wait", "TIME", "how long to wait for reports (default 30s, in a rollout 2m)"),
+            .valued("first", "N", "deliver it to N secondaries first, and to the others once it works there"),
+            Option.valued("only", "NAME", "deliver it to this secondary first; may be repeated").repeated,
             .json,
         ],
         notes: """
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
             standard input. Exit code 0: every secondary reported 'applied'. It is the desired configuration from then
-            on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and 'withdraw'.
+            on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and
+            'withdraw'. With --first or --only the others get it once the apps of the first have run with it for a while,
+            and not if one of these rejects it; applied again without these options, it goes to all.
             """,
         examples: [
             "apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config",
-            "apply --app org.example.lamp - < link.txt",
+            "apply --app org.example.lamp - < link.txt", "apply --app org.example.lamp --first 2 night.config",
         ]
     ) { arguments, console in
         let envelope = try EnvelopeInput.read(arguments.operands[0])
-        let wait = try arguments.duration("wait") ?? .seconds(30)
-        let body: PropertyListDictionary = [
+        // The first live with it for LIM-87 before the others get it.
+        let isStaged = arguments.has("first") || arguments.has("only")
+        let wait = try arguments.duration("wait") ?? .seconds(isStaged ? 120 : 30)
+        var body: PropertyListDictionary = [
             "envelope": .data(envelope), "app": .string(try arguments.application().description),
         ]
+        if arguments.has("first"), arguments.has("only") {
+            throw CommandFailure.usage("--first and --only exclude each other")
+        }
+        if let text = arguments.value("first") {
+            guard let count = Int64(text), count > 0 else {
+                throw CommandFailure.usage("--first '\(text)' is not an integer from 1")
+            }
+            body["first"] = .integer(count)
+        }
+        if arguments.has("only") { body["only"] = .array(arguments.all("only").map { .string($0) }) }
         let path = try DaemonChoice(device: arguments.value("device"), role: nil).path()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
         let results = try follower.results(within: wait)
@@ -114,12 +131,15 @@ private struct ApplyFollower {
     }
 
     private func pending(_ answer: PropertyListDictionary) -> [Fact] {
-        Fact.list(answer["results"]).filter { $0.text("state") == "queued" }
+        Fact.list(answer["results"]).filter(Self.isPending)
     }
+
+    /// Whether its verdict is outstanding, or others get it first.
+    private static func isPending(_ result: Fact) -> Bool { ["queued", "held-back"].contains(result.text("state")) }
 
     private mutating func showNew(_ answer: PropertyListDictionary) {
         let results = Fact.list(answer["results"])
-        let done = results.filter { $0.text("state") != "queued" }
+        let done = results.filter { !Self.isPending($0) }
         for result in done where shown.insert("\(result.text("pairing")) \(ApplyReport.verdict(of: result))").inserted {
             progress?.warn(
                 "\(result.text("name")): \(ApplyReport.verdict(of: result)) (\(done.count) of \(results.count))")

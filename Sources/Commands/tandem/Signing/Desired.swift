@@ -19,11 +19,13 @@ extension Subcommand {
         if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer))) }
         let facts = Fact(answer)
         var table = Table(
-            "desired", ["app", "role", "version", "applied", "drift", "accepted", "signed by", "digest", "target"])
+            "desired",
+            ["app", "role", "version", "applied", "drift", "rollout", "accepted", "signed by", "digest", "target"])
         for row in facts.list("desired") {
             table.add(
                 row.text("app"), row.text("role"), row.text("version"),
-                "\(row.text("applied")) of \(row.text("secondaries"))", row.text("drift"), row.date("accepted"),
+                "\(row.text("applied")) of \(row.text("secondaries"))", row.text("drift"), row.text("rollout"),
+                row.date("accepted"),
                 DesiredReport.signers(of: row), row.digest("digest"), row.text("target"))
         }
         for line in table.lines { console.print(line) }
@@ -95,12 +97,13 @@ enum DesiredReport {
     /// The secondaries with what is desired of them, for `status` too.
     static func secondaries(_ rows: [Fact], title: String) -> Table {
         var table = Table(
-            title, ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "target", "reason"])
+            title,
+            ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "rollout", "target", "reason"])
         for row in rows {
             table.add(
                 row.text("name"), row.text("app"), row.text("version"), row.text("reported"), state(of: row),
-                row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("target"),
-                row.text("text"))
+                row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("rollout"),
+                row.text("target"), row.text("text"))
         }
         return table
     }
@@ -112,9 +115,11 @@ enum DesiredReport {
     }
 
     static func lines(of facts: Fact) -> [String] {
-        var desired = Table("desired", ["version", "accepted", "signed by", "digest"])
+        var desired = Table("desired", ["version", "accepted", "signed by", "rollout", "first", "digest"])
         for row in facts.list("desired") {
-            desired.add(row.text("version"), row.date("accepted"), signers(of: row), row.digest("digest"))
+            desired.add(
+                row.text("version"), row.date("accepted"), signers(of: row), row.text("rollout"),
+                row.texts("first").joined(separator: ", "), row.digest("digest"))
         }
         var history = Table("history", ["version", "accepted", "signed by", "withdrawn", "digest", "applied at"])
         for row in facts.list("history") {

@@ -23,6 +23,18 @@ struct ApplyResult: Sendable, Equatable {
     let digest: [UInt8]
     /// How the delivery ended without a verdict.
     var ending: ForwardedConfiguration.Ending?
+    /// The rollout has not come to this secondary (CFG-79).
+    var hold: Hold?
+
+    enum Hold: String, Sendable {
+        /// Others get it first.
+        case heldBack = "held-back"
+        /// One of those has rejected it, or none of them is paired any more.
+        case stopped
+    }
+
+    /// Whether nothing more is waited for.
+    var isDone: Bool { verdict != nil || ending != nil || hold == .stopped }
 }
 
 /// The result of `apply` (CTL-3): one for each secondary, or the reason why nothing was forwarded.
@@ -66,15 +78,16 @@ final class ConfigurationForwarder {
 
     /// Makes the configuration the desired one, and delivers it to the secondaries that lack it; returns one result for
     /// each when all have one, or when `wait` is over.
+    /// - Parameter first: the secondaries that get it first (CFG-79); nil for all at once.
     func apply(
-        _ desired: DesiredConfiguration, to peers: [ConfigurationPeer], wait: Duration
+        _ desired: DesiredConfiguration, first: Set<UniqueIdentifier>?, to peers: [ConfigurationPeer], wait: Duration
     ) async -> ApplyOutcome {
         let (now, addressees) = (context.reading.wall, peers.map(addressee))
         let refusal: DesiredRefusal?
         do throws(StoreError) {
             refusal = try await committed.commit { [self] next in
                 do throws(DesiredRefusal) {
-                    let transition = try next.accept(desired, for: addressees, at: now) { .random() }
+                    let transition = try next.accept(desired, first: first, for: addressees, at: now) { .random() }
                     return (
                         transition.rows,
                         { [self] in
@@ -92,10 +105,7 @@ final class ConfigurationForwarder {
         if let refusal { return .failed(ControlFailure(refusal)) }
         let pairings = peers.map(\.pairing)
         await self.wait(atMost: wait) { forwarder in
-            pairings.allSatisfy { pairing in
-                guard let result = forwarder.result(desired, pairing) else { return true }
-                return result.verdict != nil || result.ending != nil
-            }
+            pairings.allSatisfy { forwarder.result(desired, $0)?.isDone ?? true }
         }
         return .results(results(desired, pairings), ordinal: ordinal)
     }
@@ -118,9 +128,14 @@ final class ConfigurationForwarder {
         let delivery = state?.delivery(of: desired.digest)
         // One that had applied these bytes got no delivery, or one that ended without a verdict.
         let hasIt = delivery?.awaitsVerdict != true && state?.good?.digest == desired.digest
-        return ApplyResult(
+        var result = ApplyResult(
             pairing: pairing, name: peer.name, verdict: hasIt ? Verdict.applied.name : delivery?.verdict,
             text: delivery?.text, version: desired.version, digest: desired.digest, ending: delivery?.ending)
+        let kept = self.state.desired(of: desired.key).first { $0.digest == desired.digest }
+        if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
+            result.hold = rollout.stopped == nil ? .heldBack : .stopped
+        }
+        return result
     }
 
     /// Ends the desired state of a slot; returns the versions that were desired.
@@ -159,6 +174,13 @@ final class ConfigurationForwarder {
         guard !state.isEmpty else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
         change { [self] next in next.linked(addressee, isUnderWay: isUnderWay, at: now) { .random() } }
+    }
+
+    /// Those of these secondaries with a ready link, and then the others; each by its name.
+    func reachableFirst(_ peers: [ConfigurationPeer]) -> [ConfigurationPeer] {
+        let sorted = peers.sorted { ($0.name, "\($0.pairing)") < ($1.name, "\($1.pairing)") }
+        return sorted.filter { linkedPairings.contains($0.pairing) }
+            + sorted.filter { !linkedPairings.contains($0.pairing) }
     }
 
     /// The link is gone.
@@ -257,7 +279,21 @@ final class ConfigurationForwarder {
         for entry in transition.cancellations {
             context.delivery.submissions.cancel(entry.id, in: entry.queue) { _ in }
         }
+        for application in transition.promoted { goOn(application) }
         for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
+    }
+
+    /// A rollout of an app's configuration has come to all: each secondary gets what it lacks.
+    private func goOn(_ application: ApplicationIdentifier) {
+        let (now, addressees) = (context.reading.wall, context.device.receivers().map(addressee))
+        change { [self] next in
+            var transition = DesiredTransition()
+            for addressee in addressees {
+                transition.append(
+                    next.changed(application, at: addressee, isUnderWay: isUnderWay, at: now) { .random() })
+            }
+            return transition
+        }
     }
 
     private func submit(_ item: ConfigurationItem) {

@@ -197,8 +197,12 @@ final class ConfigurationService {
     }
 
     /// Applies or forwards the exact bytes of an envelope.
-    /// - Parameter wait: for verdicts; a result without one by then says so.
-    func apply(_ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration) async -> ApplyOutcome {
+    /// - Parameters:
+    ///   - wait: for verdicts; a result without one by then says so.
+    ///   - stage: the secondaries that get it first (CFG-79); nil for all at once.
+    func apply(
+        _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, stage: RolloutStage? = nil
+    ) async -> ApplyOutcome {
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
@@ -207,8 +211,12 @@ final class ConfigurationService {
             return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
         switch (options.role, payload.role) {
-        case (.primary, .primary), (.secondary, .secondary): return await applyHere(envelope, payload, wait)
-        case (.primary, .secondary): return await forward(envelope, payload, wait)
+        case (.primary, .primary), (.secondary, .secondary):
+            guard stage == nil else {
+                return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))
+            }
+            return await applyHere(envelope, payload, wait)
+        case (.primary, .secondary): return await forward(envelope, payload, wait, stage)
         case (.secondary, .primary):
             return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
         }
@@ -258,7 +266,7 @@ final class ConfigurationService {
     }
 
     private func forward(
-        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
+        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, _ stage: RolloutStage?
     ) async -> ApplyOutcome {
         let all = device.receivers()
         guard !all.isEmpty else {
@@ -275,9 +283,13 @@ final class ConfigurationService {
             let text = "'only' names no secondary that is paired"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
         }
+        let first: Set<UniqueIdentifier>?
+        do throws(ControlFailure) { first = try stage?.first(of: forwarder.reachableFirst(named)) } catch {
+            return .failed(error)
+        }
         do throws(ConfigurationRecordError) {
             let desired = try DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow)
-            return await forwarder.apply(desired, to: named, wait: wait)
+            return await forwarder.apply(desired, first: first, to: named, wait: wait)
         } catch {
             return .failed(ControlFailure(name: Rejection.payloadMalformed.rawValue, text: error.description))
         }
@@ -437,6 +449,35 @@ extension ForwardedConfiguration {
 extension KnownAnchor {
     /// The key's identifier; nil for a key that is refused.
     fileprivate var identifier: KeyIdentifier? { (try? PublicKey(pem: pem))?.identifier }
+}
+
+/// The secondaries that get a configuration first (CFG-79).
+enum RolloutStage: Sendable {
+    /// So many of them, those with a link before the others.
+    case count(Int)
+    /// Those with these names, pairings or vendor identifiers.
+    case names([String])
+
+    /// The pairings of the first.
+    fileprivate func first(of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier> {
+        switch self {
+        case .count(let count): return Set(peers.prefix(count).map(\.pairing))
+        case .names(let names):
+            var first: Set<UniqueIdentifier> = []
+            for name in names {
+                let identifier = UniqueIdentifier(text: name)
+                let matching = peers.filter { peer in
+                    peer.name == name || identifier.map { peer.pairing == $0 || peer.device == $0 } ?? false
+                }
+                guard matching.count == 1, let peer = matching.first else {
+                    let problem = matching.isEmpty ? "no secondary that it is for" : "more than one secondary"
+                    throw ControlFailure(.notFound, "\(problem) is called \(OutsideText.quoted(name))")
+                }
+                first.insert(peer.pairing)
+            }
+            return first
+        }
+    }
 }
 
 /// The result of trusting a key.

@@ -63,6 +63,7 @@ struct DesiredStatus {
         body["verdict"] = standing.verdict.map { .string($0) }
         body["text"] = standing.text.map { .string($0) }
         body["ending"] = standing.ending.map { .string($0.rawValue) }
+        body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
         return body
     }
@@ -101,7 +102,16 @@ struct DesiredStatus {
         body["signers"] = .array(desired.signers.map { .data($0) })
         body["only"] = desired.payload.only.map { .array($0.map { .data($0.bytes) }) }
         body["expires"] = desired.payload.expires.map { PropertyListValue($0) }
+        if let rollout = desired.rollout {
+            let names = secondaries.filter { rollout.first.contains($0.addressee.pairing) }.map(\.name)
+            body["first"] = .array(names.map { .string($0) })
+            body["rollout"] = .string(Self.words(of: rollout))
+        }
         return body
+    }
+
+    private static func words(of rollout: ConfigurationRollout) -> String {
+        rollout.stopped.map { "stopped: \($0)" } ?? "waiting for the first"
     }
 
     /// Everything about one slot (CTL-24): what is desired, the history, and the secondaries.

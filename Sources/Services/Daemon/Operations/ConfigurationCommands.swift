@@ -53,11 +53,22 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
     private let wait: Duration
     private let isFollowing: Bool
     private let after: UInt64?
+    private let stage: RolloutStage?
 
     init(_ request: ControlRequest) throws(WireError) {
         wait = try request.fields.milliseconds("wait", absent: .seconds(30))
         isFollowing = try request.fields.optional("follow", "a boolean", \.booleanValue) ?? false
         after = try request.fields.optional("after", "an integer from 0", \.unsignedValue)
+        let count = try request.fields.optional("first", "an integer from 1") { value in
+            value.integerValue.flatMap { $0 > 0 ? Int(clamping: $0) : nil }
+        }
+        let names = try request.fields.optional("only", "a list of names") { value in
+            value.arrayValue.flatMap { values -> [String]? in
+                let names = values.compactMap(\.stringValue)
+                return names.isEmpty || names.count != values.count ? nil : names
+            }
+        }
+        stage = names.map { RolloutStage.names($0) } ?? count.map { RolloutStage.count($0) }
         envelope = try request.fields.data("envelope")
         app = try request.fields.application("app")
     }
@@ -67,7 +78,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
         let outcome =
             isFollowing
             ? await configuration.follow(envelope, app: app, after: after, wait: wait)
-            : await configuration.apply(envelope, app: app, wait: wait)
+            : await configuration.apply(envelope, app: app, wait: wait, stage: stage)
         switch outcome {
         case .failed(let failure): throw failure
         case .results(let results, let ordinal):
@@ -79,9 +90,15 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
 }
 
 extension ApplyResult {
+    /// The state in a word (CTL-25).
+    private var state: String {
+        if verdict != nil { return "reported" }
+        return ending?.rawValue ?? hold?.rawValue ?? "queued"
+    }
+
     fileprivate var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
-            "name": .string(name), "state": .string(verdict == nil ? ending?.rawValue ?? "queued" : "reported"),
+            "name": .string(name), "state": .string(state),
             "version": PropertyListValue(version), "digest": .data(digest),
         ]
         body["pairing"] = pairing.map { .data($0.bytes) }

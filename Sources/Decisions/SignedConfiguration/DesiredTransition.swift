@@ -1,0 +1,105 @@
+// Values of the desired state: the secondary that an event is about, the refusal of an envelope, the outcome of an
+// event, and the standing of one secondary for people.
+
+package import TandemBase
+
+/// A secondary as the desired state addresses it.
+package struct ConfigurationAddressee {
+    package let pairing: UniqueIdentifier
+    /// Its vendor identifier; nil until it is known.
+    package let device: UniqueIdentifier?
+    /// The paired identifier that the secondary has for an application through this pairing.
+    package let target: (ApplicationIdentifier) -> PairedIdentifier?
+
+    package init(
+        pairing: UniqueIdentifier, device: UniqueIdentifier?,
+        target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
+    ) {
+        self.pairing = pairing
+        self.device = device
+        self.target = target
+    }
+}
+
+/// An envelope that is not accepted (CFG-71).
+package enum DesiredRefusal: Error, Sendable, Equatable {
+    /// A higher version is desired.
+    case rollback(inForce: UInt64)
+    /// This version is desired with other bytes.
+    case equivocation(version: UInt64)
+    /// As many envelopes are desired as a primary keeps (LIM-85).
+    case full
+}
+
+/// An item to submit for a secondary.
+package struct ConfigurationItem: Sendable, Equatable {
+    package let entry: ForwardedConfiguration
+    package let envelope: [UInt8]
+}
+
+/// A durable change of the desired state.
+package enum DesiredChange: Sendable, Equatable {
+    case desired(DesiredConfiguration)
+    case dropped(ConfigurationSlotKey, version: UInt64)
+    case history(ConfigurationSlotKey, [AcceptedConfiguration])
+    case forwarded(ForwardedConfiguration)
+    case forgotten(ForwardedConfiguration)
+    case state(UniqueIdentifier, ConfigurationSlotKey, SecondaryState)
+    case counter(UniqueIdentifier, UInt64)
+    /// All rows of the pairing go.
+    case unpaired(UniqueIdentifier)
+}
+
+/// The outcome of one event of the desired state.
+package struct DesiredTransition: Sendable, Equatable {
+    /// The rows, in their order.
+    package internal(set) var changes: [DesiredChange] = []
+    /// To submit after the commit.
+    package internal(set) var deliveries: [ConfigurationItem] = []
+    /// To take back after the commit, as far as their secondaries do not have them.
+    package internal(set) var cancellations: [ForwardedConfiguration] = []
+    /// Applications whose rollout goes on: all secondaries may lack something now.
+    package internal(set) var promoted: Set<ApplicationIdentifier> = []
+
+    /// An event that changed nothing else.
+    package init(changes: [DesiredChange] = []) { self.changes = changes }
+
+    /// Adds the outcome of another event after this one.
+    package mutating func append(_ next: DesiredTransition) {
+        changes += next.changes
+        deliveries += next.deliveries
+        cancellations += next.cancellations
+        promoted.formUnion(next.promoted)
+    }
+}
+
+/// The standing of one secondary in one slot (CFG-76).
+package struct SecondaryStanding: Sendable, Equatable {
+    package let desired: DesiredConfiguration
+    /// The version that the last report says is active; nil for none, or without a report.
+    package let reported: UInt64?
+    /// The last verdict on the desired envelope.
+    package let verdict: String?
+    package let text: String?
+    package let ending: ForwardedConfiguration.Ending?
+    /// Since when the desired envelope is not reported as active; nil if it is.
+    package let staleSince: WallTime?
+    /// It had applied the desired envelope, and reports something else as active since.
+    package let isDrift: Bool
+
+    init(_ desired: DesiredConfiguration, _ state: SecondaryState?) {
+        self.desired = desired
+        let delivery = state?.delivery(of: desired.digest)
+        let isApplied = state?.good?.digest == desired.digest
+        reported = state?.good?.version
+        verdict =
+            isApplied
+            ? Verdict.applied.name
+            : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
+        text = isApplied ? nil : delivery?.text
+        ending = isApplied ? nil : delivery?.ending
+        let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
+        staleSince = isApplied ? nil : since ?? desired.accepted
+        isDrift = !isApplied && state?.applied == desired.digest
+    }
+}

@@ -1,0 +1,131 @@
+// Staged rollouts between whole daemons (CFG-79): the first secondary decides whether the other one gets it, also over
+// restarts of the primary.
+
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct RolloutTests {
+    private let nodes: TwoNodes
+
+    init() throws {
+        nodes = try TwoNodes()
+        try nodes.pair()
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.primary, nodes.other)
+    }
+
+    /// Applies an envelope to one secondary first; returns the states or verdicts of both.
+    private func apply(_ envelope: [UInt8], _ stage: PropertyListDictionary, wait: Int64 = 90_000) -> [String: String] {
+        var body = nodes.application(of: envelope, wait: wait)
+        for (key, value) in stage { body[key] = value }
+        var answer: ControlAnswer?
+        let exchanged = nodes.clock.now + .seconds(1)
+        nodes.begin(nodes.primary, "apply", body) { answer = $0 }
+        nodes.run(until: { answer != nil || nodes.clock.now > exchanged })
+        if answer == nil { passTrial() }
+        nodes.run(until: { answer != nil })
+        #expect(answer?.code == 0, "\(String(describing: answer))")
+        let results = answer?.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        return Dictionary(
+            results.map { result in
+                (result["name"]?.stringValue ?? "", (result["verdict"] ?? result["state"])?.stringValue ?? "")
+            }
+        ) { first, _ in first }
+    }
+
+    /// An app has lived with its value for LIM-87.
+    private func passTrial() { nodes.clock.advance(by: .seconds(45)) }
+
+    private func rollout() throws -> String? {
+        let rows = nodes.ask(nodes.primary, "configuration-list").body["desired"]?.arrayValue
+        return rows?.first?.dictionaryValue?["rollout"]?.stringValue
+    }
+
+    @Test func `CFG-79: the rollout comes to the other secondary when the first has applied it`() throws {
+        defer { nodes.stop() }
+        let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
+        let results = apply(try nodes.envelope(1), ["only": ["the other"]])
+        #expect(results == ["the secondary": "applied", "the other": "applied"])
+        #expect(app.offers.count == 1 && other.offers.count == 1)
+        #expect(try rollout() == nil)
+        #expect(Set(apply(try nodes.envelope(2), ["first": 1]).values) == ["applied"])
+    }
+
+    @Test func `CFG-79, CTL-25: a rejection by the first stops it, and only the operator lets it go on`() throws {
+        defer { nodes.stop() }
+        let (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
+        app.answerOffers { OfferReply(VerificationFailure(.schema, "too loud"), of: $0.envelope) }
+        let envelope = try nodes.envelope(1)
+        let results = apply(envelope, ["only": ["the secondary"]])
+        #expect(results == ["the secondary": "schema", "the other": "stopped"])
+        #expect(try rollout() == "stopped: schema")
+        try nodes.restart(.other)
+        nodes.waitForLink()
+        #expect(other.offers.isEmpty)
+        let again = try nodes.startApp(at: .other)
+        #expect(apply(envelope, [:]) == ["the secondary": "schema", "the other": "applied"])
+        #expect(again.offers.count == 1)
+    }
+
+    @Test func `CFG-79, CFG-63: a value that the first app does not live with never gets to the other one`() throws {
+        defer { nodes.stop() }
+        var (app, other) = (try nodes.startApp(), try nodes.startApp(at: .other))
+        let results = apply(try nodes.envelope(1), ["only": ["the secondary"]], wait: 500)
+        #expect(results == ["the secondary": "applied", "the other": "held-back"])
+        #expect(try nodes.rows("desired", of: nodes.primary).first?["rollout"] == "waiting for the first", "CTL-23")
+        for attempt in 1...3 {
+            app.disconnect()
+            if attempt < 3 { app = try nodes.startApp() }
+        }
+        nodes.run(until: { (try? rollout()) == "stopped: failed" })
+        try nodes.restart(.other)
+        nodes.waitForLink()
+        #expect(other.offers.isEmpty)
+        other = try nodes.startApp(at: .other)
+        nodes.run(until: { true })
+        #expect(other.offers.isEmpty)
+    }
+
+    @Test func `CFG-79: a rollout goes on after a restart of the primary`() throws {
+        defer { nodes.stop() }
+        try nodes.startApp().disconnect()
+        let other = try nodes.startApp(at: .other)
+        let results = apply(try nodes.envelope(1), ["only": ["the secondary"]], wait: 500)
+        #expect(results == ["the secondary": "waiting-for-app", "the other": "held-back"])
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        #expect(try rollout() == "waiting for the first" && other.offers.isEmpty)
+        let app = try nodes.startApp()
+        nodes.run(until: { app.offers.count == 1 && nodes.reported() == "applied" })
+        #expect(other.offers.isEmpty)
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        passTrial()
+        nodes.run(until: { other.offers.count == 1 })
+        nodes.run(until: { (try? rollout()) == .some(nil) })
+    }
+
+    @Test func `CTL-25: a name that no secondary has, or several have, begins nothing`() throws {
+        defer { nodes.stop() }
+        var body = nodes.application(of: try nodes.envelope(1))
+        body["only"] = ["the kitchen"]
+        #expect(nodes.ask(nodes.primary, "apply", body).name == "not-found")
+        body["only"] = []
+        #expect(nodes.ask(nodes.primary, "apply", body).name == "bad-request")
+        #expect(try nodes.rows("desired", of: nodes.primary).isEmpty)
+    }
+
+    @Test func `CTL-25: there is no rollout to the primary's own app`() throws {
+        defer { nodes.stop() }
+        var body = nodes.application(of: try nodes.envelope(1) { $0.role = .primary })
+        body["first"] = 1
+        #expect(nodes.ask(nodes.primary, "apply", body).name == "bad-request")
+    }
+}
