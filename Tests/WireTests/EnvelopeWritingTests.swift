@@ -46,7 +46,7 @@ import Testing
         switch (expected, found) {
         case (.success(let payload), .success(let frame)):
             #expect(frame.payload.copied() == payload)
-            #expect(frame.bytes.copied().prefix(4) == [24, 16, 8, 0].map { UInt8(payload.count >> $0 & 0xFF) }[...])
+            #expect(Array(frame.bytes.copied().prefix(4)) == Bytes.bigEndian(UInt32(payload.count)))
         case (.failure(let error), .failure(.malformed(let other))): #expect(error == other)
         default: Issue.record("written by one way only")
         }

@@ -85,8 +85,8 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
         let most: Int64 = width == 0 ? 127 : one(in: 12) ? 700_000 : 600_000
         var value = UInt64(bitPattern: .random(in: least...most, using: &generator))
         if width == 3, one(in: 20) { value = .max / 2 &+ UInt64.random(in: 0...1, using: &generator) }
-        let bytes = (0..<(1 << width)).map { place in
-            place < 8 ? UInt8(truncatingIfNeeded: value >> UInt64(8 * place)) : 0
+        let bytes = (0..<UInt64(1 << width)).map { (place: UInt64) -> UInt8 in
+            place < 8 ? UInt8(truncatingIfNeeded: value >> (8 * place)) : 0
         }
         return [0x10 | UInt8(width)] + bytes.reversed()
     }

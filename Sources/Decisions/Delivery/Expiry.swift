@@ -7,7 +7,10 @@ import TandemWire
 extension Channel {
     /// The time to live of an item that names none (LIM-16): 30 days. A context does not expire in a device's life
     /// (DEL-19).
-    var lifetime: Duration { .seconds(properties.isLatestWins ? 10 * 365 * 24 * 3600 : 30 * 24 * 3600) }
+    var lifetime: Duration {
+        let days: Int = properties.isLatestWins ? 3650 : 30
+        return .seconds(days * 86_400)
+    }
 }
 
 extension OutboundRecord {

@@ -46,8 +46,9 @@ public struct UniqueIdentifier: Sendable {
 
     /// The 16 bytes in network order.
     public var bytes: [UInt8] {
-        (0..<16).map { index in
-            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - 8 * (index % 8)))
+        (0..<16).map { (index: UInt64) -> UInt8 in
+            let half = index < 8 ? high : low
+            return UInt8(truncatingIfNeeded: half >> (56 - 8 * (index % 8)))
         }
     }
 
