@@ -12,7 +12,7 @@ CITED = re.compile(rf"\b((?:{SERIES})-\d+)\b")
 RANGE = re.compile(rf"\b({SERIES})-(\d+) to \1-(\d+)\b")
 # Series of which not every clause is cited by a test, and why.
 UNTESTED = {
-    "THR": "a threat names the clauses that answer it, and those have tests",
+    "THR": "a threat names the clauses that answer it, and those have tests; an actor's row names its tests (threats.py)",
 }
 LIMIT = re.compile(r"^\| (LIM-\d+) \|", re.M)
 RECORD = re.compile(r"\bDecisions/(\d{4})\b")
