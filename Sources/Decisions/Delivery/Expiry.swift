@@ -8,8 +8,8 @@ extension Channel {
     /// The time to live of an item that names none (LIM-16): 30 days. A context does not expire in a device's life
     /// (DEL-19).
     var lifetime: Duration {
-        let days: Int = properties.isLatestWins ? 3650 : 30
-        return .seconds(days * 86_400)
+        let seconds: Int = properties.isLatestWins ? 3650 * 86_400 : 30 * 86_400
+        return .seconds(seconds)
     }
 }
 
