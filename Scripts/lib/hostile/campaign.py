@@ -1,23 +1,17 @@
-"""Plays hostile users, strangers, devices and lines against the shipped command, one case after the other.
+"""Plays hostile users, strangers, devices and lines against the shipped command.
 
     campaign.py TANDEM SEED [--short] [--case TEXT]
 
-One line for each case, and a table at the end; Scripts/hostile starts it.
+Scripts/hostile starts it.
 """
 import pathlib
-import random
-import shutil
-import signal
 import sys
-import tempfile
-import time
-import traceback
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "campaign"))
 
 # Before the others: it says where the modules of the system tests are.
-from daemons import CaseFailure, World  # noqa: E402
-import apps  # noqa: E402
+import play  # noqa: E402
 import bodies  # noqa: E402
 import fairness  # noqa: E402
 import items  # noqa: E402
@@ -27,78 +21,4 @@ import pairings  # noqa: E402
 import strangers  # noqa: E402
 import underway  # noqa: E402
 
-ROOMS = (memory, strangers, fairness, lines, underway, items, pairings, bodies)
-
-
-def play(case, tandem, seed, place, short):
-    """The verdict of one case and its figures."""
-    world = World(tandem, place / case.name, random.Random(f"{seed} {case.name}"), short)
-    if case.needs_root and not world.is_root:
-        return "skip", "only root can be several users, and see a daemon's descriptors"
-    try:
-        return "ok", case.run(world)
-    except CaseFailure as error:
-        return "FAIL", str(error)
-    except (apps.Refused, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        at = next((frame for frame in reversed(traceback.extract_tb(error.__traceback__))
-                   if frame.filename.endswith(f"{case.run.__module__}.py")), where)
-        return "FAIL", f"{type(error).__name__} {error} ({pathlib.Path(at.filename).name}:{at.lineno})"
-    finally:
-        world.end()
-
-
-def tail(place):
-    for log in sorted(place.glob("*.log")):
-        print(f"    {log.name}:")
-        for line in log.read_text(errors="replace").splitlines()[-8:]:
-            print(f"      {line[:200]}")
-
-
-def main(tandem, seed, short=False, wanted=""):
-    place = pathlib.Path(tempfile.mkdtemp(prefix="tandem."))
-    place.chmod(0o711)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: sys.exit(130))
-    began = time.monotonic()
-    table = []
-    try:
-        cases = [case for room in ROOMS for case in room.CASES
-                 if wanted in f"{case.name} {case.text}" and (case.is_short or not short)]
-        if not cases:
-            print(f"no case contains '{wanted}'", file=sys.stderr)
-            return 2
-        for case in cases:
-            start = time.monotonic()
-            verdict, figures = play(case, tandem, seed, place, short)
-            seconds = time.monotonic() - start
-            table.append((case.name, verdict, seconds, case.text, figures))
-            print(f"{case.name:<4} {verdict:<4} {seconds:6.1f} s  {case.text}: {figures}", flush=True)
-            if verdict == "FAIL":
-                tail(place / case.name)
-            shutil.rmtree(place / case.name, ignore_errors=True)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return show(table, seed, time.monotonic() - began)
-
-
-def show(table, seed, seconds):
-    failed = [name for name, verdict, *_ in table if verdict == "FAIL"]
-    skipped = [name for name, verdict, *_ in table if verdict == "skip"]
-    if len(table) > 1:
-        print()
-        for name, verdict, lasted, text, figures in table:
-            print(f"| {name} | {verdict} | {text} | {figures} | {lasted:.1f} s |")
-    print()
-    if failed:
-        print(f"seed {seed}: failed: {', '.join(failed)}", file=sys.stderr)
-        return 1
-    skips = f", skipped: {', '.join(skipped)}" if skipped else ""
-    print(f"{len(table) - len(skipped)} hostile cases held in {seconds:.0f} s, seed {seed}{skips}")
-    return 0
-
-
-if __name__ == "__main__":
-    options = sys.argv[3:]
-    only = options[options.index("--case") + 1] if "--case" in options else ""
-    sys.exit(main(sys.argv[1], sys.argv[2], "--short" in options, only))
+sys.exit(play.run((memory, strangers, fairness, lines, underway, items, pairings, bodies), "hostile", sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Daemons under attack: processes of the shipped command, their pairs, the lines between them, and their memory."""
+"""Daemons of a campaign: processes of the shipped command, their pairs, the lines between them, and their memory."""
 import json
 import multiprocessing
 import os
@@ -116,20 +116,20 @@ class Beside:
 
 
 class Daemon:
-    """One daemon with its state directory, which outlives its processes."""
+    """One daemon with its state directory, which outlives its processes. A wrapper is a command that becomes it."""
 
     def __init__(self, world, name, role, *options):
         self.world, self.name, self.role, self.options = world, name, role, options
         self.state = world.place / name
         self.socket = str(world.place / f"{name}.sock")
         self.log = world.place / f"{name}.log"
-        self.program = None
+        self.program, self.wrapper = None, ()
 
     def start(self):
         seen = len(self.lines())
         shared = ("--local-group", GROUP) if self.world.is_root else ()
         self.program = self.world.starts(Program(
-            [self.world.tandem, self.role, "--state", self.state, "--local", self.socket, "--name", self.name,
+            [*self.wrapper, self.world.tandem, self.role, "--state", self.state, "--local", self.socket, "--name", self.name,
              *shared, *self.options], self.log))
         until(lambda: any(line.startswith("ready:") for line in self.lines()[seen:]), READY, f"{self.name} ready")
         ready = next(line for line in reversed(self.lines()) if line.startswith("ready:"))

@@ -1,0 +1,39 @@
+# Start of a campaign against the shipped command: its options, the executable and its environment. Sourced, not run.
+
+# run_campaign NAME OPTIONS...: ends the script with Scripts/lib/NAME/campaign.py.
+run_campaign() {
+    local name=$1 seed=$((RANDOM * 32768 + RANDOM)) options=() tandem
+    shift
+    while (($# > 0)); do
+        case $1 in
+        --seed)
+            if [[ ! ${2-} =~ ^[0-9]{1,9}$ ]]; then
+                echo "Scripts/$name: $1 wants a number" >&2
+                exit 2
+            fi
+            seed=$2
+            shift 2
+            ;;
+        --case)
+            if [[ -z ${2-} ]]; then
+                echo "Scripts/$name: $1 wants a text" >&2
+                exit 2
+            fi
+            options+=(--case "$2")
+            shift 2
+            ;;
+        --short) options+=(--short) && shift ;;
+        *) refuse_argument "$1" ;;
+        esac
+    done
+    if [[ ${TANDEM-} ]]; then
+        tandem=$(realpath -- "$TANDEM")
+    else
+        need_swift
+        tandem=$(released tandem)
+    fi
+    # Each connection of a flood is a descriptor of the script, too.
+    ulimit -n 8192 2>/dev/null || ulimit -n "$(ulimit -Hn)"
+    export PYTHONDONTWRITEBYTECODE=1 SWIFT_BACKTRACE=enable=no
+    exec python3 "$root/Scripts/lib/$name/campaign.py" "$tandem" "$seed" "${options[@]}"
+}

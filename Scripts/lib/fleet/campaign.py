@@ -1,0 +1,19 @@
+"""Plays signed configuration with real daemons: kills, a fleet, and lost or restored stores.
+
+    campaign.py TANDEM SEED [--short] [--case TEXT]
+
+Scripts/fleet starts it.
+"""
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "campaign"))
+
+# Before the others: it says where the modules of the system tests are.
+import play  # noqa: E402
+import kills  # noqa: E402
+import many  # noqa: E402
+import stores  # noqa: E402
+
+sys.exit(play.run((kills, many, stores), "fleet", sys.argv[1:]))

@@ -1,0 +1,171 @@
+"""Host apps that take configurations (Protocol/SignedConfiguration.md, CFG-36 to CFG-43). They start again when they
+crash or lose their daemon, and a configuration's value `mood` says how they take it.
+"""
+import contextlib
+import hashlib
+import os
+import plistlib
+import threading
+import time
+
+from apps import App, Refused
+from daemons import require, until
+from frames import ProtocolError, decode, encode
+
+APP = "org.example.fleet"
+# GOOD is applied and answered. CRASH kills the app when it is offered. DIES is answered with `applied` and kills the app
+# then and at each later start. SILENT is never answered. Any other mood is the name of a rejection.
+GOOD, CRASH, DIES, SILENT = "good", "crash", "dies", "silent"
+WIDTH = 16  # values that repeat the version, so that a mixture would show
+RESTART = 0.005  # seconds
+
+
+class Configuration:
+    """A configuration's envelope, read without verifying it."""
+
+    def __init__(self, envelope):
+        self.envelope = envelope
+        self.digest = hashlib.sha256(envelope).digest()
+        payload = plistlib.loads(plistlib.loads(envelope)["payload"])
+        self.version, self.values = payload["ver"], payload["values"]
+
+    @property
+    def mood(self):
+        return self.values["mood"]
+
+    @property
+    def is_whole(self):
+        return all(self.values[f"n{number}"] == self.version for number in range(WIDTH))
+
+
+class Signer:
+    """One signing key, and configurations for the fleet of one hub."""
+
+    def __init__(self, world, hub, name="signing"):
+        self.world, self.key, self.made = world, world.place / name, 0
+        self.target = f"vendor:{device_of(hub)}"
+        made(world, "keys", "new", "--out", self.key)
+        self.anchor = self.key.with_suffix(".pub").read_bytes()
+
+    def sign(self, version, mood=GOOD, *options):
+        """The file of a new configuration."""
+        self.made += 1
+        path = self.world.place / f"v{version}-{self.made}.config"
+        values = [item for number in range(WIDTH) for item in ("--set", f"n{number}={version}")]
+        made(self.world, "sign", "--key", self.key, "--app", APP, "--role", "secondary", "--target", self.target,
+             "--version", version, "--set", f"mood={mood}", *values, "--out", path, *options)
+        return path
+
+
+def made(world, *arguments):
+    code, output = world.command(*arguments)
+    require(code == 0, f"tandem {arguments[0]} ended with {code}: {output.strip()}")
+    return output
+
+
+def device_of(daemon):
+    text = daemon.status()["device"].hex().upper()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def active_file(directory):
+    """The configuration that an app would start with; nil without one. A half-written file does not read."""
+    with contextlib.suppress(FileNotFoundError):
+        with open(f"{directory}/configuration.plist", "rb") as file:
+            facts = plistlib.load(file)
+        active = Configuration(facts["envelope"])
+        require(active.digest == facts["digest"] and active.version == facts["version"] and active.is_whole,
+                f"configuration.plist of version {active.version} is a mixture")
+        return active
+    return None
+
+
+class HostApp(threading.Thread):
+    """The receiving app of one daemon.
+
+    `bows` makes it end its session in order after each good configuration, which proves it to be good (CFG-61).
+    `heard` is called with "offer" or "answer" as it happens.
+    """
+
+    def __init__(self, daemon, anchor, bows=True, overrides=None, app=APP):
+        super().__init__(daemon=True)
+        self.daemon_of, self.anchor, self.bows, self.app = daemon, anchor, bows, app
+        self.overrides = overrides or {}
+        self.heard = lambda event: None
+        self.directory = self.failure = None
+        self.offers = self.starts = 0
+        self.ends = self.registered = False
+        self.start()
+
+    def run(self):
+        while not self.ends:
+            try:
+                self.live()
+            except (OSError, Refused, ProtocolError):
+                pass  # the daemon is gone, or has not noticed yet that the connection before this one is
+            except Exception as error:  # a thread's failure has to reach the case
+                self.failure = self.failure or f"{type(error).__name__}: {error}"
+            self.registered = False
+            time.sleep(RESTART)
+
+    def live(self):
+        connection = App(self.daemon_of, self.app, receives=True, anchor=self.anchor)
+        try:
+            self.directory = connection.registration["directory"]
+            active = active_file(self.directory)
+            self.starts += 1
+            self.registered = True
+            if active and self.mood_of(active) == DIES:
+                return
+            if self.bows and active and os.path.exists(f"{self.directory}/trial.plist"):
+                # The daemon was killed before it had seen the last orderly end.
+                connection.send(kind="bye")
+                return
+            lives = True
+            while lives and not self.ends:
+                with contextlib.suppress(TimeoutError):
+                    lives = self.take(connection, connection.read(0.2))
+        finally:
+            connection.close()
+
+    def mood_of(self, configuration):
+        return self.overrides.get(configuration.mood, configuration.mood)
+
+    def take(self, connection, envelope):
+        """Whether the app lives on."""
+        if envelope["kind"] != "configuration":
+            return True
+        body = decode(envelope["body"])
+        def answer(verdict, **facts):
+            connection.send(kind="reply", app=self.app, pairing=envelope.get("pairing"), id=envelope["id"],
+                            body=encode({"tandem.verdict": verdict, **facts}))
+        if body.get("tandem.reload"):
+            active_file(self.directory)
+            answer("applied")
+            return True
+        offered = Configuration(body["tandem.configuration"])
+        require(offered.is_whole, f"version {offered.version} was offered as a mixture")
+        mood = self.mood_of(offered)
+        self.offers += 1
+        self.heard("offer")
+        if mood in (CRASH, SILENT):
+            return mood == SILENT
+        facts = {"tandem.digest": offered.digest, "tandem.version": offered.version}
+        answer("applied" if mood in (GOOD, DIES) else mood, **facts)
+        self.heard("answer")
+        if mood == GOOD and self.bows:
+            connection.send(kind="bye")
+        return mood != DIES and not (mood == GOOD and self.bows)
+
+    def check(self):
+        require(self.failure is None, f"the app of {self.daemon_of.name}: {self.failure}")
+
+    def until_registered(self):
+        until(lambda: self.registered or self.failure, 20, f"the registration of {self.daemon_of.name}'s app")
+        self.check()
+        return self
+
+    def stop(self):
+        self.ends = True
+        self.join(10)
+        self.check()
