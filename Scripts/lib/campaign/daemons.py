@@ -129,8 +129,8 @@ class Daemon:
         seen = len(self.lines())
         shared = ("--local-group", GROUP) if self.world.is_root else ()
         self.program = self.world.starts(Program(
-            [*self.wrapper, self.world.tandem, self.role, "--state", self.state, "--local", self.socket, "--name", self.name,
-             *shared, *self.options], self.log))
+            [*self.wrapper, self.world.tandem, self.role, "--state", self.state, "--local", self.socket, "--name",
+             self.name, *shared, *self.options], self.log))
         until(lambda: any(line.startswith("ready:") for line in self.lines()[seen:]), READY, f"{self.name} ready")
         ready = next(line for line in reversed(self.lines()) if line.startswith("ready:"))
         self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", ready)]

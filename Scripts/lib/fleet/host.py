@@ -13,8 +13,8 @@ from daemons import require, until
 from frames import ProtocolError, decode, encode
 
 APP = "org.example.fleet"
-# GOOD is applied and answered. CRASH kills the app when it is offered. DIES is answered with `applied` and kills the app
-# then and at each later start. SILENT is never answered. Any other mood is the name of a rejection.
+# How an app takes a configuration: it answers GOOD with `applied`; CRASH kills it when it is offered; it answers DIES with
+# `applied`, dies, and dies at each later start; SILENT is never answered. Any other mood is the name of a rejection.
 GOOD, CRASH, DIES, SILENT = "good", "crash", "dies", "silent"
 WIDTH = 16  # values that repeat the version, so that a mixture would show
 RESTART = 0.005  # seconds
@@ -27,7 +27,7 @@ class Configuration:
         self.envelope = envelope
         self.digest = hashlib.sha256(envelope).digest()
         payload = plistlib.loads(plistlib.loads(envelope)["payload"])
-        self.version, self.values = payload["ver"], payload["values"]
+        self.version, self.issued, self.values = payload["ver"], payload["iat"], payload["values"]
 
     @property
     def mood(self):
@@ -84,7 +84,8 @@ class HostApp(threading.Thread):
     """The receiving app of one daemon.
 
     `bows` makes it end its session in order after each good configuration, which proves it to be good (CFG-61).
-    `heard` is called with "offer" or "answer" as it happens.
+    `heard` is called with "offer" or "answer" as it happens. `ahead` is how many seconds its device's clock is ahead: like
+    the library it judges nothing before the time of what is active (CFG-33).
     """
 
     def __init__(self, daemon, anchor, bows=True, overrides=None, app=APP):
@@ -93,7 +94,7 @@ class HostApp(threading.Thread):
         self.overrides = overrides or {}
         self.heard = lambda event: None
         self.directory = self.failure = None
-        self.offers = self.starts = 0
+        self.starts = self.ahead = 0
         self.ends = self.registered = False
         self.start()
 
@@ -146,7 +147,9 @@ class HostApp(threading.Thread):
         offered = Configuration(body["tandem.configuration"])
         require(offered.is_whole, f"version {offered.version} was offered as a mixture")
         mood = self.mood_of(offered)
-        self.offers += 1
+        active = active_file(self.directory)
+        if active and time.time() + self.ahead < active.issued:
+            mood = "clock-unset"
         self.heard("offer")
         if mood in (CRASH, SILENT):
             return mood == SILENT

@@ -12,7 +12,8 @@ from case import Case, spread
 from daemons import CaseFailure, require
 from host import APP, CRASH, DIES, GOOD, Configuration, HostApp, Signer, active_file
 from views import (
-    applied_disagreement, desired_of, failed_disagreement, is_burnt, reports, require_same_in_shell, settle, state_of, versions_of)
+    applied_disagreement, desired_of, failed_disagreement, is_burnt, reports, require_same_in_shell, settle, state_of,
+    versions_of)
 
 POINTS, FEW = 300, 12
 # How long a whole course takes on a quiet machine, in seconds, so that the points fall into all of it.
@@ -107,7 +108,7 @@ def strike(scene, point, path):
 
 
 def play_point(scene, point):
-    """What the app had after the kill, the seconds until all agreed, and whether the hub shows `rollback` for a failure."""
+    """What the app had after the kill, the seconds until all agreed, and whether the hub shows a failure as `rollback`."""
     since, old = len(scene.hub.lines()), scene.active
     path, wanted = scene.signed(point.mood)
     shell = strike(scene, point, path)
@@ -137,7 +138,7 @@ def play_point(scene, point):
 
 
 def require_once(scene, since, wanted, point):
-    """`failed` was reported once and nothing else was that did not happen. Only a killed hub may lose its log's line."""
+    """`failed` was reported once, and nothing that did not happen. Only a killed hub may lose its log's line."""
     verdicts, sent = reports(scene.hub, since, wanted.version)
     sent += "hub" in point.victims  # the line of one delivery may be lost with its writer
     told = collections.Counter(verdict for verdict in verdicts if verdict != "waiting-for-app")

@@ -1,4 +1,4 @@
-"""A fleet: one `tandem apply` for many secondaries, of which some are away, some reject, and some crash on the value."""
+"""A fleet: one `tandem apply` for many secondaries, of which some are away, some reject and some crash on the value."""
 import json
 import os
 import pathlib

@@ -61,8 +61,8 @@ def is_burnt(row):
 
 
 def leftovers(app):
-    left = [name for name in os.listdir(app.directory) if name not in ("configuration.plist", "pairings", "attempts.plist")]
-    return f"{', '.join(left)} is left" if left else None
+    left = set(os.listdir(app.directory)) - {"configuration.plist", "pairings", "attempts.plist"}
+    return f"{', '.join(sorted(left))} is left" if left else None
 
 
 def described(row):
@@ -93,7 +93,7 @@ def require_same_in_shell(hub, kiosk):
 
 
 def reports(hub, since, version):
-    """The verdicts that the hub logged for a version in its lines from `since` on, and how often it sent that version."""
+    """The verdicts that the hub logged for a version in its lines from `since` on, and how often it sent it."""
     lines = [line for line in hub.lines()[since:] if line.endswith(f" version={version}")]
     verdicts = [line.split("verdict=")[1].split()[0] for line in lines if " configuration reported " in line]
     return verdicts, sum(" configuration forwarded " in line for line in lines)
