@@ -10,7 +10,7 @@ import clauses
 DOCUMENT = "Protocol/ThreatModel.md"
 # A test: its file, and words of its title.
 NAMED = re.compile(r'`([\w./-]+)` "([^"]+)"')
-# What a file of tests, of hostile cases or of vectors calls them.
+# What a file of tests, of cases or of vectors calls them.
 FUNCTION = re.compile(r"\bfunc\s+(?:`([^`]+)`|(\w+))")
 TITLE = re.compile(r'\(\s*("(?:[^"\\\n]|\\.)*")')
 CASE = re.compile(r'\bCase\("\w+", ("(?:[^"\\\n]|\\.)*")')
@@ -42,9 +42,12 @@ def threat_problems(root):
 
 
 def test_files(root):
-    """Files of tests, hostile cases and vectors by their path, without its end where that is the language's."""
-    found = [*(root / "Tests").glob("*Tests/**/*.swift"), *(root / "Scripts/lib/hostile").glob("*.py"),
-             *(root / "Protocol/Vectors").glob("*/*.json")]
+    """Files of tests, of cases with real daemons and of vectors by their path, without its end where that is the
+    language's.
+    """
+    scripts = root / "Scripts/lib"
+    found = [*(root / "Tests").glob("*Tests/**/*.swift"), *(scripts / "hostile").glob("*.py"),
+             *(scripts / "fleet").glob("*.py"), *(root / "Protocol/Vectors").glob("*/*.json")]
     return {"/" + str(file.relative_to(root)).removesuffix(".swift").removesuffix(".py"): file for file in found}
 
 
