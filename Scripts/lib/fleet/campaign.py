@@ -16,6 +16,7 @@ import clocks  # noqa: E402
 import disks  # noqa: E402
 import kills  # noqa: E402
 import many  # noqa: E402
+import rollouts  # noqa: E402
 import stores  # noqa: E402
 
-sys.exit(play.run((kills, many, stores, clocks, disks), "fleet", sys.argv[1:]))
+sys.exit(play.run((kills, rollouts, many, stores, clocks, disks), "fleet", sys.argv[1:]))

@@ -99,7 +99,7 @@ class Scene:
     def set_right(self):
         self.clock.set("+0")
         self.app.ahead = 0
-        until(lambda: desired_of(self.hub, "kiosk").get("verdict") == "expired", 3 * TICK, "`expired` at the right time")
+        until(lambda: desired_of(self.hub, "kiosk").get("verdict") == "expired", 3 * TICK, "the verdict `expired`")
 
 
 def with_clocks(play):

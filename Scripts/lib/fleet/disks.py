@@ -7,11 +7,13 @@ import signal
 import subprocess
 
 from case import Case
-from daemons import require, until
-from host import APP, GOOD, Configuration, HostApp, Signer, active_file
+from daemons import require
+from host import APP, Configuration, HostApp, Signer, active_file
 from views import applied, applied_disagreement, described, desired_of, settle, state_of
 
 PAGE = 4_096
+# Free pages of the full disk, and whether the kiosk is killed meanwhile.
+TIMES = (0, True), (1, True), (0, False), (1, False)
 
 
 class SmallDisk:
@@ -51,7 +53,7 @@ def full(world):
         kiosk.start()
         app = HostApp(kiosk, signer.anchor).until_registered()
         kept, version = applied(hub, kiosk, app, signer.sign(1)), 1
-        for spare, is_killed in ((0, True), (1, True)) if world.short else ((0, True), (1, True), (0, False), (1, False)):
+        for spare, is_killed in TIMES[:2] if world.short else TIMES:
             version += 1
             kept = overcome(hub, kiosk, app, disk, kept, signer.sign(version), spare, is_killed)
         applied(hub, kiosk, app, signer.sign(version + 1))

@@ -13,8 +13,8 @@ from daemons import require, until
 from frames import ProtocolError, decode, encode
 
 APP = "org.example.fleet"
-# How an app takes a configuration: it answers GOOD with `applied`; CRASH kills it when it is offered; it answers DIES with
-# `applied`, dies, and dies at each later start; SILENT is never answered. Any other mood is the name of a rejection.
+# How an app takes a configuration: it answers GOOD with `applied`; CRASH kills it when it is offered; it answers DIES
+# with `applied`, dies, and dies at each later start; SILENT is never answered. Another mood is the name of a rejection.
 GOOD, CRASH, DIES, SILENT = "good", "crash", "dies", "silent"
 WIDTH = 16  # values that repeat the version, so that a mixture would show
 RESTART = 0.005  # seconds
@@ -84,8 +84,8 @@ class HostApp(threading.Thread):
     """The receiving app of one daemon.
 
     `bows` makes it end its session in order after each good configuration, which proves it to be good (CFG-61).
-    `heard` is called with "offer" or "answer" as it happens. `ahead` is how many seconds its device's clock is ahead: like
-    the library it judges nothing before the time of what is active (CFG-33).
+    `heard` is called with "offer" or "answer" as it happens. `ahead` is how many seconds its device's clock is ahead:
+    like the library it judges nothing before the time of what is active (CFG-33).
     """
 
     def __init__(self, daemon, anchor, bows=True, overrides=None, app=APP):

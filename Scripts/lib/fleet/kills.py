@@ -108,7 +108,7 @@ def strike(scene, point, path):
 
 
 def play_point(scene, point):
-    """What the app had after the kill, the seconds until all agreed, and whether the hub shows a failure as `rollback`."""
+    """The app's state after the kill, the seconds to agreement, and whether the hub shows `rollback` of a failure."""
     since, old = len(scene.hub.lines()), scene.active
     path, wanted = scene.signed(point.mood)
     shell = strike(scene, point, path)

@@ -83,7 +83,7 @@ def one_table(world):
     watch = threading.Thread(target=last_report, args=(hub, present, 2, took), daemon=True)
     path = signer.sign(2, TOUCHY)
     watch.start()
-    code, output = hub.command("apply", "--app", APP, "--wait", "2s" if world.short else "15s", "--json", path)
+    code, output = hub.command("apply", "--app", APP, "--wait", "3s" if world.short else "15s", "--json", path)
     watch.join(60)
     require(took, "not every secondary that is there reported")
     cost = [member.processor_time() - earlier for member, earlier in zip(present, before)]

@@ -6,7 +6,7 @@ import signal
 
 from case import Case
 from daemons import join, link_of, require, until
-from host import APP, GOOD, Configuration, HostApp, Signer, active_file, made
+from host import APP, GOOD, HostApp, Signer, active_file, made
 from views import applied, applied_disagreement, refused, require_same_in_shell, settle, state_of
 
 
