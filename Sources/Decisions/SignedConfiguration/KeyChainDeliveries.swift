@@ -1,0 +1,208 @@
+// Deliveries of key sets and revocations from a primary to its secondaries (CFG-92): how far along a chain each one is,
+// and what is on its way to it. Steps go in the chain's order and are never superseded. A secondary that refuses one may
+// have lost its state: it gets the chain from the beginning at its next link, and not before.
+
+package import TandemBase
+package import TandemCrypto
+package import TandemPropertyList
+
+/// A primary's deliveries of key chains.
+package struct KeyChainDeliveries: Sendable, Equatable {
+    /// One chain at one secondary.
+    package struct Key: Sendable, Hashable {
+        package let pairing: UniqueIdentifier
+        package let subject: KeySubject
+
+        package init(pairing: UniqueIdentifier, subject: KeySubject) {
+            self.pairing = pairing
+            self.subject = subject
+        }
+    }
+
+    /// A step to be queued for a secondary.
+    package struct Item: Sendable, Equatable {
+        /// The item, and the nonce that its report repeats.
+        package let id: UniqueIdentifier
+        package let key: Key
+        /// The exact bytes.
+        package let envelope: [UInt8]
+    }
+
+    /// The last verdict of a secondary on a step.
+    package struct Result: Sendable, Equatable {
+        package let digest: [UInt8]
+        package let verdict: Verdict
+        package let text: String?
+    }
+
+    /// How far along a chain a secondary is.
+    package struct Place: Sendable, Equatable {
+        fileprivate struct Step: Sendable, Equatable {
+            let id: UniqueIdentifier
+            let index: Int
+            let digest: [UInt8]
+        }
+
+        /// The steps from the beginning that the secondary has accepted.
+        package fileprivate(set) var accepted = 0
+        fileprivate var underWay: [Step] = []
+        package fileprivate(set) var result: Result?
+
+        fileprivate init() {}
+
+        /// A refusal ends the deliveries until the next link.
+        fileprivate var isRefused: Bool { result.map { $0.verdict != .applied } ?? false }
+    }
+
+    private var places: [Key: Place] = [:]
+    /// The last accepted report counter of each secondary, for its reports on steps.
+    private var counters: [UniqueIdentifier: UInt64] = [:]
+
+    package init() {}
+
+    package subscript(key: Key) -> Place? { places[key] }
+
+    /// Whether a report with this nonce is one on a step.
+    package func awaits(_ nonce: UniqueIdentifier) -> Bool {
+        places.values.contains { $0.underWay.contains { $0.id == nonce } }
+    }
+}
+
+extension KeyChainDeliveries {
+    /// The chain has grown, or its secondary may lack a part of it: the steps that it has not accepted and that are not
+    /// on their way.
+    /// - Parameters:
+    ///   - chain: the steps after the anchor, in order.
+    ///   - isUnderWay: whether an item is still in its queue.
+    package mutating func advance(
+        _ key: Key, along chain: [[UInt8]], isUnderWay: (UniqueIdentifier) -> Bool,
+        newIdentifier: () -> UniqueIdentifier
+    ) -> [Item] {
+        guard !chain.isEmpty else { return [] }
+        var place = places[key] ?? Place()
+        if place.isRefused {
+            place.result = nil
+            place.accepted = 0
+        }
+        // One that has left its queue without a report is sent again: the secondary knows it if it took it.
+        place.underWay.removeAll { !isUnderWay($0.id) || $0.index < place.accepted }
+        let first = max(place.accepted, place.underWay.last.map { $0.index + 1 } ?? 0)
+        var items: [Item] = []
+        for index in first..<max(first, chain.count) {
+            let step = Place.Step(id: newIdentifier(), index: index, digest: SHA256.digest(chain[index]))
+            place.underWay.append(step)
+            items.append(Item(id: step.id, key: key, envelope: chain[index]))
+        }
+        places[key] = place
+        return items
+    }
+
+    /// A secondary has reported on a step.
+    package mutating func report(
+        _ bytes: [UInt8], through pairing: UniqueIdentifier, device: UniqueIdentifier, key: ReportPublicKey
+    ) throws(ReportFailure) -> Key {
+        let open = places.filter { $0.key.pairing == pairing }.values.flatMap { $0.underWay.map(\.id) }
+        var verifier = ReportVerifier(
+            key: key, device: device, pairing: pairing, counter: counters[pairing] ?? 0, open: Set(open))
+        let facts = try verifier.accept(bytes).facts
+        let subject = KeySubject(application: facts.key.application, role: facts.key.role)
+        let key = Key(pairing: pairing, subject: subject)
+        guard var place = places[key],
+            let step = place.underWay.first(where: { $0.id == facts.delivery.nonce && $0.digest == facts.digest })
+        else { throw .wrongNonce }
+        place.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
+        if facts.verdict == .applied {
+            place.accepted = max(place.accepted, step.index + 1)
+            place.underWay.removeAll { $0.index <= step.index }
+        } else {
+            place.underWay.removeAll { $0.id == step.id }
+        }
+        places[key] = place
+        counters[pairing] = verifier.counter
+        return key
+    }
+
+    /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it accepted.
+    package mutating func renewed(_ pairing: UniqueIdentifier) -> [Key] {
+        let keys = places.keys.filter { $0.pairing == pairing }
+        for key in keys { places[key] = Place() }
+        return keys
+    }
+
+    /// The pairing is gone.
+    package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
+        let keys = places.keys.filter { $0.pairing == pairing }
+        for key in keys { places[key] = nil }
+        counters[pairing] = nil
+        return keys
+    }
+
+    /// The chain is gone with its anchor.
+    package mutating func removed(_ subject: KeySubject) -> [Key] {
+        let keys = places.keys.filter { $0.subject == subject }
+        for key in keys { places[key] = nil }
+        return keys
+    }
+}
+
+extension KeyChainDeliveries {
+    /// The row of a place; nil if it has none.
+    package func row(of key: Key) -> PropertyListDictionary? { places[key]?.dictionary }
+
+    /// The last accepted counter of a secondary's reports on steps.
+    package func counter(of pairing: UniqueIdentifier) -> UInt64 { counters[pairing] ?? 0 }
+
+    /// Takes a stored place over.
+    package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(ConfigurationRecordError) {
+        do { places[key] = try Place(fields) } catch { throw .damaged(error) }
+    }
+
+    package mutating func restore(counter: UInt64, of pairing: UniqueIdentifier) { counters[pairing] = counter }
+}
+
+extension KeyChainDeliveries.Place {
+    fileprivate var dictionary: PropertyListDictionary {
+        var fields: PropertyListDictionary = [
+            "accepted": .integer(Int64(accepted)),
+            "underWay": .array(
+                underWay.map { step in
+                    ["id": .data(step.id.bytes), "index": .integer(Int64(step.index)), "digest": .data(step.digest)]
+                }),
+        ]
+        fields["digest"] = result.map { .data($0.digest) }
+        fields["verdict"] = result.map { .string($0.verdict.name) }
+        fields["text"] = result?.text.map { .string($0) }
+        return fields
+    }
+
+    fileprivate init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = FieldReader(dictionary)
+        accepted = try fields.required("accepted", "a number of steps", Self.count)
+        underWay = try fields.required("underWay", "a list of steps") { value in
+            guard let values = value.arrayValue else { return nil }
+            let steps = values.compactMap { Step($0) }
+            return steps.count == values.count ? steps : nil
+        }
+        let digest = try fields.optional("digest", "32 bytes of data") { $0.digestValue }
+        let verdict = try fields.optional("verdict", "a verdict") { $0.stringValue.flatMap { Verdict(name: $0) } }
+        let text = try fields.optional("text", "a string") { $0.stringValue }
+        if let digest, let verdict {
+            result = KeyChainDeliveries.Result(digest: digest, verdict: verdict, text: text)
+        }
+        try fields.refuseUnknownFields()
+    }
+
+    fileprivate static func count(_ value: PropertyListValue) -> Int? {
+        value.integerValue.flatMap { (0...Int64(ConfigurationLimits.keySetSteps)).contains($0) ? Int($0) : nil }
+    }
+}
+
+extension KeyChainDeliveries.Place.Step {
+    fileprivate init?(_ value: PropertyListValue) {
+        guard let fields = value.dictionaryValue, let id = fields["id"]?.identifierValue,
+            let index = fields["index"].flatMap(KeyChainDeliveries.Place.count),
+            let digest = fields["digest"]?.digestValue
+        else { return nil }
+        self.init(id: id, index: index, digest: digest)
+    }
+}

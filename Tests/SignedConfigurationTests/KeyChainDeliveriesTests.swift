@@ -1,0 +1,127 @@
+// Deliveries of key chains to secondaries: each step once and in order, again after a loss, and nothing on the word of a
+// report that was not asked for.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct KeyChainDeliveriesTests {
+    private let key: KeyChainDeliveries.Key
+    private let device = UniqueIdentifier.random()
+    private let reporter = ReportPrivateKey.generate()
+    /// Any bytes: the machine never reads them.
+    private let chain: [[UInt8]] = [[1], [2], [3]]
+
+    init() throws {
+        key = KeyChainDeliveries.Key(
+            pairing: .random(), subject: KeySubject(application: try Fixture.application(), role: .secondary))
+    }
+
+    private func advance(
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true
+    ) -> [KeyChainDeliveries.Item] {
+        deliveries.advance(key, along: Array(chain.prefix(count)), isUnderWay: { _ in isUnderWay }) { .random() }
+    }
+
+    private func report(
+        _ item: KeyChainDeliveries.Item, _ verdict: Verdict, counter: UInt64, digest: [UInt8]? = nil,
+        nonce: UniqueIdentifier? = nil, by signer: ReportPrivateKey? = nil
+    ) throws -> [UInt8] {
+        let facts = ReportFacts(
+            delivery: ConfigurationDelivery(pairing: key.pairing, nonce: nonce ?? item.id),
+            key: ConfigurationSlotKey(
+                application: key.subject.application, role: .secondary, target: try Fixture.target()),
+            digest: digest ?? SHA256.digest(item.envelope), transaction: nil, version: nil, verdict: verdict, text: nil,
+            good: nil)
+        return ConfigurationReport(facts, device: device, counter: counter, time: Fixture.now)
+            .signed(with: signer ?? reporter)
+    }
+
+    private func take(_ bytes: [UInt8], _ deliveries: inout KeyChainDeliveries) throws {
+        _ = try deliveries.report(bytes, through: key.pairing, device: device, key: reporter.publicKey)
+    }
+
+    @Test("CFG-92: each step goes once, in order, and what comes later follows")
+    func eachStepGoesOnceInOrder() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries, 2)
+        #expect(first.map(\.envelope) == [[1], [2]])
+        #expect(advance(&deliveries, 2).isEmpty)
+        #expect(advance(&deliveries).map(\.envelope) == [[3]])
+        try take(try report(first[0], .applied, counter: 1), &deliveries)
+        #expect(deliveries[key]?.accepted == 1)
+        #expect(advance(&deliveries).isEmpty)
+    }
+
+    @Test("CFG-92: a step that left its queue without a report is sent again")
+    func aStepWithoutAReportIsSentAgain() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries)
+        try take(try report(first[0], .applied, counter: 1), &deliveries)
+        #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
+    }
+
+    @Test("CFG-92: after a refusal the chain starts again from its beginning, at the next occasion")
+    func aRefusalStartsTheChainAgain() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries)
+        try take(try report(first[0], .applied, counter: 1), &deliveries)
+        try take(try report(first[1], .rejected(.threshold), counter: 2), &deliveries)
+        try take(try report(first[2], .rejected(.keySetGap), counter: 3), &deliveries)
+        #expect(deliveries[key]?.result?.verdict == .rejected(.keySetGap))
+        let again = advance(&deliveries, isUnderWay: false)
+        #expect(again.map(\.envelope) == chain)
+        for (place, item) in again.enumerated() {
+            try take(try report(item, .applied, counter: 4 + UInt64(place)), &deliveries)
+        }
+        #expect(deliveries[key]?.accepted == 3)
+        #expect(advance(&deliveries, isUnderWay: false).isEmpty)
+    }
+
+    @Test("CFG-51: a report by another key, on other bytes, replayed or not asked for changes nothing")
+    func aFalseReportChangesNothing() throws {
+        var deliveries = KeyChainDeliveries()
+        let items = advance(&deliveries)
+        try take(try report(items[0], .applied, counter: 5), &deliveries)
+        let before = deliveries
+        let bad: [(ReportFailure, [UInt8])] = [
+            (.threshold, try report(items[1], .applied, counter: 6, by: .generate())),
+            (.wrongNonce, try report(items[1], .applied, counter: 6, digest: Array(repeating: 7, count: 32))),
+            (.replayed, try report(items[1], .applied, counter: 5)),
+            (.wrongNonce, try report(items[1], .applied, counter: 6, nonce: .random())),
+        ]
+        for (failure, bytes) in bad {
+            #expect(throws: failure) { try take(bytes, &deliveries) }
+            #expect(deliveries == before)
+        }
+    }
+
+    @Test("CFG-92: a renewed pairing gets all of it again, an ended one nothing")
+    func aRenewedPairingGetsAllOfIt() throws {
+        var deliveries = KeyChainDeliveries()
+        for (place, item) in advance(&deliveries).enumerated() {
+            #expect(deliveries.awaits(item.id))
+            try take(try report(item, .applied, counter: 1 + UInt64(place)), &deliveries)
+        }
+        #expect(deliveries.renewed(key.pairing) == [key])
+        #expect(advance(&deliveries).count == 3)
+        #expect(deliveries.unpaired(key.pairing) == [key])
+        #expect(deliveries == KeyChainDeliveries())
+    }
+
+    @Test("CFG-92: the rows restore the machine")
+    func theRowsRestoreTheMachine() throws {
+        var deliveries = KeyChainDeliveries()
+        let items = advance(&deliveries)
+        try take(try report(items[0], .rejected(.noKey), counter: 9), &deliveries)
+        var restored = KeyChainDeliveries()
+        try restored.restore(try #require(deliveries.row(of: key)), of: key)
+        restored.restore(counter: deliveries.counter(of: key.pairing), of: key.pairing)
+        #expect(restored == deliveries)
+        var damaged = try #require(deliveries.row(of: key))
+        damaged["accepted"] = -1
+        #expect(throws: ConfigurationRecordError.self) { try restored.restore(damaged, of: key) }
+    }
+}
