@@ -1,5 +1,5 @@
-// Deliveries of key chains to secondaries: each step once and in order, again after a loss, and nothing on the word of a
-// report that was not asked for.
+// Deliveries of key chains to secondaries: each step once and in order, again after a loss, and nothing on the word of
+// a report that was not asked for.
 
 import TandemBase
 import TandemCrypto
@@ -111,11 +111,23 @@ import Testing
         #expect(deliveries == KeyChainDeliveries())
     }
 
+    @Test("CFG-92: another chain in the place of one starts from its beginning")
+    func anotherChainStartsFromItsBeginning() throws {
+        var deliveries = KeyChainDeliveries()
+        let items = advance(&deliveries)
+        try take(try report(items[0], .applied, counter: 1), &deliveries)
+        let other: [[UInt8]] = [[9], [8]]
+        let sent = deliveries.advance(key, along: other, isUnderWay: { _ in true }) { .random() }
+        #expect(sent.map(\.envelope) == other)
+        #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[1], .applied, counter: 2), &deliveries) }
+    }
+
     @Test("CFG-92: the rows restore the machine")
     func theRowsRestoreTheMachine() throws {
         var deliveries = KeyChainDeliveries()
         let items = advance(&deliveries)
-        try take(try report(items[0], .rejected(.noKey), counter: 9), &deliveries)
+        try take(try report(items[0], .applied, counter: 8), &deliveries)
+        try take(try report(items[1], .rejected(.keySetGap), counter: 9), &deliveries)
         var restored = KeyChainDeliveries()
         try restored.restore(try #require(deliveries.row(of: key)), of: key)
         restored.restore(counter: deliveries.counter(of: key.pairing), of: key.pairing)

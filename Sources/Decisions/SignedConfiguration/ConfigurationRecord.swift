@@ -243,6 +243,9 @@ package struct ConfigurationSlotKey: Sendable, Hashable {
         self.role = role
         self.target = target
     }
+
+    /// The subject whose keys sign it.
+    package var subject: KeySubject { KeySubject(application: application, role: role) }
 }
 
 /// How a configuration came: through which pairing, under which nonce of its forwarding frame.

@@ -51,6 +51,12 @@ package struct ConfigurationReport: Sendable, Hashable {
 }
 
 extension ConfigurationReport {
+    /// The nonce that a report claims to answer: enough to find the one that judges it, and not trusted.
+    package static func claimedNonce(_ bytes: [UInt8]) -> UniqueIdentifier? {
+        guard let envelope = try? UnverifiedEnvelope(bytes), envelope.claimedType == .report else { return nil }
+        return (try? PropertyListReader.readDictionary(envelope.payload))?["nonce"]?.identifierValue
+    }
+
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "typ": "report", "spec": .string(form.rawValue), "device": .data(device.bytes),

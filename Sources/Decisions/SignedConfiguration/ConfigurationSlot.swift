@@ -581,7 +581,8 @@ extension ConfigurationSlot {
         transition.add(.report(facts))
     }
 
-    private var good: GoodConfiguration? {
+    /// The active configuration, for reports.
+    package var good: GoodConfiguration? {
         active.map { GoodConfiguration(version: $0.record.version, digest: $0.record.digest) }
     }
 }

@@ -1,6 +1,6 @@
 // Deliveries of key sets and revocations from a primary to its secondaries (CFG-92): how far along a chain each one is,
-// and what is on its way to it. Steps go in the chain's order and are never superseded. A secondary that refuses one may
-// have lost its state: it gets the chain from the beginning at its next link, and not before.
+// and what is on its way to it. Steps go in the chain's order and are never superseded. A secondary that refuses one
+// may have lost its state: it gets the chain from the beginning at its next link, and not before.
 
 package import TandemBase
 package import TandemCrypto
@@ -45,10 +45,20 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
         /// The steps from the beginning that the secondary has accepted.
         package fileprivate(set) var accepted = 0
+        /// The digest of the last of them.
+        fileprivate var last: [UInt8]?
         fileprivate var underWay: [Step] = []
         package fileprivate(set) var result: Result?
 
         fileprivate init() {}
+
+        /// Whether it is one along this chain: another anchor may have taken the place of the one before.
+        fileprivate func isAlong(_ chain: [[UInt8]]) -> Bool {
+            let known = underWay.map { ($0.index, $0.digest) } + (last.map { [(accepted - 1, $0)] } ?? [])
+            return known.allSatisfy { index, digest in
+                chain.indices.contains(index) && SHA256.digest(chain[index]) == digest
+            }
+        }
 
         /// A refusal ends the deliveries until the next link.
         fileprivate var isRefused: Bool { result.map { $0.verdict != .applied } ?? false }
@@ -80,9 +90,10 @@ extension KeyChainDeliveries {
     ) -> [Item] {
         guard !chain.isEmpty else { return [] }
         var place = places[key] ?? Place()
+        if !place.isAlong(chain) { place = Place() }
         if place.isRefused {
             place.result = nil
-            place.accepted = 0
+            (place.accepted, place.last) = (0, nil)
         }
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
         place.underWay.removeAll { !isUnderWay($0.id) || $0.index < place.accepted }
@@ -112,7 +123,7 @@ extension KeyChainDeliveries {
         else { throw .wrongNonce }
         place.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
         if facts.verdict == .applied {
-            place.accepted = max(place.accepted, step.index + 1)
+            if step.index >= place.accepted { (place.accepted, place.last) = (step.index + 1, step.digest) }
             place.underWay.removeAll { $0.index <= step.index }
         } else {
             place.underWay.removeAll { $0.id == step.id }
@@ -134,13 +145,6 @@ extension KeyChainDeliveries {
         let keys = places.keys.filter { $0.pairing == pairing }
         for key in keys { places[key] = nil }
         counters[pairing] = nil
-        return keys
-    }
-
-    /// The chain is gone with its anchor.
-    package mutating func removed(_ subject: KeySubject) -> [Key] {
-        let keys = places.keys.filter { $0.subject == subject }
-        for key in keys { places[key] = nil }
         return keys
     }
 }
@@ -169,6 +173,7 @@ extension KeyChainDeliveries.Place {
                     ["id": .data(step.id.bytes), "index": .integer(Int64(step.index)), "digest": .data(step.digest)]
                 }),
         ]
+        fields["last"] = last.map { .data($0) }
         fields["digest"] = result.map { .data($0.digest) }
         fields["verdict"] = result.map { .string($0.verdict.name) }
         fields["text"] = result?.text.map { .string($0) }
@@ -182,6 +187,10 @@ extension KeyChainDeliveries.Place {
             guard let values = value.arrayValue else { return nil }
             let steps = values.compactMap { Step($0) }
             return steps.count == values.count ? steps : nil
+        }
+        last = try fields.optional("last", "32 bytes of data") { $0.digestValue }
+        guard (last == nil) == (accepted == 0) else {
+            throw FieldError(field: "last", problem: "and 'accepted' differ")
         }
         let digest = try fields.optional("digest", "32 bytes of data") { $0.digestValue }
         let verdict = try fields.optional("verdict", "a verdict") { $0.stringValue.flatMap { Verdict(name: $0) } }

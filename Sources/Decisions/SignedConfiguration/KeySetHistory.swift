@@ -4,6 +4,7 @@
 
 package import TandemBase
 package import TandemCrypto
+package import TandemPropertyList
 
 /// The trusted keys of one (app, role), past and present.
 package struct KeySetHistory: Sendable, Equatable {
@@ -109,7 +110,7 @@ package struct KeySetHistory: Sendable, Equatable {
     }
 
     /// An anchor that names an app is one for no other.
-    func check(_ asked: KeySubject) throws(VerificationFailure) {
+    package func check(_ asked: KeySubject) throws(VerificationFailure) {
         guard let subject, subject != asked else { return }
         throw VerificationFailure(
             .noKey, "the trusted key set is for the \(subject.role.rawValue)'s app '\(subject.application)'")
@@ -271,6 +272,50 @@ package enum KeySetText {
     static func bytes(of text: String) throws(VerificationFailure) -> [UInt8] {
         do { return try PEMText.read(text, label: label, limit: longest) } catch {
             throw VerificationFailure(.noKey, error.description)
+        }
+    }
+}
+
+/// The file in an app's directory with the chain of its key sets (CFG-93). A claim like every file there: its reader
+/// follows it from its own anchor.
+package struct KeySetChainFile: Sendable, Equatable {
+    package static let name = "keysets.plist"
+    /// The bytes of the longest chain, and of the facts around it.
+    package static let limit = (ConfigurationLimits.keySetSteps + 1) * (ConfigurationLimits.keyStatement + 32)
+
+    package let subject: KeySubject
+    /// The exact bytes of the anchor and of all that followed.
+    package let chain: [[UInt8]]
+
+    package init(subject: KeySubject, chain: [[UInt8]]) {
+        self.subject = subject
+        self.chain = chain
+    }
+
+    package var dictionary: PropertyListDictionary {
+        [
+            "v": 1, "app": .string(subject.application.description), "role": .string(subject.role.rawValue),
+            "chain": .array(chain.map { .data($0) }),
+        ]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            subject = KeySubject(
+                application: try fields.required("app", "an application identifier") { $0.applicationValue },
+                role: try fields.required("role", "a role") { $0.roleValue })
+            chain = try fields.required("chain", "a list of at most 1,025 statements") { value in
+                guard let values = value.arrayValue, values.count <= ConfigurationLimits.keySetSteps + 1 else {
+                    return nil
+                }
+                let chain = values.compactMap(\.dataValue)
+                return chain.count == values.count ? chain : nil
+            }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
         }
     }
 }

@@ -108,7 +108,7 @@ package enum ConfigurationAnchor: Sendable, Equatable {
     }
 
     /// Step 5.
-    func history() throws(VerificationFailure) -> KeySetHistory {
+    package func history() throws(VerificationFailure) -> KeySetHistory {
         switch self {
         case .none: throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
         case .unusable(let rejection, let detail): throw VerificationFailure(rejection, detail)

@@ -48,7 +48,8 @@ open class Configuration: @unchecked Sendable {
     open func reset() {}
 
     /// Override to return the trust anchor: the PEM text (`PUBLIC KEY`) of the key that signs configuration for this
-    /// app. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
+    /// app, or a key set (`TANDEM KEY SET`, from `tandem keyset export --swift`), whose keys can be replaced and
+    /// revoked. nil, the default, means that no signed configuration is taken. Appfigurate's `publicKey`.
     open var publicKey: String? { nil }
 
     /// Override to decide whether invalidly signed configuration may be applied when this device's daemon allows it

@@ -90,6 +90,27 @@ struct ConfigurationFiles {
     }
 }
 
+extension ConfigurationAnchor {
+    /// The anchor with the key sets and revocations that followed it (CFG-93). The file is a claim: each step is
+    /// verified from the compiled anchor on, and the first that does not follow ends it. Without the file the anchor
+    /// stands alone.
+    func followed(in home: SignedHome) -> (anchor: ConfigurationAnchor, failure: VerificationFailure?) {
+        guard case .trusted(var history) = self, let path = home.directory else { return (self, nil) }
+        let file: KeySetChainFile
+        do {
+            guard
+                let bytes = try OwnedDirectory(existing: path).read(KeySetChainFile.name, limit: KeySetChainFile.limit)
+            else { return (self, nil) }
+            file = try KeySetChainFile(try PropertyListReader.readDictionary(bytes))
+        } catch {
+            return (self, VerificationFailure(.malformed, "\(error)"))
+        }
+        guard file.subject == KeySubject(application: home.application, role: home.role) else { return (self, nil) }
+        let failure = history.follow(file.chain)
+        return (.trusted(history), failure)
+    }
+}
+
 /// A file that was not applied at load.
 public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     /// The file's name, or the directory's path if that cannot be read.

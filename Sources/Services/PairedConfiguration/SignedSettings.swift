@@ -72,8 +72,10 @@ final class SignedSettings: Sendable {
     private func read(_ rules: Rules) -> ConfigurationLoad {
         let (home, applied, process) = state.withLock { ($0.home, $0.applied, $0.process) }
         guard let home else { return ConfigurationLoad(applied: nil, failures: []) }
-        var loading = ConfigurationLoading(
-            files: ConfigurationFiles(home), judge: judge(home, rules), process: process)
+        var files = ConfigurationFiles(home)
+        let (anchor, failure) = rules.anchor.followed(in: home)
+        if let failure { files.fail(KeySetChainFile.name, failure.detail, name: failure.rejection.rawValue) }
+        var loading = ConfigurationLoading(files: files, judge: judge(home, rules, anchor), process: process)
         let best = loading.best(known: home.directory == nil ? applied : nil)
         state.withLock { $0.process = loading.process }
         apply(best)
@@ -92,7 +94,8 @@ final class SignedSettings: Sendable {
             let claim = ConfigurationJudge.Claim(
                 envelope: offer.envelope, target: offer.target, device: offer.device,
                 allowsInvalid: offer.allowsInvalid)
-            let record = try judge(home, rules).judgeNew(claim, mark: offer.mark, active: active)
+            let anchor = rules.anchor.followed(in: home).anchor
+            let record = try judge(home, rules, anchor).judgeNew(claim, mark: offer.mark, active: active)
             if let record {
                 let digest = record.configuration.digest
                 if process.refused.contains(digest) { return nil }
@@ -112,9 +115,9 @@ final class SignedSettings: Sendable {
         }
     }
 
-    private func judge(_ home: SignedHome, _ rules: Rules) -> ConfigurationJudge {
+    private func judge(_ home: SignedHome, _ rules: Rules, _ anchor: ConfigurationAnchor) -> ConfigurationJudge {
         ConfigurationJudge(
-            home: home, anchor: rules.anchor, allowsInvalidSignatures: rules.allowsInvalidSignatures,
+            home: home, anchor: anchor, allowsInvalidSignatures: rules.allowsInvalidSignatures,
             schema: store.schema, now: home.time.wall(), uptime: home.time.boot())
     }
 
@@ -376,12 +379,17 @@ struct AppliedRecord {
     private static var countInterval: Duration { .seconds(600) }
 
     /// The mark that the next configuration must pass: the daemon's and what is applied here, whichever is higher.
-    static func mark(handedOver: UInt64?, active: AppliedRecord?) -> VersionMark? {
+    /// - Parameter keySetVersion: of the set in force, under which both count.
+    static func mark(handedOver: UInt64?, active: AppliedRecord?, under keySetVersion: UInt64) -> VersionMark? {
         let good = active.flatMap { $0.isWaived ? nil : $0 }
         if let good, good.configuration.payload.version >= handedOver ?? 0 {
-            return VersionMark(version: good.configuration.payload.version, digest: good.configuration.digest)
+            return VersionMark(
+                version: good.configuration.payload.version, digest: good.configuration.digest,
+                keySetVersion: keySetVersion)
         }
-        return handedOver.map { VersionMark(version: $0, digest: nil, isActive: false) }
+        return handedOver.map {
+            VersionMark(version: $0, digest: nil, isActive: false, keySetVersion: keySetVersion)
+        }
     }
 
     /// No clock is right that is below this: the highest `iat` that was applied, but not later than it was then.

@@ -12,18 +12,18 @@ extension Subcommand {
         options: [
             .device, .application.required,
             .valued("role", "primary|secondary", "for which side's app the configuration is").required,
-            .valued("key", "FILE", "public key (PEM)").required,
+            .valued("key", "FILE", "public key (PEM) or key set").required,
         ],
         notes: "A second, different key for the same app and role is refused (anchor-conflict).",
         examples: ["trust add --app org.example.lamp --role secondary --key signing.key.pub"]
     ) { arguments, console in
-        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
+        let anchor = try AnchorFile(path: try arguments.required("key"))
         let body: PropertyListDictionary = [
             "app": .string(try arguments.application().description), "role": .string(try arguments.role().rawValue),
-            "key": .string(key.pem),
+            "key": .string(anchor.text),
         ]
         _ = try arguments.ask(.trustAdd, body)
-        console.print("trusted \(key.identifier.hexadecimal)")
+        for key in anchor.configurationKeys { console.print("trusted \(key.identifier.hexadecimal)") }
     }
 
     static let trustList = Subcommand(

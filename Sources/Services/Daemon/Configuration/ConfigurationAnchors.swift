@@ -1,25 +1,31 @@
-// Which key verifies the configuration of which app here (CFG-17): the operator says so, or the app's first
-// registration does. The first one stays; another one later is a conflict that an operator has to look at.
+// Trust anchors of this device's apps (CFG-17): the operator names them, or the app's first registration does. The
+// first one stays; another one later is a conflict that an operator has to look at, unless the chain that followed it
+// has it.
 
-package import TandemBase
+import TandemBase
 import TandemPropertyList
 package import TandemSignedConfiguration
 import TandemStore
 
-/// The subject of a configuration: one app on one side.
-package struct AnchorKey: Sendable, Hashable {
-    package let application: ApplicationIdentifier
-    package let role: DeviceRole
+/// The subject of an anchor: one app on one side.
+package typealias AnchorKey = KeySubject
 
-    package init(application: ApplicationIdentifier, role: DeviceRole) {
-        self.application = application
-        self.role = role
-    }
-
+extension KeySubject {
+    /// The key of its rows: its texts with NUL between them, because none of them can contain one.
     var bytes: [UInt8] { Array(application.description.utf8) + [0] + Array(role.rawValue.utf8) }
+
+    init?(bytes: [UInt8]) {
+        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard parts.count == 2, let application = try? ApplicationIdentifier(parts[0]),
+            let role = DeviceRole(rawValue: parts[1])
+        else { return nil }
+        self.init(application: application, role: role)
+    }
 }
 
-/// A trusted key as it was learned.
+/// A trusted anchor as it was learned, with all that followed it.
 package struct KnownAnchor: Sendable, Equatable {
     package enum Source: String, Sendable {
         case `operator`
@@ -29,7 +35,25 @@ package struct KnownAnchor: Sendable, Equatable {
     package let key: AnchorKey
     package let pem: String
     package let source: Source
-    package let anchor: ConfigurationAnchor
+    package fileprivate(set) var anchor: ConfigurationAnchor
+}
+
+extension KnownAnchor {
+    /// The exact bytes of the anchor and all that followed; empty for a bare key.
+    var chain: [[UInt8]] { if case .trusted(let history) = anchor { history.chain } else { [] } }
+
+    /// The exact bytes of all that followed the anchor.
+    var steps: [[UInt8]] { if case .trusted(let history) = anchor { history.steps } else { [] } }
+
+    /// Whether the text names this anchor, or a key set that followed it.
+    fileprivate func has(_ text: String) -> Bool {
+        if text == pem { return true }
+        guard case .trusted(let history) = anchor, case .trusted(let other) = ConfigurationAnchor(pem: text) else {
+            return false
+        }
+        if let bytes = other.chain.first { return history.contains(bytes) }
+        return ConfigurationAnchor(pem: pem) == .trusted(other)
+    }
 }
 
 /// The trusted keys of a device's apps.
@@ -63,16 +87,31 @@ package struct ConfigurationAnchors: Sendable, Equatable {
             known[key] = learned
             return .new(learned)
         }
-        return before.anchor == anchor ? .same : .conflict
+        return before.has(pem) ? .same : .conflict
+    }
+
+    /// Follows a key set or a revocation (CFG-84, CFG-85); returns the anchor with it, or nil for one that is known.
+    mutating func follow(_ bytes: [UInt8], of key: AnchorKey) throws(VerificationFailure) -> KnownAnchor? {
+        guard var anchor = known[key] else {
+            throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
+        }
+        var history = try anchor.anchor.history()
+        try history.check(key)
+        guard try history.take(bytes) != .known else { return nil }
+        anchor.anchor = .trusted(history)
+        known[key] = anchor
+        return anchor
     }
 }
 
 extension KnownAnchor {
     var row: PropertyListDictionary {
-        [
+        var row: PropertyListDictionary = [
             "app": .string(key.application.description), "role": .string(key.role.rawValue), "pem": .string(pem),
             "source": .string(source.rawValue),
         ]
+        if !steps.isEmpty { row["steps"] = .array(steps.map { .data($0) }) }
+        return row
     }
 
     init?(row: PropertyListDictionary) {
@@ -81,9 +120,15 @@ extension KnownAnchor {
             let pem = row["pem"]?.stringValue,
             let source = row["source"]?.stringValue.flatMap({ Source(rawValue: $0) })
         else { return nil }
-        self.init(
-            key: AnchorKey(application: app, role: role), pem: pem, source: source,
-            anchor: ConfigurationAnchor(pem: pem))
+        let stored = row["steps"]?.arrayValue ?? []
+        let steps = stored.compactMap(\.dataValue)
+        var anchor = ConfigurationAnchor(pem: pem)
+        if case .trusted(var history) = anchor {
+            // Verified again: a row that was changed must not become trust.
+            guard steps.count == stored.count, history.follow(steps) == nil else { return nil }
+            anchor = .trusted(history)
+        }
+        self.init(key: AnchorKey(application: app, role: role), pem: pem, source: source, anchor: anchor)
     }
 }
 

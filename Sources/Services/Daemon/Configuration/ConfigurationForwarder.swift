@@ -44,6 +44,35 @@ enum ApplyOutcome: Sendable, Equatable {
     case failed(ControlFailure)
 }
 
+/// The secondaries that get a configuration first (CFG-79).
+enum RolloutStage: Sendable {
+    /// So many of them, those with a link before the others.
+    case count(Int)
+    /// Those with these names, pairings or vendor identifiers.
+    case names([String])
+
+    /// The pairings of the first.
+    func first(of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier> {
+        switch self {
+        case .count(let count): return Set(peers.prefix(count).map(\.pairing))
+        case .names(let names):
+            var first: Set<UniqueIdentifier> = []
+            for name in names {
+                let identifier = UniqueIdentifier(text: name)
+                let matching = peers.filter { peer in
+                    peer.name == name || identifier.map { peer.pairing == $0 || peer.device == $0 } ?? false
+                }
+                guard matching.count == 1, let peer = matching.first else {
+                    let problem = matching.isEmpty ? "no secondary that it is for" : "more than one secondary"
+                    throw ControlFailure(.notFound, "\(problem) is called \(OutsideText.quoted(name))")
+                }
+                first.insert(peer.pairing)
+            }
+            return first
+        }
+    }
+}
+
 /// Forwards configurations and collects reports; confined to its loop.
 final class ConfigurationForwarder {
     /// A caller that waits until each secondary has a result for an envelope, or until anything changes.

@@ -98,6 +98,15 @@ final class ConfigurationReceiver {
                 && waivingApplications.contains(key.application))
     }
 
+    /// Whether an active configuration stands by the signatures of keys that were revoked since (CFG-23).
+    func isSignerRevoked(_ active: ActiveConfiguration) -> Bool {
+        var context = verification(of: active.record.key, in: state)
+        context.profile = .load
+        context.allowsInvalidSignatures = false
+        let applicable = try? ApplicableConfiguration(verifying: active.record.envelope, in: context)
+        return applicable?.verified.isSignerRevoked ?? false
+    }
+
     /// Bytes have arrived for a slot.
     func received(
         _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
@@ -113,7 +122,114 @@ final class ConfigurationReceiver {
         guard let target = device.targetThrough(app, item.queue.pairing) else { return true }
         let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
         let delivery = ConfigurationDelivery(pairing: item.queue.pairing, nonce: item.id)
+        if ClaimedStatement(item.payload) != nil {
+            return await follow(item.payload, of: key.subject, by: (delivery, key)) != nil
+        }
         return await received(item.payload, by: delivery, of: key) != nil
+    }
+
+    /// A key set or a revocation has arrived: the chain grows, and every configuration of the app is judged again, in
+    /// one commit (CFG-91). Returns the outcome; nil if it could not be stored.
+    func follow(
+        _ statement: [UInt8], of subject: AnchorKey,
+        by source: (delivery: ConfigurationDelivery, key: ConfigurationSlotKey)? = nil
+    ) async -> Result<Void, VerificationFailure>? {
+        let outcome: Result<Void, VerificationFailure>?
+        do throws(StoreError) {
+            outcome = try await committed.commit { [self] next in
+                let outcome = Result { () throws(VerificationFailure) in try next.follow(statement, of: subject) }
+                var changes = (try? outcome.get()) ?? []
+                let hasGrown = !changes.isEmpty
+                let judged = hasGrown ? judgeAgain(subject, in: &next) : []
+                for (key, transition) in judged {
+                    changes += next.take(transition, of: key, signer: context.options.signer, now: context.reading)
+                }
+                if let source {
+                    let isAnchored = next.anchors[subject] != nil
+                    let (verdict, text) = isAnchored ? Self.verdict(outcome) : (.waitingForKey, nil)
+                    let facts = ReportFacts(
+                        delivery: source.delivery, key: source.key, digest: SHA256.digest(statement), transaction: nil,
+                        version: nil, verdict: verdict, text: text, good: next[source.key].good)
+                    changes += next.owe(facts, signer: context.options.signer, now: context.reading)
+                }
+                return (
+                    changes,
+                    { [self] in
+                        log(outcome, subject)
+                        if hasGrown { writeChain(of: subject) }
+                        for (key, transition) in judged {
+                            _ = writeFiles(transition, key, before: false)
+                            carryOut(transition, of: key)
+                            logVerdict(transition, of: key)
+                        }
+                        if hasGrown, !judged.contains(where: { !$0.1.effects.isEmpty }) { reload(subject) }
+                        submitOwed()
+                        return outcome.map { _ in }
+                    }
+                )
+            }
+        } catch {
+            context.log(LogEvent(.error, "key statement not stored", .text("error", error.description)))
+            outcome = nil
+        }
+        return outcome
+    }
+
+    private func judgeAgain(
+        _ subject: AnchorKey, in next: inout ReceiverState
+    ) -> [(ConfigurationSlotKey, ApplyTransition)] {
+        next.slots.keys.filter { $0.subject == subject }.map { key in
+            var slot = next[key]
+            let transition = slot.keysChanged(in: verification(of: key, in: next))
+            next.keep(slot)
+            return (key, transition)
+        }
+    }
+
+    /// The app sees whether the signer of its values was revoked.
+    private func reload(_ subject: AnchorKey) {
+        guard let key = shownKey(of: subject.application, as: subject.role),
+            state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
+        else { return }
+        offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
+    }
+
+    private static func verdict(
+        _ outcome: Result<[RowChange], VerificationFailure>
+    ) -> (verdict: Verdict, text: String?) {
+        switch outcome {
+        case .success: (.applied, nil)
+        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
+        }
+    }
+
+    private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: AnchorKey) {
+        let app = LogField.text("app", "\(subject.application)")
+        switch outcome {
+        case .success(let changes) where changes.isEmpty: break
+        case .success: context.log(LogEvent(.info, "configuration keys changed", app))
+        case .failure(let failure):
+            context.log(
+                LogEvent(
+                    .warning, "key statement refused", app, .text("verdict", failure.rejection.rawValue),
+                    .outside("detail", failure.detail)))
+        }
+    }
+
+    /// Writes the chain for the library; the files of the other side's app are not here.
+    private func writeChain(of subject: AnchorKey) {
+        guard subject.role == context.options.role else { return }
+        let owner = device.owner(subject.application)
+        do throws(FileError) {
+            try files.writeChain(
+                state.anchors[subject]?.chain ?? [], of: subject,
+                in: try files.directory(of: subject.application, owner: owner), owner: owner)
+        } catch {
+            context.log(
+                LogEvent(
+                    .error, "key sets not written", .text("app", "\(subject.application)"),
+                    .text("error", error.description)))
+        }
     }
 
     private func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
@@ -218,7 +334,10 @@ final class ConfigurationReceiver {
             return (
                 changes,
                 { [self] in
-                    if case .new = learning { device.keyTrusted(key.application, key.role) }
+                    if case .new = learning {
+                        writeChain(of: key)
+                        device.keyTrusted(key.application, key.role)
+                    }
                     return learning
                 }
             )
@@ -405,6 +524,8 @@ final class ConfigurationReceiver {
 
     /// Makes the files of an app those of the present target.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
+        // Before what may rest on it.
+        writeChain(of: AnchorKey(application: app, role: role))
         let slot = shownKey(of: app, as: role).flatMap { state.slots[$0] }
         let owner = device.owner(app)
         do throws(FileError) {

@@ -74,6 +74,7 @@ final class ConfigurationService {
     private let context: ConfigurationContext
     private let receiver: ConfigurationReceiver
     private let forwarder: ConfigurationForwarder
+    private let chains: KeyChainForwarder
     private var lastTick: MonotonicTime
 
     /// - Parameter rows: the rows of a key space, as they were committed.
@@ -88,6 +89,7 @@ final class ConfigurationService {
             context, files: ConfigurationSlotFiles(applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
         forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
+        chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store)
         lastTick = scheduler.now
     }
 
@@ -144,13 +146,26 @@ final class ConfigurationService {
         let isDurable =
             switch device.peer(item.queue.pairing) {
             case nil: true
-            case let peer? where peer.role == .primary: await forwarder.received(item.payload, from: peer)
+            case let peer? where peer.role == .primary: await report(item.payload, from: peer)
             default: await receiver.received(item)
             }
         if isDurable {
             context.delivery.arrivals.handled(item.ordinal, in: item.queue)
         } else {
             context.delivery.arrivals.failed(item.ordinal, in: item.queue)
+        }
+    }
+
+    private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
+        if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
+        return await forwarder.received(bytes, from: peer)
+    }
+
+    /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
+    private func advanceChains(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
+        for anchor in receiver.state.anchors.all
+        where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true {
+            chains.advance(anchor.key, along: anchor.steps, to: peer)
         }
     }
 
@@ -163,7 +178,9 @@ final class ConfigurationService {
     /// - Parameter readsTrials: both ends know reports of the second form (CFG-67).
     func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
         receiver.linked(pairing, readsTrials: readsTrials)
-        if let peer = device.peer(pairing), peer.role == .primary { forwarder.linked(peer) }
+        guard let peer = device.peer(pairing), peer.role == .primary else { return }
+        advanceChains(at: peer)
+        forwarder.linked(peer)
     }
 
     /// The path is gone.
@@ -172,15 +189,20 @@ final class ConfigurationService {
     /// A peer has announced an app.
     func announced(_ app: ApplicationIdentifier, isInstalled: Bool, by pairing: UniqueIdentifier) {
         guard isInstalled, let peer = device.peer(pairing), peer.role == .primary else { return }
+        advanceChains(of: app, at: peer)
         forwarder.changed(app, at: peer)
     }
 
     /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it reported.
-    func renewed(_ pairing: UniqueIdentifier) { forwarder.renewed(pairing) }
+    func renewed(_ pairing: UniqueIdentifier) {
+        chains.renewed(pairing)
+        forwarder.renewed(pairing)
+    }
 
     /// A pairing is gone.
     /// - Parameter targets: the targets that configuration through it had, for each app; empty on the primary.
     func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
+        chains.unpaired(pairing)
         forwarder.unpaired(pairing)
         receiver.unpaired(pairing, targets: targets)
     }
@@ -203,6 +225,12 @@ final class ConfigurationService {
     func apply(
         _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, stage: RolloutStage? = nil
     ) async -> ApplyOutcome {
+        if let statement = ClaimedStatement(envelope) {
+            guard stage == nil else {
+                return .failed(ControlFailure(.badRequest, "a change of keys is for all secondaries at once"))
+            }
+            return await follow(statement, envelope, app, wait)
+        }
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
@@ -219,6 +247,63 @@ final class ConfigurationService {
         case (.primary, .secondary): return await forward(envelope, payload, wait, stage)
         case (.secondary, .primary):
             return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
+        }
+    }
+
+    /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
+    private func follow(
+        _ statement: ClaimedStatement, _ envelope: [UInt8], _ app: ApplicationIdentifier, _ wait: Duration
+    ) async -> ApplyOutcome {
+        let subject = statement.subject
+        guard subject.application == app else {
+            return .failed(
+                ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
+        }
+        guard options.role == .primary || subject.role == .secondary else {
+            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
+        }
+        switch await receiver.follow(envelope, of: subject) {
+        case nil: return .failed(ControlFailure(.store, "the statement could not be stored; see the log"))
+        case .failure(let failure)?:
+            let hint = failure.rejection == .noKey ? "; see 'tandem trust list'" : ""
+            return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
+        case .success?: break
+        }
+        let own = ApplyResult(
+            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil, version: version(of: subject),
+            digest: SHA256.digest(envelope))
+        guard options.role == .primary, subject.role == .secondary else { return .results([own], ordinal: nil) }
+        await endRefused(subject)
+        let (peers, steps) = (device.receivers(), receiver.state.anchors[subject]?.steps ?? [])
+        await chains.advance(subject, along: steps, to: peers)
+        // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
+        guard let index = steps.firstIndex(of: envelope) ?? steps.indices.last else {
+            return .results([own], ordinal: nil)
+        }
+        let results = await chains.results(
+            subject, steps[index], at: index, version: own.version, of: peers, within: wait)
+        return .results([own] + results, ordinal: nil)
+    }
+
+    private func version(of subject: KeySubject) -> UInt64 {
+        guard case .trusted(let history)? = receiver.state.anchors[subject]?.anchor else { return 0 }
+        return history.current.version
+    }
+
+    /// Ends what is desired and can no longer be accepted by any secondary, and takes it out of its queues: a revoked
+    /// key's configuration must not arrive before the revocation (CFG-92).
+    private func endRefused(_ subject: KeySubject) async {
+        let keys = forwarder.state.keys.filter { $0.subject == subject }
+        for desired in keys.flatMap({ forwarder.state.desired(of: $0) }) {
+            do throws(VerificationFailure) { try checkEarly(desired.envelope, desired.payload) } catch {
+                guard [.threshold, .oldKeySet].contains(error.rejection) else { continue }
+                _ = try? await forwarder.withdraw(desired.key, version: desired.version)
+                context.log(
+                    LogEvent(
+                        .warning, "desired configuration ended by a change of keys",
+                        .text("app", "\(subject.application)"),
+                        .integer("version", desired.version), .text("verdict", error.rejection.rawValue)))
+            }
         }
     }
 
@@ -351,6 +436,10 @@ final class ConfigurationService {
                 "source": .string(known.source.rawValue),
             ]
             body["keyid"] = known.identifier.map { .data($0.bytes) }
+            if case .trusted(let history) = known.anchor {
+                body["version"] = PropertyListValue(history.current.version)
+                body["revoked"] = .integer(Int64(history.revoked.count))
+            }
             return body
         }
     }
@@ -408,6 +497,7 @@ final class ConfigurationService {
             body["attempts"] = PropertyListValue(trial.attempts)
         }
         body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
+        if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
         return body
     }
 
@@ -447,36 +537,12 @@ extension ForwardedConfiguration {
 }
 
 extension KnownAnchor {
-    /// The key's identifier; nil for a key that is refused.
-    fileprivate var identifier: KeyIdentifier? { (try? PublicKey(pem: pem))?.identifier }
-}
-
-/// The secondaries that get a configuration first (CFG-79).
-enum RolloutStage: Sendable {
-    /// So many of them, those with a link before the others.
-    case count(Int)
-    /// Those with these names, pairings or vendor identifiers.
-    case names([String])
-
-    /// The pairings of the first.
-    fileprivate func first(of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier> {
-        switch self {
-        case .count(let count): return Set(peers.prefix(count).map(\.pairing))
-        case .names(let names):
-            var first: Set<UniqueIdentifier> = []
-            for name in names {
-                let identifier = UniqueIdentifier(text: name)
-                let matching = peers.filter { peer in
-                    peer.name == name || identifier.map { peer.pairing == $0 || peer.device == $0 } ?? false
-                }
-                guard matching.count == 1, let peer = matching.first else {
-                    let problem = matching.isEmpty ? "no secondary that it is for" : "more than one secondary"
-                    throw ControlFailure(.notFound, "\(problem) is called \(OutsideText.quoted(name))")
-                }
-                first.insert(peer.pairing)
-            }
-            return first
+    /// The identifier of a lone configuration key; nil for several, and for one that is refused.
+    fileprivate var identifier: KeyIdentifier? {
+        guard case .trusted(let history) = anchor, history.current.configuration.keyIdentifiers.count == 1 else {
+            return nil
         }
+        return history.current.configuration.keyIdentifiers.first
     }
 }
 

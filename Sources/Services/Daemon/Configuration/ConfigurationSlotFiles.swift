@@ -28,6 +28,20 @@ struct ConfigurationSlotFiles {
         }
     }
 
+    /// Writes the chain of key sets that the library follows from its own anchor (CFG-93); removes it if there is none.
+    func writeChain(_ chain: [[UInt8]], of key: AnchorKey, in directory: OwnedDirectory, owner: UInt32?)
+        throws(FileError)
+    {
+        let name = KeySetChainFile.name
+        guard !chain.isEmpty else {
+            try directory.remove(name)
+            return
+        }
+        let content = KeySetChainFile(subject: key, chain: chain).dictionary
+        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == Self.bytes(content)
+        if !isSame { try write(content, name, directory, owner) }
+    }
+
     /// Makes the files what the slot says, after a start or a switch; nil for an app without state.
     func reconcile(_ slot: ConfigurationSlot?, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
         for file in ConfigurationFile.allCases {

@@ -54,6 +54,12 @@ struct ReceiverState {
         return (learning, [Self.row(.anchor, key.bytes, anchor.row)])
     }
 
+    /// Follows a key set or a revocation; returns the rows to commit, none for one that is known.
+    mutating func follow(_ statement: [UInt8], of key: AnchorKey) throws(VerificationFailure) -> [RowChange] {
+        guard let anchor = try anchors.follow(statement, of: key) else { return [] }
+        return [Self.row(.anchor, key.bytes, anchor.row)]
+    }
+
     /// The report is in its queue.
     mutating func forget(_ report: OwedReport) -> [RowChange] {
         owed.removeAll { $0.id == report.id }
@@ -114,7 +120,7 @@ struct ReceiverState {
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
     private static var mostOwed: Int { 256 }
 
-    private mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
+    mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
         guard facts.verdict.isEarly else { return sign(facts, signer: signer, now: now) }
         let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
         let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)

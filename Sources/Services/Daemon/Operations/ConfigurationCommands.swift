@@ -24,15 +24,23 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
     }
 
     func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
-        let key: PublicKey
-        do throws(KeyError) { key = try PublicKey(pem: pem) } catch {
+        let history: KeySetHistory
+        do throws(VerificationFailure) {
+            history = try KeySetHistory(pem: pem)
+            try history.check(anchor)
+        } catch {
             throw ControlFailure(.badRequest, "key: \(error)")
         }
         switch await device.configuration.trust(pem, for: anchor) {
         case .conflict:
             throw ControlFailure(.anchorConflict, "another key is trusted for this app and role, and stays")
         case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
-        case .trusted: return ["keyid": .data(key.identifier.bytes)]
+        case .trusted:
+            let identifiers = history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
+            return [
+                "keyid": .data(identifiers[0].bytes), "version": PropertyListValue(history.current.version),
+                "keyids": .array(identifiers.map { .data($0.bytes) }),
+            ]
         }
     }
 }

@@ -1,0 +1,215 @@
+// Key chain forwarder: brings key sets and revocations to each secondary (CFG-92). Which step goes to which is the
+// machine's; the forwarder commits its rows, queues the items and collects the reports.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+import TandemStore
+import TandemWire
+
+/// Forwards key chains and collects their reports; confined to its loop.
+final class KeyChainForwarder {
+    /// A caller that waits until each secondary has answered a step.
+    private struct Waiter {
+        let isDone: () -> Bool
+        let finished: Expectation<Bool>
+    }
+
+    private let context: ConfigurationContext
+    private let committed: CommittedState<KeyChainDeliveries>
+    private var waiters: [Waiter] = []
+
+    init(_ context: ConfigurationContext, state: KeyChainDeliveries, store: LoopStore) {
+        self.context = context
+        committed = CommittedState(state, in: store)
+    }
+
+    /// A secondary may lack a part of a chain.
+    func advance(_ subject: KeySubject, along chain: [[UInt8]], to peer: ConfigurationPeer) {
+        guard !chain.isEmpty else { return }
+        change { [self] next in advance(&next, subject, along: chain, to: [peer]) }
+    }
+
+    /// A chain has grown: returns once what follows from that is durable, or could not be stored.
+    func advance(_ subject: KeySubject, along chain: [[UInt8]], to peers: [ConfigurationPeer]) async {
+        do throws(StoreError) {
+            try await committed.commit { [self] next in advance(&next, subject, along: chain, to: peers) }
+        } catch {
+            log(error)
+        }
+    }
+
+    private func advance(
+        _ next: inout KeyChainDeliveries, _ subject: KeySubject, along chain: [[UInt8]], to peers: [ConfigurationPeer]
+    ) -> (changes: [RowChange], effect: () -> Void) {
+        var items: [KeyChainDeliveries.Item] = []
+        var rows: [RowChange] = []
+        for peer in peers {
+            let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
+            let (queue, before) = (key.queue, next[key])
+            items += next.advance(
+                key, along: chain,
+                isUnderWay: { [context] id in
+                    context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
+                }, newIdentifier: { .random() })
+            if next[key] != before { rows.append(next.stored(key)) }
+        }
+        return (rows, { [self] in for item in items { submit(item) } })
+    }
+
+    private func submit(_ item: KeyChainDeliveries.Item) {
+        context.delivery.submissions.submit(
+            OutboundItem(id: item.id, payload: item.envelope), to: item.key.queue
+        ) { [context] result in
+            guard case .failure(let error) = result else { return }
+            // It is queued at the next link instead.
+            context.log(
+                LogEvent(
+                    .error, "key statement not queued", .text("app", "\(item.key.subject.application)"),
+                    .text("error", error.description)))
+        }
+    }
+
+    /// The results of a step at these secondaries, when each has one or `wait` is over.
+    func results(
+        _ subject: KeySubject, _ bytes: [UInt8], at index: Int, version: UInt64, of peers: [ConfigurationPeer],
+        within wait: Duration
+    ) async -> [ApplyResult] {
+        let digest = SHA256.digest(bytes)
+        let keys = peers.map { KeyChainDeliveries.Key(pairing: $0.pairing, subject: subject) }
+        let waiter = Waiter(
+            isDone: { [self] in keys.allSatisfy { committed.state.verdict(digest, at: index, of: $0) != nil } },
+            finished: Expectation(on: context.scheduler))
+        if !waiter.isDone() {
+            waiters.append(waiter)
+            _ = await waiter.finished.value(within: wait)
+            waiters.removeAll { $0.finished === waiter.finished }
+        }
+        return zip(peers, keys).map { peer, key in
+            let verdict = committed.state.verdict(digest, at: index, of: key)
+            return ApplyResult(
+                pairing: peer.pairing, name: peer.name, verdict: verdict?.name,
+                text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: version, digest: digest)
+        }
+    }
+
+    /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
+    func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool? {
+        guard let nonce = ConfigurationReport.claimedNonce(report), committed.state.awaits(nonce),
+            let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey)
+        else { return nil }
+        let isDurable = try? await committed.commit { [self] next in
+            let before = next
+            do throws(ReportFailure) {
+                let place = try next.report(
+                    report, through: peer.pairing, device: device, key: ReportPublicKey(key))
+                let rows = [next.stored(place), next.storedCounter(of: peer.pairing)]
+                return (
+                    rows,
+                    { [self] in
+                        log(place, peer)
+                        notifyFinished()
+                        return true
+                    }
+                )
+            } catch {
+                next = before
+                context.log(
+                    LogEvent(
+                        .warning, "report refused", .text("pairing", "\(peer.pairing)"),
+                        .text("reason", error.rawValue)))
+                return ([], { true })
+            }
+        }
+        return isDurable ?? false
+    }
+
+    private func log(_ key: KeyChainDeliveries.Key, _ peer: ConfigurationPeer) {
+        guard let result = committed.state[key]?.result else { return }
+        context.log(
+            LogEvent(
+                result.verdict == .applied ? .info : .warning, "key statement reported", .outside("device", peer.name),
+                .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name)))
+    }
+
+    /// One of two stores was restored, or the pairing was made again.
+    func renewed(_ pairing: UniqueIdentifier) {
+        change { next in (next.renewed(pairing).map { next.stored($0) }, {}) }
+    }
+
+    /// A pairing is gone.
+    func unpaired(_ pairing: UniqueIdentifier) {
+        change(room: .reserve) { next in
+            _ = next.unpaired(pairing)
+            return ([.deleteAll(.prefix(pairing.bytes, in: .keyChainPlace))], {})
+        }
+    }
+
+    private func change(
+        room: CommitRoom = .ordinary,
+        _ transition: @escaping (inout KeyChainDeliveries) -> (changes: [RowChange], effect: () -> Void)
+    ) {
+        committed.perform(room: room, transition, failure: { [self] in log($0) })
+    }
+
+    private func log(_ error: StoreError) {
+        context.log(LogEvent(.error, "key chain not stored", .text("error", error.description)))
+    }
+
+    private func notifyFinished() { for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) } }
+}
+
+extension KeyChainDeliveries {
+    /// The verdict of a secondary on a step; nil while there is none.
+    fileprivate func verdict(_ digest: [UInt8], at index: Int, of key: Key) -> Verdict? {
+        guard let place = self[key] else { return nil }
+        if place.accepted > index { return .applied }
+        guard let result = place.result, result.digest == digest || result.verdict != .applied else { return nil }
+        return result.verdict
+    }
+
+    fileprivate func stored(_ key: Key) -> RowChange {
+        guard let row = row(of: key) else { return .delete(.keyChainPlace, key: key.bytes) }
+        return ReceiverState.row(.keyChainPlace, key.bytes, row)
+    }
+
+    fileprivate func storedCounter(of pairing: UniqueIdentifier) -> RowChange {
+        ReceiverState.row(.keyChainPlace, pairing.bytes, ["value": PropertyListValue(counter(of: pairing))])
+    }
+
+    /// - Parameter rows: the rows of a key space.
+    init(rows: (RowSpace) throws -> [Row]) throws {
+        self.init()
+        for row in try rows(.keyChainPlace) {
+            let fields = try ReceiverState.fields(row)
+            guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))) else {
+                throw ConfigurationRowError(.keyChainPlace, "its key names no pairing")
+            }
+            if row.key.count == 16, let counter = fields["value"]?.unsignedValue {
+                restore(counter: counter, of: pairing)
+            } else if let anchor = AnchorKey(bytes: Array(row.key.dropFirst(16))) {
+                try restore(fields, of: Key(pairing: pairing, subject: anchor))
+            } else {
+                throw ConfigurationRowError(.keyChainPlace, "its key names no app")
+            }
+        }
+    }
+}
+
+extension KeyChainDeliveries.Key {
+    fileprivate var queue: QueueKey {
+        QueueKey(pairing: pairing, app: subject.application, channel: .configuration)
+    }
+
+    fileprivate var bytes: [UInt8] {
+        pairing.bytes + AnchorKey(application: subject.application, role: subject.role).bytes
+    }
+}
+
+extension RowSpace {
+    /// How far each secondary is along each chain; with a pairing alone for a key, its last report counter.
+    static let keyChainPlace = RowSpace(rawValue: 43)
+}

@@ -1,0 +1,273 @@
+// Key sets from the operator at the primary to the secondary: rotations and revocations arrive, also after an absence
+// and before any configuration, each device follows them from its own anchor, and a restart or a new pairing forgets
+// nothing.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct KeySetTests {
+    private let nodes: TwoNodes
+    private let root = PrivateKey.generate(.ed25519)
+    private let revoker = PrivateKey.generate(.ed25519)
+    private let successor = ConfigurationPrivateKey.generate()
+
+    init() throws {
+        nodes = try TwoNodes()
+        try nodes.pair()
+    }
+
+    private func subject() -> KeySubject { KeySubject(application: nodes.app, role: .secondary) }
+
+    /// A set of this version with these signers of configuration.
+    private func set(_ version: UInt64, _ signers: ConfigurationPrivateKey...) throws -> [UInt8] {
+        let document = KeySetDocument(
+            subject: subject(), version: version, issued: 1_790_000_000,
+            roles: [
+                .configuration: (signers.map(\.key.publicKey), 1), .keySet: ([root.publicKey], 1),
+                .revocation: ([revoker.publicKey], 1),
+            ])
+        return try KeyStatementSigner.sign(document, with: [root])
+    }
+
+    private func revocation(
+        of signer: ConfigurationPrivateKey, under version: UInt64, withdraws: Bool = false
+    ) throws -> [UInt8] {
+        try KeyStatementSigner.sign(
+            RevocationDocument(
+                subject: subject(), keySetVersion: version, issued: 1_790_000_000,
+                revoked: [signer.publicKey.identifier], withdraws: withdraws), with: [revoker])
+    }
+
+    /// The anchor of both daemons and of the app: both signers count.
+    private func anchor() throws -> [UInt8] { try set(1, nodes.signer, successor) }
+
+    private func trust(at node: Node) throws {
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary",
+            "key": .string(KeySetText.text(of: try anchor())),
+        ]
+        #expect(nodes.ask(node, "trust-add", body).code == 0)
+    }
+
+    /// An app at the secondary that judges what it is offered from the anchor and these statements.
+    private func startApp(_ statements: [UInt8]...) throws -> Client {
+        var history = try KeySetHistory(anchor: try anchor())
+        #expect(history.follow(statements) == nil)
+        let registration = TandemSession.Registration(anchor: KeySetText.text(of: try anchor()))
+        // Before it registers: what waits is offered at once.
+        return try nodes.connect(to: .secondary, registration) { follow(history, $0) }
+    }
+
+    private func follow(_ history: KeySetHistory, _ client: Client) {
+        client.answerOffers { [nodes] offer in
+            let context = VerificationContext(
+                profile: .full, application: nodes.app, role: .secondary, anchor: .trusted(history),
+                target: offer.target, device: offer.device, now: nodes.clock.wallNow)
+            do throws(VerificationFailure) {
+                return OfferReply(applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
+            } catch {
+                return OfferReply(error, of: offer.envelope)
+            }
+        }
+    }
+
+    private func verdicts(_ statement: [UInt8], wait: Int64 = 20_000) -> [String?] {
+        let results = nodes.results(statement, wait: wait)
+        return ["the primary", "the secondary"].map { results[$0]?["verdict"]?.stringValue }
+    }
+
+    private func keySetVersion(of node: Node) -> UInt64? {
+        nodes.ask(node, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue?["version"]?.unsignedValue
+    }
+
+    private func envelope(
+        _ version: UInt64, by signer: ConfigurationPrivateKey, under keySet: UInt64
+    ) throws -> [UInt8] {
+        try nodes.envelope(version, with: signer) { $0.keySetVersion = keySet }
+    }
+
+    @Test("CFG-84, CFG-92, CTL-26: a rotation reaches the secondary, and configurations go on under the new set")
+    func aRotationReachesTheSecondary() throws {
+        try trust(at: nodes.primary)
+        let app = try startApp()
+        #expect(nodes.verdict(try envelope(7, by: nodes.signer, under: 1)) == "applied")
+        let second = try set(2, successor)
+        #expect(verdicts(second) == ["applied", "applied"])
+        #expect(verdicts(second) == ["applied", "applied"], "the same bytes change nothing")
+        #expect(try nodes.held()?["version"] == 7, "what is active stays")
+        #expect(nodes.verdict(try envelope(8, by: nodes.signer, under: 1)) == "threshold")
+        #expect(nodes.verdict(try envelope(8, by: successor, under: 1)) == "old-keyset")
+        var history = try KeySetHistory(anchor: try anchor())
+        #expect(try history.take(second) == .rotated(version: 2))
+        follow(history, app)
+        #expect(nodes.verdict(try envelope(8, by: successor, under: 2)) == "applied")
+        try nodes.restart(.secondary)
+        try nodes.restart(.primary)
+        nodes.waitForLink()
+        #expect(keySetVersion(of: nodes.primary) == 2 && keySetVersion(of: nodes.secondary) == 2)
+        let again = try startApp(second)
+        #expect(nodes.verdict(try envelope(8, by: successor, under: 2) as [UInt8]) == "equivocation", "the mark stays")
+        #expect(nodes.verdict(try envelope(9, by: successor, under: 2)) == "applied")
+        #expect(again.offers.count == 1)
+        nodes.stop()
+    }
+
+    @Test("CFG-92: a secondary that was away gets each rotation in order, and then the configuration")
+    func twoRotationsWhileAway() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        nodes.stop(.secondary)
+        let (second, third) = (try set(2, successor), try set(3, successor))
+        #expect(verdicts(second, wait: 100) == ["applied", nil])
+        #expect(verdicts(third, wait: 100) == ["applied", nil])
+        let last = try envelope(1, by: successor, under: 3)
+        #expect(nodes.verdict(last, wait: 100) == nil)
+        try nodes.start(.secondary)
+        nodes.waitForLink()
+        let app = try startApp(second, third)
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(keySetVersion(of: nodes.secondary) == 3)
+        #expect(app.offers.map(\.envelope) == [last])
+        nodes.stop()
+    }
+
+    @Test("CFG-23, CFG-85, CTL-27: a revocation counts on a live link at once, and what is active is marked")
+    func aRevocationOnALiveLink() throws {
+        try trust(at: nodes.primary)
+        let app = try startApp()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        #expect(try nodes.held()?["signer"] == nil)
+        let taken = try revocation(of: nodes.signer, under: 1)
+        #expect(verdicts(taken) == ["applied", "applied"])
+        #expect(try nodes.held()?["signer"] == "revoked")
+        nodes.run(until: { app.reloads > 0 })
+        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1)) == "threshold")
+        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
+        #expect(try nodes.held()?["signer"] == nil)
+        nodes.stop()
+    }
+
+    @Test("CFG-92: a device that returns hears of a revocation before any configuration by the revoked key")
+    func aReturningDeviceHearsOfTheRevocationFirst() throws {
+        try trust(at: nodes.primary)
+        let before = try startApp()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        before.disconnect()
+        nodes.stop(.secondary)
+        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1), wait: 100) == nil)
+        let taken = try revocation(of: nodes.signer, under: 1)
+        #expect(verdicts(taken, wait: 100) == ["applied", nil])
+        try nodes.start(.secondary)
+        nodes.waitForLink()
+        let app = try startApp(taken)
+        nodes.run(until: { (try? nodes.held()?["signer"]) == "revoked" })
+        #expect(app.offers.isEmpty)
+        #expect(try nodes.held()?["version"] == 1)
+        #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
+        nodes.stop()
+    }
+
+    @Test("CFG-91: what waits for its app when its key is revoked is refused then, and reported")
+    func whatWaitsIsRefused() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "waiting-for-app")
+        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        #expect(try nodes.held()?["state"] != "waiting for app")
+        let app = try startApp()
+        #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "applied")
+        #expect(app.offers.count == 1)
+        nodes.stop()
+    }
+
+    @Test("CFG-89: a withdrawn configuration ends in the running app, and its version does not come back")
+    func aWithdrawnConfigurationEnds() throws {
+        try trust(at: nodes.primary)
+        let app = try startApp()
+        let bytes = try envelope(1, by: nodes.signer, under: 1)
+        #expect(nodes.verdict(bytes) == "applied")
+        #expect(verdicts(try revocation(of: nodes.signer, under: 1, withdraws: true)) == ["applied", "applied"])
+        nodes.run(until: { app.reloads > 0 })
+        #expect(try nodes.held()?["state"] == "none")
+        #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "equivocation", "CFG-30: the mark stays")
+        nodes.stop()
+    }
+
+    @Test("CFG-92: a secondary paired later, and one paired again, gets the chain")
+    func aSecondaryPairedLaterGetsTheChain() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        try nodes.unpair(nodes.secondary)
+        try nodes.unpair(nodes.primary)
+        #expect(nodes.results(try set(2, successor)).keys.sorted() == ["the primary"])
+        try nodes.pair()
+        nodes.run(until: { keySetVersion(of: nodes.secondary) == 2 })
+        try nodes.unpair(nodes.secondary)
+        try nodes.unpair(nodes.primary)
+        try nodes.pair()
+        #expect(verdicts(try set(3, successor)) == ["applied", "applied"])
+        #expect(keySetVersion(of: nodes.secondary) == 3)
+        nodes.stop()
+    }
+
+    @Test("CFG-92: a secondary that learns its anchor later gets the chain then")
+    func aSecondaryWithoutAnAnchorGetsTheChainLater() throws {
+        try trust(at: nodes.primary)
+        #expect(verdicts(try set(2, successor), wait: 2_000) == ["applied", "waiting-for-key"])
+        _ = try startApp()
+        nodes.run(until: { keySetVersion(of: nodes.secondary) == 2 })
+        nodes.stop()
+    }
+
+    @Test("CFG-84, CFG-85: a statement that does not follow is refused by name and changes nothing anywhere")
+    func aStatementThatDoesNotFollowIsRefused() throws {
+        #expect(nodes.verdict(try set(2, successor)) == "no-key", "the primary has no anchor")
+        try trust(at: nodes.primary)
+        _ = try startApp()
+        let stranger = PrivateKey.generate(.ed25519)
+        let forged = try KeyStatementSigner.sign(
+            RevocationDocument(
+                subject: subject(), keySetVersion: 1, issued: 0, revoked: [nodes.signer.publicKey.identifier],
+                withdraws: true), with: [stranger])
+        let refusals: [(String, [UInt8])] = [
+            ("keyset-gap", try set(3, successor)), ("equivocation", try set(1, successor)), ("threshold", forged),
+            ("old-keyset", try revocation(of: nodes.signer, under: 2)),
+            ("keyset-illegal", try revocation(of: ConfigurationPrivateKey(root), under: 1)),
+        ]
+        for (name, statement) in refusals {
+            #expect(nodes.verdict(statement) == name)
+            #expect(nodes.verdict(statement, at: nodes.secondary) == name)
+        }
+        #expect(keySetVersion(of: nodes.primary) == 1 && keySetVersion(of: nodes.secondary) == 1)
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        nodes.stop()
+    }
+
+    @Test("CFG-17: an app whose anchor is a later set of the chain is no conflict")
+    func aLaterAnchorIsNoConflict() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        let second = try set(2, successor)
+        #expect(verdicts(second) == ["applied", "applied"])
+        let later: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: second)),
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-add", later).code == 0)
+        #expect(keySetVersion(of: nodes.secondary) == 2)
+        let other = try set(2, nodes.signer)
+        let conflict: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: other)),
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-add", conflict).name == "anchor-conflict")
+        nodes.stop()
+    }
+}
