@@ -137,6 +137,11 @@ import Testing
             try directory.replace(KeySetChainFile.name, with: [1, 2, 3])
             let load = fixture.load(RotatingConfiguration(), in: directory.path)
             #expect(load.failures.map(\.file) == ["keysets.plist"])
+            let primary = KeySubject(application: fixture.application, role: .primary)
+            let other = KeySetChainFile(subject: primary, chain: [try Self.set(1, Self.old)])
+            try directory.write(KeySetChainFile.name, other.dictionary)
+            let foreign = fixture.load(RotatingConfiguration(), in: directory.path)
+            #expect(foreign.failures.map(\.rejection.name) == ["wrong-app"])
         }
     }
 }

@@ -22,6 +22,12 @@ import Testing
     private func advance(
         _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true
     ) -> [KeyChainDeliveries.Item] {
+        transition(&deliveries, count, isUnderWay: isUnderWay).items
+    }
+
+    private func transition(
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true
+    ) -> KeyChainDeliveries.Transition {
         deliveries.advance(key, along: Array(chain.prefix(count)), isUnderWay: { _ in isUnderWay }) { .random() }
     }
 
@@ -80,6 +86,21 @@ import Testing
         #expect(advance(&deliveries, isUnderWay: false).isEmpty)
     }
 
+    @Test("CFG-92: what is on its way behind a refused step is cancelled, and sent again after it")
+    func whatIsBehindARefusedStepIsCancelled() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries)
+        try take(try report(first[0], .waitingForKey, counter: 1), &deliveries)
+        let again = transition(&deliveries)
+        #expect(again.cancelled == [first[1].id, first[2].id])
+        #expect(again.items.map(\.envelope) == chain)
+        #expect(throws: ReportFailure.wrongNonce) {
+            try take(try report(first[1], .rejected(.keySetGap), counter: 2), &deliveries)
+        }
+        let nothing = transition(&deliveries)
+        #expect(nothing.items.isEmpty && nothing.cancelled.isEmpty)
+    }
+
     @Test("CFG-51: a report by another key, on other bytes, replayed or not asked for changes nothing")
     func aFalseReportChangesNothing() throws {
         var deliveries = KeyChainDeliveries()
@@ -106,7 +127,10 @@ import Testing
             try take(try report(item, .applied, counter: 1 + UInt64(place)), &deliveries)
         }
         #expect(deliveries.renewed(key.pairing) == [key])
-        #expect(advance(&deliveries).count == 3)
+        let again = advance(&deliveries)
+        #expect(again.count == 3)
+        // A restored secondary counts its reports from where it was.
+        try take(try report(again[0], .applied, counter: 1), &deliveries)
         #expect(deliveries.unpaired(key.pairing) == [key])
         #expect(deliveries == KeyChainDeliveries())
     }
@@ -118,7 +142,8 @@ import Testing
         try take(try report(items[0], .applied, counter: 1), &deliveries)
         let other: [[UInt8]] = [[9], [8]]
         let sent = deliveries.advance(key, along: other, isUnderWay: { _ in true }) { .random() }
-        #expect(sent.map(\.envelope) == other)
+        #expect(sent.items.map(\.envelope) == other)
+        #expect(sent.cancelled == [items[1].id, items[2].id])
         #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[1], .applied, counter: 2), &deliveries) }
     }
 

@@ -103,6 +103,9 @@ package struct ApplyTransition: Sendable, Equatable {
     /// The words for it; empty if it needs none.
     package private(set) var detail = ""
 
+    /// Whether another configuration waits for the app from now on.
+    package var stages: Bool { changes.contains { if case .staged(_?) = $0 { true } else { false } } }
+
     mutating func add(_ change: ApplyChange) { changes.append(change) }
 
     mutating func add(_ effect: ApplyEffect) { effects.append(effect) }

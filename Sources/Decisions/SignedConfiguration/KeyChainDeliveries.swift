@@ -28,6 +28,14 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         package let envelope: [UInt8]
     }
 
+    /// The consequences of an occasion to deliver.
+    package struct Transition: Sendable, Equatable {
+        /// To be queued, in this order.
+        package fileprivate(set) var items: [Item] = []
+        /// Items in the queue that the secondary would only refuse.
+        package fileprivate(set) var cancelled: [UniqueIdentifier] = []
+    }
+
     /// The last verdict of a secondary on a step.
     package struct Result: Sendable, Equatable {
         package let digest: [UInt8]
@@ -79,33 +87,33 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 }
 
 extension KeyChainDeliveries {
-    /// The chain has grown, or its secondary may lack a part of it: the steps that it has not accepted and that are not
-    /// on their way.
+    /// The chain has grown, or its secondary may lack a part of it: it gets the steps that it has not accepted and that
+    /// are not on their way. After a refusal it gets all of them.
     /// - Parameters:
     ///   - chain: the steps after the anchor, in order.
     ///   - isUnderWay: whether an item is still in its queue.
     package mutating func advance(
         _ key: Key, along chain: [[UInt8]], isUnderWay: (UniqueIdentifier) -> Bool,
         newIdentifier: () -> UniqueIdentifier
-    ) -> [Item] {
-        guard !chain.isEmpty else { return [] }
+    ) -> Transition {
+        var transition = Transition()
+        guard !chain.isEmpty else { return transition }
         var place = places[key] ?? Place()
-        if !place.isAlong(chain) { place = Place() }
-        if place.isRefused {
-            place.result = nil
-            (place.accepted, place.last) = (0, nil)
-        }
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
-        place.underWay.removeAll { !isUnderWay($0.id) || $0.index < place.accepted }
+        place.underWay.removeAll { !isUnderWay($0.id) }
+        if place.isRefused || !place.isAlong(chain) {
+            // The steps behind a refused one do not follow at the secondary, either.
+            transition.cancelled = place.underWay.map(\.id)
+            place = Place()
+        }
         let first = max(place.accepted, place.underWay.last.map { $0.index + 1 } ?? 0)
-        var items: [Item] = []
         for index in first..<max(first, chain.count) {
             let step = Place.Step(id: newIdentifier(), index: index, digest: SHA256.digest(chain[index]))
             place.underWay.append(step)
-            items.append(Item(id: step.id, key: key, envelope: chain[index]))
+            transition.items.append(Item(id: step.id, key: key, envelope: chain[index]))
         }
         places[key] = place
-        return items
+        return transition
     }
 
     /// A secondary has reported on a step.
@@ -137,6 +145,8 @@ extension KeyChainDeliveries {
     package mutating func renewed(_ pairing: UniqueIdentifier) -> [Key] {
         let keys = places.keys.filter { $0.pairing == pairing }
         for key in keys { places[key] = Place() }
+        // A restored secondary counts its reports from where it was; the nonces still tell old ones.
+        counters[pairing] = nil
         return keys
     }
 

@@ -95,17 +95,22 @@ extension ConfigurationAnchor {
     /// verified from the compiled anchor on, and the first that does not follow ends it. Without the file the anchor
     /// stands alone.
     func followed(in home: SignedHome) -> (anchor: ConfigurationAnchor, failure: VerificationFailure?) {
-        guard case .trusted(var history) = self, let path = home.directory else { return (self, nil) }
+        // A directory that cannot be opened is reported once, and has no other file, either.
+        guard case .trusted(var history) = self, let path = home.directory,
+            let directory = try? OwnedDirectory(existing: path)
+        else { return (self, nil) }
         let file: KeySetChainFile
         do {
-            guard
-                let bytes = try OwnedDirectory(existing: path).read(KeySetChainFile.name, limit: KeySetChainFile.limit)
-            else { return (self, nil) }
+            guard let bytes = try directory.read(KeySetChainFile.name, limit: KeySetChainFile.limit) else {
+                return (self, nil)
+            }
             file = try KeySetChainFile(try PropertyListReader.readDictionary(bytes))
         } catch {
             return (self, VerificationFailure(.malformed, "\(error)"))
         }
-        guard file.subject == KeySubject(application: home.application, role: home.role) else { return (self, nil) }
+        guard file.subject == KeySubject(application: home.application, role: home.role) else {
+            return (self, VerificationFailure(.wrongApplication, "it is for '\(file.subject.application)'"))
+        }
         let failure = history.follow(file.chain)
         return (.trusted(history), failure)
     }

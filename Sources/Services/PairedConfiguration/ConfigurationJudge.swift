@@ -29,13 +29,13 @@ struct ConfigurationJudge {
     ) throws(VerificationFailure) -> AppliedRecord? {
         var context = context(.full, claim)
         // Versions are counted for each target (CFG-30): that of another primary says nothing about this one's.
-        let history = try anchor.history()
+        let history = try? anchor.history()
         let known = active.flatMap { record -> AppliedRecord? in
             let payload = record.configuration.payload
             // And for the keys that count: after all of them were replaced, versions start again (CFG-88).
-            return payload.target == claim.target && payload.keySetVersion >= history.markEpoch ? record : nil
+            return payload.target == claim.target && payload.keySetVersion >= history?.markEpoch ?? 0 ? record : nil
         }
-        context.mark = AppliedRecord.mark(handedOver: mark, active: known, under: history.current.version)
+        context.mark = AppliedRecord.mark(handedOver: mark, active: known, under: history?.current.version ?? 0)
         if let active { context.clockFloor = max(context.clockFloor, active.clockFloor) }
         let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
         return applicable.isAlreadyActive ? nil : try record(applicable.verified, applied: now)

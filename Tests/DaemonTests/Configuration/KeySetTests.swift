@@ -2,6 +2,7 @@
 // and before any configuration, each device follows them from its own anchor, and a restart or a new pairing forgets
 // nothing.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
@@ -249,6 +250,73 @@ import Testing
         }
         #expect(keySetVersion(of: nodes.primary) == 1 && keySetVersion(of: nodes.secondary) == 1)
         #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        nodes.stop()
+    }
+
+    /// The chain in the app's own directory.
+    private func written() throws -> [[UInt8]] {
+        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/\(KeySetChainFile.name)")
+        guard let bytes = TemporaryDirectory.read(path) else { return [] }
+        return try KeySetChainFile(try PropertyListReader.readDictionary(bytes)).chain
+    }
+
+    @Test("CFG-93: a crash before the chain was written costs nothing: the start writes it")
+    func aStartWritesTheChain() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        let second = try set(2, successor)
+        #expect(verdicts(second) == ["applied", "applied"])
+        let chain = [try #require(written().first), second]
+        #expect(try written() == chain)
+        nodes.stop(.secondary)
+        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/\(KeySetChainFile.name)")
+        try #require(unlink(path) == 0)
+        try nodes.start(.secondary)
+        #expect(try written() == chain)
+        nodes.stop()
+    }
+
+    @Test("CFG-36, CFG-93: an app that has never registered gets its directory and its files when it does")
+    func filesWaitForTheirUser() throws {
+        try trust(at: nodes.primary)
+        try trust(at: nodes.secondary)
+        let second = try set(2, successor)
+        #expect(verdicts(second) == ["applied", "applied"])
+        #expect(nodes.verdict(try envelope(1, by: successor, under: 2)) == "waiting-for-app")
+        let place = nodes.directory.path("secondary-state/apps/\(nodes.app)")
+        #expect(access(place, F_OK) != 0, "of whichever user it were made, it could be the wrong one")
+        _ = try startApp(second)
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(try written().count == 2)
+        #expect(access(place + "/configuration.plist", F_OK) == 0)
+        nodes.stop()
+    }
+
+    @Test("CFG-52, CFG-92: the chain of a hijacked primary is refused whole, and reported once a minute")
+    func theChainOfAHijackedPrimary() throws {
+        let app = try startApp()
+        let thief = PrivateKey.generate(.ed25519)
+        let roles: [KeyRoleName: (keys: [PublicKey], threshold: Int)] = [
+            .configuration: ([thief.publicKey], 1), .keySet: ([thief.publicKey], 1),
+            .revocation: ([thief.publicKey], 1),
+        ]
+        let forged = try (UInt64(1)...8).map { version in
+            try KeyStatementSigner.sign(
+                KeySetDocument(subject: subject(), version: version, issued: 0, roles: roles), with: [thief])
+        }
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary", "key": .string(KeySetText.text(of: forged[0])),
+        ]
+        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        for statement in forged.dropFirst() { #expect(verdicts(statement, wait: 100).first == "applied") }
+        nodes.run(until: { nodes.hasNoted("key statement refused") })
+        nodes.clock.advance(by: .seconds(5))
+        nodes.run(until: { true })
+        #expect(nodes.notes.count { "\($0.message)" == "key statement reported" } == 1)
+        #expect(keySetVersion(of: nodes.secondary) == 1)
+        #expect(try written() == [try #require(written().first)])
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "applied")
+        #expect(app.reloads == 0)
         nodes.stop()
     }
 

@@ -10,7 +10,7 @@ import TandemWire
 
 extension Subcommand {
     static let apply = Subcommand(
-        path: ["apply"], summary: "forward a signed configuration and wait for each secondary's verdict",
+        path: ["apply"], summary: "forward a signed configuration or a change of keys and wait for the verdicts",
         operands: [.required("FILE")],
         options: [
             .device, .application.required,
@@ -25,6 +25,8 @@ extension Subcommand {
             on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and
             'withdraw'. With --first or --only the others get it once the apps of the first have run with it for a while,
             and not if one of these rejects it; applied again without these options, it goes to all.
+            A key set or a revocation ('tandem keyset rotate' and 'revoke') counts on this device at once and for good,
+            and reaches each secondary before any configuration. What the new keys do not accept is no longer desired.
             """,
         examples: [
             "apply --app org.example.lamp night.config", "apply --app org.example.lamp --wait 2m night.config",
@@ -149,6 +151,9 @@ private struct ApplyFollower {
     private static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
         let app = body["app"]?.stringValue ?? ""
         let names = pending.map { $0.text("name") }.joined(separator: ", ")
+        if let envelope = body["envelope"]?.dataValue, ClaimedStatement(envelope) != nil {
+            return ["interrupted; the keys have changed" + (names.isEmpty ? "" : ", and \(names) will receive that")]
+        }
         return [
             "interrupted; the configuration stays desired" + (names.isEmpty ? "" : ", and is delivered to \(names)"),
             "'tandem configuration show \(app)' shows its state, 'tandem configuration withdraw \(app)' ends that",

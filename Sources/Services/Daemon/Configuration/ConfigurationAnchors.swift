@@ -3,6 +3,7 @@
 // has it.
 
 import TandemBase
+import TandemCrypto
 import TandemPropertyList
 package import TandemSignedConfiguration
 import TandemStore
@@ -44,6 +45,29 @@ extension KnownAnchor {
 
     /// The exact bytes of all that followed the anchor.
     var steps: [[UInt8]] { if case .trusted(let history) = anchor { history.steps } else { [] } }
+
+    /// The version of the key set in force; nil for an anchor that cannot be used.
+    var version: UInt64? { if case .trusted(let history) = anchor { history.current.version } else { nil } }
+
+    /// The identifier of a lone configuration key; nil for several, and for one that is refused.
+    var identifier: KeyIdentifier? {
+        guard case .trusted(let history) = anchor, history.current.configuration.keyIdentifiers.count == 1 else {
+            return nil
+        }
+        return history.current.configuration.keyIdentifiers.first
+    }
+
+    /// A row of `trust-list` (CTL-27).
+    var summary: PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "app": .string(key.application.description), "role": .string(key.role.rawValue),
+            "source": .string(source.rawValue),
+        ]
+        body["keyid"] = identifier.map { .data($0.bytes) }
+        body["version"] = version.map { PropertyListValue($0) }
+        if case .trusted(let history) = anchor { body["revoked"] = .integer(Int64(history.revoked.count)) }
+        return body
+    }
 
     /// Whether the text names this anchor, or a key set that followed it.
     fileprivate func has(_ text: String) -> Bool {

@@ -215,6 +215,8 @@ final class ConfigurationForwarder {
     /// The link is gone.
     func unlinked(_ pairing: UniqueIdentifier) { linkedPairings.remove(pairing) }
 
+    func isLinked(_ pairing: UniqueIdentifier) -> Bool { linkedPairings.contains(pairing) }
+
     /// A secondary's app has been announced, or the primary has another identifier for it.
     func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer) {
         guard state.desires(application) else { return }
@@ -347,6 +349,9 @@ extension ForwardedConfiguration {
 }
 
 extension Outcome {
+    /// Whether the secondary never had the item.
+    var isUndelivered: Bool { ending == .undelivered }
+
     /// How a delivery ends with the item; nil for one that the secondary has taken.
     fileprivate var ending: ForwardedConfiguration.Ending? {
         switch self {

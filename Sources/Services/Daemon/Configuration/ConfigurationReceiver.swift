@@ -28,6 +28,11 @@ final class ConfigurationReceiver {
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
+    /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
+    /// library would refuse it.
+    private var unwrittenChains: Set<AnchorKey> = []
+    /// Apps that have files to be written once their user is known.
+    private var unplacedApplications: Set<ApplicationIdentifier> = []
     /// Callers that wait for the app's verdict on bytes with a digest.
     private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
 
@@ -158,6 +163,8 @@ final class ConfigurationReceiver {
                         log(outcome, subject)
                         if hasGrown { writeChain(of: subject) }
                         for (key, transition) in judged {
+                            // Nothing becomes active here: all files may change after the commit.
+                            _ = writeFiles(transition, key, before: true)
                             _ = writeFiles(transition, key, before: false)
                             carryOut(transition, of: key)
                             logVerdict(transition, of: key)
@@ -216,19 +223,23 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// Writes the chain for the library; the files of the other side's app are not here.
-    private func writeChain(of subject: AnchorKey) {
-        guard subject.role == context.options.role else { return }
-        let owner = device.owner(subject.application)
+    /// Writes the chain for the library; the files of the other side's app are not here. Returns whether it is there.
+    @discardableResult
+    func writeChain(of subject: AnchorKey) -> Bool {
+        guard subject.role == context.options.role else { return true }
+        unwrittenChains.insert(subject)
         do throws(FileError) {
-            try files.writeChain(
-                state.anchors[subject]?.chain ?? [], of: subject,
-                in: try files.directory(of: subject.application, owner: owner), owner: owner)
+            if let (directory, owner) = try place(of: subject.application) {
+                try files.writeChain(state.anchors[subject]?.chain ?? [], of: subject, in: directory, owner: owner)
+                unwrittenChains.remove(subject)
+            }
+            return true
         } catch {
             context.log(
                 LogEvent(
                     .error, "key sets not written", .text("app", "\(subject.application)"),
                     .text("error", error.description)))
+            return false
         }
     }
 
@@ -307,6 +318,7 @@ final class ConfigurationReceiver {
             let key = AnchorKey(application: app, role: role)
             context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
         }
+        if unplacedApplications.remove(app) != nil { reconcileFiles(of: app, as: role) }
         guard let key = shownKey(of: app, as: role) else { return }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
@@ -498,9 +510,11 @@ final class ConfigurationReceiver {
     private func writeFiles(_ transition: ApplyTransition, _ key: ConfigurationSlotKey, before: Bool) -> Bool {
         // Only the slot of the present target has files.
         guard !transition.changes.isEmpty, device.target(key.application, key.role) == key.target else { return true }
-        let owner = device.owner(key.application)
+        if before, transition.stages, unwrittenChains.contains(key.subject), !writeChain(of: key.subject) {
+            return false
+        }
         do throws(FileError) {
-            let directory = try files.directory(of: key.application, owner: owner)
+            guard let (directory, owner) = try place(of: key.application) else { return true }
             for change in transition.changes {
                 let file = before ? change.fileBeforeCommit : change.fileAfterCommit
                 try files.make(file, in: directory, owner: owner)
@@ -518,8 +532,19 @@ final class ConfigurationReceiver {
     /// The library's account of its starts; nil for a slot whose files the app does not see now.
     private func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
         guard device.target(key.application, key.role) == key.target else { return nil }
-        let owner = device.owner(key.application)
-        return (try? files.directory(of: key.application, owner: owner)).map { files.attempts(in: $0) }
+        return (try? place(of: key.application)).map { files.attempts(in: $0.directory) }
+    }
+
+    /// The app's own directory, made if it is missing, and its user; nil for an app that has never registered, because
+    /// a directory of the wrong user would be closed to it.
+    private func place(
+        of app: ApplicationIdentifier
+    ) throws(FileError) -> (directory: OwnedDirectory, owner: UInt32)? {
+        guard let owner = device.owner(app) else {
+            unplacedApplications.insert(app)
+            return nil
+        }
+        return (try files.directory(of: app, owner: owner), owner)
     }
 
     /// Makes the files of an app those of the present target.
@@ -527,9 +552,9 @@ final class ConfigurationReceiver {
         // Before what may rest on it.
         writeChain(of: AnchorKey(application: app, role: role))
         let slot = shownKey(of: app, as: role).flatMap { state.slots[$0] }
-        let owner = device.owner(app)
         do throws(FileError) {
-            try files.reconcile(slot, in: try files.directory(of: app, owner: owner), owner: owner)
+            guard let (directory, owner) = try place(of: app) else { return }
+            try files.reconcile(slot, in: directory, owner: owner)
         } catch {
             context.log(
                 LogEvent(

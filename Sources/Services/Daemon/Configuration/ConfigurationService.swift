@@ -89,7 +89,9 @@ final class ConfigurationService {
             context, files: ConfigurationSlotFiles(applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
         forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
-        chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store)
+        chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
+            [receiver] subject in receiver.state.anchors[subject]?.steps ?? []
+        }
         lastTick = scheduler.now
     }
 
@@ -104,6 +106,12 @@ final class ConfigurationService {
         for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
         let apps = Set(receiver.state.slots.keys.filter { $0.role == options.role }.map(\.application))
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
+        let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
+        for subject in followed where !apps.contains(subject.application) { receiver.writeChain(of: subject) }
+        // A crash may have come between a change of keys and the end of what was desired.
+        if options.role == .primary {
+            for subject in followed { scheduler.start { [self] in await endRefused(subject) } }
+        }
         receiver.submitOwed()
         scheduleTick()
     }
@@ -165,12 +173,16 @@ final class ConfigurationService {
     private func advanceChains(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
         for anchor in receiver.state.anchors.all
         where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true {
-            chains.advance(anchor.key, along: anchor.steps, to: peer)
+            chains.advance(anchor.key, to: peer)
         }
     }
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
+        // The time of a key statement may run out on the link that would have brought it.
+        if outcome.isUndelivered, forwarder.isLinked(queue.pairing), let peer = device.peer(queue.pairing) {
+            advanceChains(of: queue.app, at: peer)
+        }
         forwarder.ended(id, in: queue, outcome)
     }
 
@@ -270,12 +282,13 @@ final class ConfigurationService {
         case .success?: break
         }
         let own = ApplyResult(
-            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil, version: version(of: subject),
-            digest: SHA256.digest(envelope))
+            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
+            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
         guard options.role == .primary, subject.role == .secondary else { return .results([own], ordinal: nil) }
         await endRefused(subject)
-        let (peers, steps) = (device.receivers(), receiver.state.anchors[subject]?.steps ?? [])
-        await chains.advance(subject, along: steps, to: peers)
+        let peers = device.receivers()
+        await chains.advance(subject, to: peers)
+        let steps = receiver.state.anchors[subject]?.steps ?? []
         // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
         guard let index = steps.firstIndex(of: envelope) ?? steps.indices.last else {
             return .results([own], ordinal: nil)
@@ -285,17 +298,16 @@ final class ConfigurationService {
         return .results([own] + results, ordinal: nil)
     }
 
-    private func version(of subject: KeySubject) -> UInt64 {
-        guard case .trusted(let history)? = receiver.state.anchors[subject]?.anchor else { return 0 }
-        return history.current.version
-    }
-
-    /// Ends what is desired and can no longer be accepted by any secondary, and takes it out of its queues: a revoked
-    /// key's configuration must not arrive before the revocation (CFG-92).
+    /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
+    /// revoked key's configuration must not arrive before the revocation (CFG-92).
     private func endRefused(_ subject: KeySubject) async {
         let keys = forwarder.state.keys.filter { $0.subject == subject }
         for desired in keys.flatMap({ forwarder.state.desired(of: $0) }) {
-            do throws(VerificationFailure) { try checkEarly(desired.envelope, desired.payload) } catch {
+            do throws(VerificationFailure) {
+                // At a time at which only the keys can be the fault: neither a clock that is wrong nor a key set that
+                // has expired may hide that they are, or end what is good.
+                try checkEarly(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
+            } catch {
                 guard [.threshold, .oldKeySet].contains(error.rejection) else { continue }
                 _ = try? await forwarder.withdraw(desired.key, version: desired.version)
                 context.log(
@@ -338,7 +350,9 @@ final class ConfigurationService {
     }
 
     /// The primary's check, for feedback, where it trusts a key (CFG-21).
-    private func checkEarly(_ bytes: [UInt8], _ payload: ConfigurationPayload) throws(VerificationFailure) {
+    private func checkEarly(
+        _ bytes: [UInt8], _ payload: ConfigurationPayload, at time: WallTime? = nil
+    ) throws(VerificationFailure) {
         let key = AnchorKey(application: payload.application, role: payload.role)
         let state = receiver.state
         guard state.anchors[key] != nil else { return }
@@ -346,8 +360,8 @@ final class ConfigurationService {
             verifying: bytes,
             in: VerificationContext(
                 profile: .forwarding, application: payload.application, role: payload.role,
-                anchor: state.anchors.anchor(of: key), target: nil, device: nil, now: scheduler.wallNow,
-                clockFloor: state.clockFloor))
+                anchor: state.anchors.anchor(of: key), target: nil, device: nil,
+                now: time ?? scheduler.wallNow, clockFloor: state.clockFloor))
     }
 
     private func forward(
@@ -429,20 +443,7 @@ final class ConfigurationService {
     }
 
     /// The trusted keys, for `trust-list`.
-    var anchors: [PropertyListDictionary] {
-        receiver.state.anchors.all.map { known in
-            var body: PropertyListDictionary = [
-                "app": .string(known.key.application.description), "role": .string(known.key.role.rawValue),
-                "source": .string(known.source.rawValue),
-            ]
-            body["keyid"] = known.identifier.map { .data($0.bytes) }
-            if case .trusted(let history) = known.anchor {
-                body["version"] = PropertyListValue(history.current.version)
-                body["revoked"] = .integer(Int64(history.revoked.count))
-            }
-            return body
-        }
-    }
+    var anchors: [PropertyListDictionary] { receiver.state.anchors.all.map(\.summary) }
 
     /// The configurations that wait or are applied for these targets of secondaries' apps.
     func count(of targets: [ApplicationIdentifier: PairedIdentifier]) -> Int {
@@ -533,16 +534,6 @@ extension ForwardedConfiguration {
     fileprivate var stateName: String {
         if let ending { return "\(ending.rawValue) to" }
         return verdict == nil ? "on its way to" : "forwarded to"
-    }
-}
-
-extension KnownAnchor {
-    /// The identifier of a lone configuration key; nil for several, and for one that is refused.
-    fileprivate var identifier: KeyIdentifier? {
-        guard case .trusted(let history) = anchor, history.current.configuration.keyIdentifiers.count == 1 else {
-            return nil
-        }
-        return history.current.configuration.keyIdentifiers.first
     }
 }
 

@@ -20,44 +20,62 @@ final class KeyChainForwarder {
 
     private let context: ConfigurationContext
     private let committed: CommittedState<KeyChainDeliveries>
+    /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
+    /// since a caller looked must not seem to be another one.
+    private let steps: (KeySubject) -> [[UInt8]]
     private var waiters: [Waiter] = []
 
-    init(_ context: ConfigurationContext, state: KeyChainDeliveries, store: LoopStore) {
+    init(
+        _ context: ConfigurationContext, state: KeyChainDeliveries, store: LoopStore,
+        steps: @escaping (KeySubject) -> [[UInt8]]
+    ) {
         self.context = context
+        self.steps = steps
         committed = CommittedState(state, in: store)
     }
 
     /// A secondary may lack a part of a chain.
-    func advance(_ subject: KeySubject, along chain: [[UInt8]], to peer: ConfigurationPeer) {
-        guard !chain.isEmpty else { return }
-        change { [self] next in advance(&next, subject, along: chain, to: [peer]) }
+    func advance(_ subject: KeySubject, to peer: ConfigurationPeer) {
+        guard !steps(subject).isEmpty else { return }
+        change { [self] next in advance(&next, subject, to: [peer]) }
     }
 
     /// A chain has grown: returns once what follows from that is durable, or could not be stored.
-    func advance(_ subject: KeySubject, along chain: [[UInt8]], to peers: [ConfigurationPeer]) async {
+    func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async {
         do throws(StoreError) {
-            try await committed.commit { [self] next in advance(&next, subject, along: chain, to: peers) }
+            try await committed.commit { [self] next in advance(&next, subject, to: peers) }
         } catch {
+            // It is done at the next link instead.
             log(error)
         }
     }
 
     private func advance(
-        _ next: inout KeyChainDeliveries, _ subject: KeySubject, along chain: [[UInt8]], to peers: [ConfigurationPeer]
+        _ next: inout KeyChainDeliveries, _ subject: KeySubject, to peers: [ConfigurationPeer]
     ) -> (changes: [RowChange], effect: () -> Void) {
-        var items: [KeyChainDeliveries.Item] = []
+        let chain = steps(subject)
         var rows: [RowChange] = []
+        var transitions: [(QueueKey, KeyChainDeliveries.Transition)] = []
         for peer in peers {
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (key.queue, next[key])
-            items += next.advance(
+            let transition = next.advance(
                 key, along: chain,
                 isUnderWay: { [context] id in
                     context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
                 }, newIdentifier: { .random() })
+            transitions.append((queue, transition))
             if next[key] != before { rows.append(next.stored(key)) }
         }
-        return (rows, { [self] in for item in items { submit(item) } })
+        return (
+            rows,
+            { [self] in
+                for (queue, transition) in transitions {
+                    for id in transition.cancelled { context.delivery.submissions.cancel(id, in: queue) { _ in } }
+                    for item in transition.items { submit(item) }
+                }
+            }
+        )
     }
 
     private func submit(_ item: KeyChainDeliveries.Item) {
@@ -137,7 +155,7 @@ final class KeyChainForwarder {
 
     /// One of two stores was restored, or the pairing was made again.
     func renewed(_ pairing: UniqueIdentifier) {
-        change { next in (next.renewed(pairing).map { next.stored($0) }, {}) }
+        change { next in (next.renewed(pairing).map { next.stored($0) } + [next.storedCounter(of: pairing)], {}) }
     }
 
     /// A pairing is gone.

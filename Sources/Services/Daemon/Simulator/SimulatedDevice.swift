@@ -192,7 +192,7 @@ private final class SimulatedPeers {
             targetThrough: { [self] in target(of: $0, through: $1) },
             targets: { [self] app in all.compactMap { target(of: app, through: $0.pairing) } },
             receivers: { [self] in role == .primary ? all : [] },
-            peer: { [self] pairing in all.first { $0.pairing == pairing } }, owner: { _ in nil },
+            peer: { [self] pairing in all.first { $0.pairing == pairing } }, owner: { _ in Linux.user },
             keyTrusted: { [self] app, of in if of == role { trusts(app) } },
             offer: { [self] body, app, pairing, completion in
                 guard let endpoint else { return completion(.notConnected) }
