@@ -36,6 +36,9 @@ tell_story() {
     apply_second
     refuse_bad_ones
     survive_restart
+    roll_back
+    rotate_keys
+    revoke_key
     show_status
 }
 
@@ -78,11 +81,15 @@ exchange_messages() {
 
 is_answered() { hub send --app $app --timeout 2s '{"are":"you there"}'; }
 
-# sign KEY VERSION TARGET FILE VALUES...
+# sign KEY VERSION TARGET FILE VALUES... [--keyset FILE]
 sign() {
     local key=$1 version=$2 target=$3 out=$4 values=()
     shift 4
-    for value in "$@"; do values+=(--set "$value"); done
+    while (($#)) && [[ $1 != --keyset ]]; do
+        values+=(--set "$1")
+        shift
+    done
+    values+=("$@")
     tandem sign --key "$place/$key" --app $app --role secondary --target "$target" --version "$version" \
         "${values[@]}" --out "$place/$out" >/dev/null
 }
@@ -147,6 +154,59 @@ survive_restart() {
     wait_for 20 is_answered || fail "no reply after the kiosk's restart"
     kiosk status --json | expect '"version":2' "the applied configuration after a restart"
     ok "the kiosk was restarted: still paired, version 2 still applied"
+}
+
+# An app with a mistake, and a supervisor that starts it again.
+roll_back() {
+    stop app
+    # shellcheck disable=SC2016 # expanded by the supervisor
+    SWIFT_BACKTRACE=enable=no start app bash -c 'trap "kill \$! ; exit" TERM; while :; do "$@" & wait $!; sleep 0.2; done' supervisor \
+        "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/signing.key.pub" --crash-at 66
+    wait_for 20 is_answered || fail "no reply of the app that was started again"
+    sign signing.key 4 "$target" deadly.config volume=66
+    # The app dies over the offer before it can answer: it waits for the app, until that has died three times.
+    hub apply --app $app "$place/deadly.config" >"$logs/deadly.log" 2>&1 || true
+    wait_for 60 has_failed || fail "a value that kills the app is not given up"
+    wait_for 20 is_answered || fail "the app does not come back"
+    shows volume 90 || fail "the last good values are not back"
+    refused deadly.config rollback "the same again"
+    ok "after three deaths the app has its last good values back"
+}
+
+has_failed() { hub configuration show $app | grep -q failed; }
+
+# The commands about keys name the app that has a key set for an anchor.
+rotate_keys() {
+    local name
+    for name in root revoker next; do tandem keys new --out "$place/$name.key" >/dev/null; done
+    app=org.example.lantern
+    tandem keyset init --app $app --role secondary --root "$place/root.key.pub" --config "$place/signing.key.pub" \
+        --revoker "$place/revoker.key.pub" --key "$place/root.key" --out "$place/keys-1" >/dev/null
+    tandem keyset export "$place/keys-1" >"$place/keys-1.text"
+    hub trust add --app $app --role secondary --key "$place/keys-1" | expect trusted "trusting a key set"
+    start lantern "$bin/SampleApp" --device "$place/kiosk.sock" --app $app --key "$place/keys-1.text"
+    wait_for 20 lantern_shows 50 || fail "the second app does not show its defaults"
+    tandem keyset rotate --from "$place/keys-1" --config "$place/next.key.pub" --key "$place/root.key" \
+        --out "$place/keys-2" >/dev/null
+    hub apply --app $app "$place/keys-2" | expect applied "the rotation"
+    sign signing.key 1 "$target" retired.config volume=60
+    refused retired.config threshold "signed with the key that was replaced"
+    sign next.key 1 "$target" next.config volume=61 --keyset "$place/keys-2"
+    hub apply --app $app "$place/next.config" | expect applied "a configuration by the next key"
+    wait_for 10 lantern_shows 61 || fail "the value by the next key is not shown"
+    ok "a second app's key was replaced on all devices, and the next key's configuration is applied"
+}
+
+lantern_shows() { [[ $(grep "^value volume = " "$logs/lantern.log" | tail -n 1) == "value volume = $1" ]]; }
+
+revoke_key() {
+    tandem keyset revoke --from "$place/keys-1" --from "$place/keys-2" --revoke "$place/next.key.pub" --withdraw \
+        --key "$place/revoker.key" --out "$place/stolen" >/dev/null
+    hub apply --app $app "$place/stolen" | expect applied "the revocation"
+    wait_for 10 lantern_shows 50 || fail "what the stolen key signed is still shown"
+    refused next.config threshold "signed with the stolen key"
+    ok "a stolen key was taken back, and what it had signed ended in the running app"
+    app=org.example.lamp
 }
 
 show_status() {
