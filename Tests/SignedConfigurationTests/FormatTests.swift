@@ -57,6 +57,7 @@ private struct Facts {
         case "active": return try active(try ActiveConfiguration(try PropertyListReader.readDictionary(bytes)))
         case "trial": return try trial(try ConfigurationTrial(try PropertyListReader.readDictionary(bytes)))
         case "attempts": return try attempts(try LoadAttempts(try PropertyListReader.readDictionary(bytes)))
+        case "key-chain": return try chain(try KeySetChainFile(try PropertyListReader.readDictionary(bytes)))
         case "mark": return try mark(try VersionMark(try PropertyListReader.readDictionary(bytes)))
         case "public-key": return facts(of: try PublicKey(pem: text))
         case "private-key":
@@ -157,6 +158,16 @@ private struct Facts {
         #expect(try LoadAttempts(attempts.dictionary) == attempts)
         let (first, last) = (try #require(attempts.entries.first), try #require(attempts.entries.last))
         return ["starts": "\(first.starts)", "healthy": "\(first.isHealthy)", "elapsed": "\(last.elapsed)"]
+    }
+
+    private func chain(_ file: KeySetChainFile) throws -> [String: String] {
+        #expect(try KeySetChainFile(file.dictionary) == file)
+        var history = try KeySetHistory(anchor: try #require(file.chain.first))
+        #expect(history.follow(file.chain) == nil)
+        return [
+            "app": "\(file.subject.application)", "role": file.subject.role.rawValue,
+            "version": "\(history.current.version)",
+        ]
     }
 
     private func mark(_ mark: VersionMark) throws -> [String: String] {

@@ -134,8 +134,12 @@ def add_keys(add, signer):
     add("a private key under a passphrase", "private-key", (KEYS / "passphrase.pem").read_bytes(),
         algorithm="ed25519", passphrase="for tests only")
     role = {"keyids": [signer.identifier], "threshold": 1}
-    add("a key set as text", "key-set", pem("TANDEM KEY SET", signer.envelope("keyset", {
-        "typ": "keyset", "spec": "1.0", "app": APP, "role": "secondary", "ver": 4, "iat": NOW - 60,
-        "expires": NOW + 86_400, "keys": {signer.identifier.hex(): signer.public},
-        "roles": {"config": role, "keyset": role, "revocation": role},
-        "minVer": [{"target": TARGET, "ver": 5}]})), version=4, expires=NOW + 86_400, minimum=5)
+    common = {"typ": "keyset", "spec": "1.0", "app": APP, "role": "secondary", "iat": NOW - 60,
+              "keys": {signer.identifier.hex(): signer.public},
+              "roles": {"config": role, "keyset": role, "revocation": role}}
+    anchor = signer.envelope("keyset", {
+        **common, "ver": 4, "expires": NOW + 86_400, "minVer": [{"target": TARGET, "ver": 5}]})
+    add("a key set as text", "key-set", pem("TANDEM KEY SET", anchor), version=4, expires=NOW + 86_400, minimum=5)
+    add("keysets.plist", "key-chain", bplist({
+        "v": 1, "app": APP, "role": "secondary", "chain": [anchor, signer.envelope("keyset", {**common, "ver": 5})]}),
+        app=APP, role="secondary", version=5)

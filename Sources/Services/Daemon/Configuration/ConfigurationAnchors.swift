@@ -159,3 +159,11 @@ extension KnownAnchor {
 extension ConfigurationAnchors {
     mutating func restore(_ anchor: KnownAnchor) { known[anchor.key] = anchor }
 }
+
+/// The result of trusting a key.
+enum TrustOutcome: Sendable {
+    case trusted
+    /// Another key is trusted, and stays.
+    case conflict
+    case notStored
+}

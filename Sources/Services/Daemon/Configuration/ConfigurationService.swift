@@ -537,14 +537,6 @@ extension ForwardedConfiguration {
     }
 }
 
-/// The result of trusting a key.
-enum TrustOutcome: Sendable {
-    case trusted
-    /// Another key is trusted, and stays.
-    case conflict
-    case notStored
-}
-
 /// Surroundings of both halves of the service; confined to its loop.
 final class ConfigurationContext {
     let options: ConfigurationService.Options
