@@ -49,6 +49,19 @@ struct BodyTests {
         #expect(try ApplicationAnnouncement(body: announcement.body) == announcement)
     }
 
+    @Test("CFG-72: an app takes a configuration anew once it is installed, and once its key is known")
+    func becomingConfigurable() {
+        func announced(_ isInstalled: Bool, _ isAnchored: Bool, isConnected: Bool = false) -> ApplicationAnnouncement {
+            ApplicationAnnouncement(isInstalled: isInstalled, isConnected: isConnected, isAnchored: isAnchored)
+        }
+        #expect(announced(true, false).makesConfigurable(after: nil))
+        #expect(announced(true, false).makesConfigurable(after: announced(false, false)))
+        #expect(announced(true, true).makesConfigurable(after: announced(true, false)))
+        #expect(!announced(true, true, isConnected: true).makesConfigurable(after: announced(true, true)))
+        #expect(!announced(true, false).makesConfigurable(after: announced(true, true)))
+        #expect(!announced(false, true).makesConfigurable(after: announced(true, false)))
+    }
+
     @Test(
         "SES-7: a fault in state is named by its key",
         arguments: [

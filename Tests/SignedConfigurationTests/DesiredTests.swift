@@ -113,6 +113,16 @@ private struct Fleet {
 }
 
 @Suite struct DesiredTests {
+    @Test("CFG-63, CFG-72: what has failed stays so when a second delivery of it is refused")
+    func failedStaysFailed() throws {
+        var fleet = try Fleet()
+        let first = try fleet.delivered(try fleet.envelope(1))
+        let second = try fleet.linked(0)
+        #expect(try fleet.report(0, first, .failed) == nil)
+        #expect(try fleet.report(0, second, .rejected(.rollback)) == nil)
+        #expect(fleet.desired.deliveries.map(\.verdict) == ["failed"])
+    }
+
     @Test("CFG-70: an accepted envelope goes to each secondary as the exact bytes, also to one that is paired later")
     func delivered() throws {
         var fleet = try Fleet(2)

@@ -84,6 +84,22 @@ import Testing
         #expect(slot.phase == .offered)
     }
 
+    @Test("CFG-33: what waits for the clock waits for it after a restart, too")
+    func whatWaitsForTheClockWaitsAfterARestart() throws {
+        var slot = try Fixture.usedSlot()
+        var context = try Fixture.context(.staging)
+        context.now = WallTime(seconds: 0)
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
+        var again = ConfigurationSlot(
+            key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged)
+        _ = again.started(in: context)
+        #expect(again.applicationConnected().effects.isEmpty)
+        #expect(again.phase == .waitingForClock)
+        context.now = Fixture.now
+        #expect(!again.clockMoved(in: context).effects.isEmpty)
+        #expect(again.phase == .offered)
+    }
+
     @Test("CFG-33: what expired while it waited for the clock is dropped")
     func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
         var slot = try Fixture.usedSlot()

@@ -42,22 +42,13 @@ def failed_disagreement(hub, kiosk, app, failed, old):
     row, state, file = desired_of(hub, kiosk.name) or {}, state_of(kiosk), active_file(app.directory)
     if (row.get("version"), row.get("digest")) != (failed.version, failed.digest):
         return f"the hub wants {row.get('version')}"
-    if verdict_of(row) != "failed" or row.get("reported") != (old and old.version):
+    if row.get("verdict") != "failed" or row.get("reported") != (old and old.version):
         return f"the hub's row is {described(row)}"
     if state.get("digest") != (old and old.digest) or "trial" in state:
         return f"the kiosk's row is {described(state)}"
     if (file and file.envelope) != (old and old.envelope):
         return f"the file is version {file and file.version}"
     return leftovers(app)
-
-
-def verdict_of(row):
-    """The row's verdict; `failed` also where a second delivery under way met the burnt version (CFG-63)."""
-    return "failed" if is_burnt(row) else row.get("verdict")
-
-
-def is_burnt(row):
-    return row.get("verdict") == "rollback" and "which failed on this device" in row.get("text", "")
 
 
 def leftovers(app):

@@ -110,6 +110,13 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         self.seen = seen
     }
 
+    /// Whether the app may take a configuration that it could not take before (CFG-72).
+    /// - Parameter before: the announcement before it; nil if there was none.
+    package func makesConfigurable(after before: ApplicationAnnouncement?) -> Bool {
+        guard isInstalled else { return false }
+        return before?.isInstalled != true || (isAnchored && before?.isAnchored != true)
+    }
+
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
             "installed": .boolean(isInstalled), "connected": .boolean(isConnected), "anchored": .boolean(isAnchored),

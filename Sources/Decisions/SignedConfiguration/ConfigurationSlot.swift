@@ -134,6 +134,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
+    /// The daemon has started. While the clock is not set, a stored configuration goes on to wait for it.
+    package mutating func started(in context: VerificationContext) -> ApplyTransition {
+        if phase == .waitingForApplication, context.now < context.clockFloor { phase = .waitingForClock }
+        return ApplyTransition()
+    }
+
     /// The wall clock has been set: what waits for it is judged again.
     package mutating func clockMoved(in context: VerificationContext) -> ApplyTransition {
         guard phase == .waitingForClock, let waiting = staged, context.now >= context.clockFloor else {

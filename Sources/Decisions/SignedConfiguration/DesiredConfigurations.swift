@@ -356,6 +356,13 @@ package struct DesiredConfigurations: Sendable {
         var answered = entry
         (answered.verdict, answered.text, answered.reported) = (facts.verdict.name, facts.words, now)
         answered.isFinished = !report.isProvisional
+        // A second delivery that was under way when the version failed is a rollback (CFG-63). The operator has not
+        // applied it again, and goes on to see the reason.
+        let state = state(of: entry.key, at: pairing)
+        let hasFailed = state?.refusals.contains { $0.digest == entry.digest && $0.verdict == Verdict.failed.name }
+        if facts.verdict == .rejected(.rollback), hasFailed == true {
+            (answered.verdict, answered.text) = (Verdict.failed.name, state?.last?.text)
+        }
         take(facts, answered, &transition)
         if facts.verdict == .applied { prove(entry, &transition) }
         advanceRollouts(of: entry.key, &transition)
@@ -383,7 +390,7 @@ package struct DesiredConfigurations: Sendable {
                 state.good = facts.good
                 if verdict == .failed, state.applied == entry.digest { state.applied = nil }
                 guard verdict.isRefusal else { return }
-                state.refusals.append(.init(digest: entry.digest, verdict: verdict.name))
+                state.refusals.append(.init(digest: entry.digest, verdict: entry.verdict ?? verdict.name))
             }
         }
     }

@@ -279,6 +279,11 @@ final class ConfigurationReceiver {
         }
     }
 
+    /// The daemon has started.
+    func started() {
+        for key in state.slots.keys { enqueue(key) { slot, context in slot.started(in: context) } }
+    }
+
     /// Closes the slots of this secondary's app whose targets no pairing has any more (CFG-31): a primary's app took
     /// another identifier, or a crash came between a pairing's removal and its slots'.
     func closeAbandonedSlots(of app: ApplicationIdentifier) {

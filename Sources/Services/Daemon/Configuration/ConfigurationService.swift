@@ -103,6 +103,7 @@ final class ConfigurationService {
 
     /// Brings the apps' files up to date and sends the owed reports; once, before the first connection.
     func start() {
+        receiver.started()
         for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
         let apps = Set(receiver.state.slots.keys.filter { $0.role == options.role }.map(\.application))
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
@@ -198,9 +199,9 @@ final class ConfigurationService {
     /// The path is gone.
     func unlinked(_ pairing: UniqueIdentifier) { forwarder.unlinked(pairing) }
 
-    /// A peer has announced an app.
-    func announced(_ app: ApplicationIdentifier, isInstalled: Bool, by pairing: UniqueIdentifier) {
-        guard isInstalled, let peer = device.peer(pairing), peer.role == .primary else { return }
+    /// A peer's app may take a configuration that it could not take before.
+    func becameConfigurable(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
+        guard let peer = device.peer(pairing), peer.role == .primary else { return }
         advanceChains(of: app, at: peer)
         forwarder.changed(app, at: peer)
     }

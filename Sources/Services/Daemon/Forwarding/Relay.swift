@@ -16,13 +16,18 @@ package final class Relay {
         package var target: (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier
         /// The app's directory for a pairing, made if it is missing; nil if there is none.
         package var directory: (ApplicationIdentifier, RelayedPairing) -> String?
-        /// The other device announced an app (SES-16). Reachability has been updated already.
-        package var announced: (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement) -> Void
+        /// The other device announced an app (SES-16), and what it had announced before. Reachability has been updated
+        /// already.
+        package var announced:
+            (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement, _ before: ApplicationAnnouncement?) -> Void
 
         package init(
             target: @escaping (ApplicationIdentifier, RelayedPairing) -> PairedIdentifier,
             directory: @escaping (ApplicationIdentifier, RelayedPairing) -> String?,
-            announced: @escaping (ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement) -> Void
+            announced:
+                @escaping (
+                    ApplicationIdentifier, RelayedPairing, ApplicationAnnouncement, _ before: ApplicationAnnouncement?
+                ) -> Void
         ) {
             self.target = target
             self.directory = directory

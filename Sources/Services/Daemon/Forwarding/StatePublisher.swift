@@ -209,7 +209,7 @@ final class StatePublisher {
         guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
         let application = port.side.applications[app]
         routeMayHaveChanged(application, end)
-        outlets?.announced(app, end.known, announcement)
+        outlets?.announced(app, end.known, announcement, before)
         if let application, (announcement.identifier, announcement.seen) != (before?.identifier, before?.seen) {
             markState(of: application)
         }

@@ -175,9 +175,11 @@ package final class Node {
                 directory: { [directories] app, pairing in
                     pairing.isPending ? nil : directories.path(of: app, in: pairing.pairing)
                 },
-                announced: { [pairings, counterparts, weak configuration] app, pairing, announcement in
+                announced: { [pairings, counterparts, weak configuration] app, pairing, announcement, before in
                     counterparts.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing)
-                    configuration?.announced(app, isInstalled: announcement.isInstalled, by: pairing.pairing)
+                    if announcement.makesConfigurable(after: before) {
+                        configuration?.becameConfigurable(app, at: pairing.pairing)
+                    }
                     guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
                     pairings.declared(identifier, for: app, pairing: pairing.pairing)
                 }))

@@ -137,7 +137,7 @@ final class SimulatedDevice {
 
     /// A simulated peer's app has registered.
     func announced(_ app: ApplicationIdentifier, by pairing: UniqueIdentifier) {
-        signed?.announced(app, isInstalled: true, by: pairing)
+        signed?.becameConfigurable(app, at: pairing)
     }
 
     /// Configuration of an app has another target.
