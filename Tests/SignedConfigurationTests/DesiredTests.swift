@@ -17,6 +17,8 @@ private struct Fleet {
     }
 
     var desired = DesiredConfigurations()
+    /// The items that the last event took back.
+    private(set) var cancelled: [UniqueIdentifier?] = []
     var members: [Member]
     var now = Fixture.now
     var target: PairedIdentifier
@@ -49,6 +51,7 @@ private struct Fleet {
         let pairings = first.map { Set($0.map { members[$0].pairing }) }
         let transition = try desired.accept(
             new, first: pairings, for: members.indices.map { addressee($0) }, at: now, identifier: { .random() })
+        cancelled = transition.cancellations.map(\.id)
         return deliveries(of: transition)
     }
 
@@ -102,6 +105,7 @@ private struct Fleet {
         let (_, transition) = try desired.report(
             report.signed(with: members[index].key), from: addressee(index), device: members[index].device,
             key: members[index].key.publicKey, at: now, identifier: { .random() })
+        cancelled = transition.cancellations.map(\.id)
         return deliveries(of: transition)[index]
     }
 
@@ -439,6 +443,30 @@ private struct Fleet {
         #expect(try failing.report(1, try #require(next[1]), .applied) == nil)
         #expect(failing.link(0)?.entry.version == 3)
         #expect(failing.desired.desired(of: failing.key).map(\.version) == [3])
+    }
+
+    @Test("CFG-79: a rollout that has stopped goes to no other one of the first, and leaves their queues")
+    func stoppedRolloutLeavesTheQueues() throws {
+        var fleet = try Fleet(2)
+        let former = try fleet.accept(try fleet.envelope(1))
+        for (index, item) in former { #expect(try fleet.report(index, item, .applied) == nil) }
+        let items = try fleet.accept(try fleet.envelope(2), first: [0, 1])
+        #expect(try fleet.report(0, try #require(items[0]), .rejected(.schema), good: former[0]) == nil)
+        #expect(fleet.cancelled == [items[1]?.entry.id])
+        fleet.end(1, try #require(items[1]), .withdrawn)
+        #expect(fleet.link(1) == nil)
+        let next = try fleet.accept(try fleet.envelope(3), first: [0])
+        #expect(next.keys.sorted() == [0] && fleet.link(1) == nil)
+    }
+
+    @Test("CFG-71: a version that is desired no longer leaves the queues of those that do not get the new one")
+    func replacedVersionLeavesTheQueues() throws {
+        var fleet = try Fleet(2)
+        let items = try fleet.accept(try fleet.envelope(2))
+        #expect(try fleet.report(0, try #require(items[0]), .rejected(.schema)) == nil)
+        let next = try fleet.accept(try fleet.envelope(1, only: [0]))
+        #expect(next.keys.sorted() == [0])
+        #expect(fleet.cancelled == [items[1]?.entry.id])
     }
 
     @Test("CFG-79: a rejection by one of the first stops the rollout, and the same bytes again let it go on")

@@ -36,6 +36,8 @@ package enum ConfigurationLimits {
     /// Attempts at a configuration without a verdict, or that end within its trial (LIM-88): one may be the fault of
     /// something else, three in a row are not.
     package static let attempts: UInt64 = 3
+    /// Time after which what ended undelivered on a link is delivered again on it (LIM-90).
+    package static let repetition = Duration.seconds(60)
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

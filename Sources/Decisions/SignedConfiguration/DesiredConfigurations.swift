@@ -19,11 +19,12 @@ package struct DesiredConfigurations: Sendable {
             desired.last { $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing) }
         }
 
-        /// Likewise, and that the secondary has not rejected.
+        /// Likewise, and that the secondary has not rejected; of a rollout that has stopped only if it has it already.
         func wanted(by addressee: ConfigurationAddressee, _ state: SecondaryState?) -> DesiredConfiguration? {
             desired.last {
                 $0.payload.names(addressee.device) && $0.isOffered(to: addressee.pairing)
                     && state?.hasRefused($0.digest) != true
+                    && ($0.rollout?.stopped == nil || state?.good?.digest == $0.digest)
             }
         }
     }
@@ -108,6 +109,11 @@ package struct DesiredConfigurations: Sendable {
             deliver(new.key, to: addressee, because: .applied(new.digest), at: now, identifier, &transition)
         }
         advanceRollouts(of: new.key, &transition)
+        // In the queues of those that get the new one, it takes the place of the one before.
+        let kept = desired(of: new.key)
+        let dropped = slot.desired.filter { one in !kept.contains { $0.digest == one.digest } }
+        let served = Set(transition.deliveries.map(\.entry.pairing))
+        transition.cancellations += unanswered(dropped, of: new.key).filter { !served.contains($0.pairing) }
         return transition
     }
 
@@ -191,10 +197,19 @@ package struct DesiredConfigurations: Sendable {
         }
         slots[key]?.history = history
         transition.changes.append(.history(key, history))
-        transition.cancellations = secondaries.values.flatMap { secondary in
+        transition.cancellations = unanswered(withdrawn, of: key)
+        return (withdrawn.map(\.version), transition)
+    }
+
+    /// The deliveries of these envelopes that no secondary has answered.
+    private func unanswered(
+        _ envelopes: [DesiredConfiguration], of key: ConfigurationSlotKey
+    ) -> [ForwardedConfiguration] {
+        guard !envelopes.isEmpty else { return [] }
+        let digests = Set(envelopes.map(\.digest))
+        return secondaries.values.flatMap { secondary in
             (secondary.states[key]?.open ?? []).filter { digests.contains($0.digest) && $0.verdict == nil }
         }
-        return (withdrawn.map(\.version), transition)
     }
 
     // MARK: rollouts
@@ -208,6 +223,7 @@ package struct DesiredConfigurations: Sendable {
         changed.rollout = rollout
         slots[desired.key]?.desired[index] = changed
         transition.changes.append(.desired(changed))
+        if rollout?.stopped != nil { transition.cancellations += unanswered([desired], of: desired.key) }
         guard rollout == nil else { return }
         transition.promoted.insert(desired.key.application)
         if changed.isProven { dropCovered(by: changed, &transition) }

@@ -86,6 +86,8 @@ final class ConfigurationForwarder {
     private var waiters: [Waiter] = []
     /// The secondaries with a ready link.
     private var linkedPairings: Set<UniqueIdentifier> = []
+    /// Queues whose undelivered items wait to be delivered again on the same link.
+    private var repetitions: Set<QueueKey> = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
     private(set) var ordinal: UInt64 = 0
 
@@ -215,8 +217,6 @@ final class ConfigurationForwarder {
     /// The link is gone.
     func unlinked(_ pairing: UniqueIdentifier) { linkedPairings.remove(pairing) }
 
-    func isLinked(_ pairing: UniqueIdentifier) -> Bool { linkedPairings.contains(pairing) }
-
     /// A secondary's app has been announced, or the primary has another identifier for it.
     func changed(_ application: ApplicationIdentifier, at peer: ConfigurationPeer) {
         guard state.desires(application) else { return }
@@ -236,14 +236,22 @@ final class ConfigurationForwarder {
     }
 
     /// The item has ended. One that the secondary took is finished by its report.
-    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
+    /// - Parameter again: runs before the secondary gets on the same link what ended undelivered.
+    func ended(
+        _ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, again: @escaping (ConfigurationPeer) -> Void
+    ) {
         guard let ending = outcome.ending else { return }
         change { next in next.ended(id, at: queue.pairing, ending, nil) }
-        // Its time ran out while the link was down, and the secondary confirms on this link that it never had it.
-        guard ending == .undelivered, linkedPairings.contains(queue.pairing),
-            let peer = context.device.peer(queue.pairing)
-        else { return }
-        changed(queue.app, at: peer)
+        // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
+        // secondary that says so of each item would get it without end.
+        guard ending == .undelivered, repetitions.insert(queue).inserted else { return }
+        context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
+            guard let self, repetitions.remove(queue) != nil, linkedPairings.contains(queue.pairing),
+                let peer = context.device.peer(queue.pairing)
+            else { return }
+            again(peer)
+            changed(queue.app, at: peer)
+        }
     }
 
     /// A report has arrived from a secondary; returns true when it is durable or dropped, and false if it could not be
@@ -349,9 +357,6 @@ extension ForwardedConfiguration {
 }
 
 extension Outcome {
-    /// Whether the secondary never had the item.
-    var isUndelivered: Bool { ending == .undelivered }
-
     /// How a delivery ends with the item; nil for one that the secondary has taken.
     fileprivate var ending: ForwardedConfiguration.Ending? {
         switch self {

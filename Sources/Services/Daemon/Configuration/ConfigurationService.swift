@@ -180,11 +180,7 @@ final class ConfigurationService {
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
-        // The time of a key statement may run out on the link that would have brought it.
-        if outcome.isUndelivered, forwarder.isLinked(queue.pairing), let peer = device.peer(queue.pairing) {
-            advanceChains(of: queue.app, at: peer)
-        }
-        forwarder.ended(id, in: queue, outcome)
+        forwarder.ended(id, in: queue, outcome) { [weak self] peer in self?.advanceChains(of: queue.app, at: peer) }
     }
 
     /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
