@@ -82,6 +82,16 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(2)) == "waiting-for-app")
     }
 
+    @Test func `LIM-54: conflicting keys of one user's apps write so many alarms in a minute`() throws {
+        defer { nodes.stop() }
+        try nodes.startApp().disconnect()
+        for _ in 0..<30 {
+            try nodes.startApp(.init(anchor: ConfigurationPrivateKey.generate().publicKey.key.pem)).disconnect()
+        }
+        let alarms = nodes.notes.filter { "\($0.message)".hasPrefix("alarm: anchor-conflict") }
+        #expect(alarms.count == 20)
+    }
+
     @Test func `CFG-32: what waits for the app is superseded by a higher version, and a lower one is refused`() throws {
         defer { nodes.stop() }
         try nodes.startApp().disconnect()

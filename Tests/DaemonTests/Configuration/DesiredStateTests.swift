@@ -106,6 +106,30 @@ import Testing
         #expect(app.offers.count == 1)
     }
 
+    @Test func `CFG-75, LIM-90: an item that ends undelivered on a link is sent again a minute later`() throws {
+        defer { nodes.stop() }
+        let app = try nodes.startApp()
+        // Each piece is under way for a second: the line is cut with the item on it.
+        nodes.network.faults.delay = .seconds(1) ... .seconds(1)
+        nodes.network.cut()
+        nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
+        nodes.waitForLink()
+        #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
+        let sent = nodes.clock.now
+        nodes.run(until: { nodes.clock.now.since(sent) > .milliseconds(500) })
+        nodes.network.isDown = true
+        nodes.network.cut()
+        nodes.stop(.primary)
+        nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(31 * 86_400))
+        (nodes.network.faults, nodes.network.isDown) = (.none, false)
+        try nodes.start(.primary)
+        nodes.waitForLink()
+        let linked = nodes.clock.now
+        waitFor("applied")
+        #expect(app.offers.count == 1)
+        #expect(nodes.clock.now.since(linked) > .seconds(50))
+    }
+
     @Test func `CFG-72: a secondary whose store was restored from a backup gets again what it has lost`() throws {
         defer { nodes.stop() }
         try nodes.startApp().disconnect()

@@ -315,7 +315,7 @@ final class ConfigurationReceiver {
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
         if registration.allowsInvalidSignatures {
             waivingApplications.insert(app)
-            context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")))
+            context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
         } else {
             waivingApplications.remove(app)
         }
@@ -374,7 +374,7 @@ final class ConfigurationReceiver {
             context.log(
                 LogEvent(
                     .error, "alarm: anchor-conflict, another configuration key is trusted and stays", .text("app", app),
-                    .text("role", key.role.rawValue)))
+                    .text("role", key.role.rawValue)), causedBy: key.application)
         }
     }
 

@@ -534,28 +534,6 @@ extension ForwardedConfiguration {
     }
 }
 
-/// Surroundings of both halves of the service; confined to its loop.
-final class ConfigurationContext {
-    let options: ConfigurationService.Options
-    let device: ConfigurationService.Surroundings
-    let delivery: DurableDelivery
-    let scheduler: any Scheduler
-    let log: LogHandler
-
-    init(
-        options: ConfigurationService.Options, device: ConfigurationService.Surroundings, delivery: DurableDelivery,
-        scheduler: any Scheduler, log: @escaping LogHandler
-    ) {
-        self.options = options
-        self.device = device
-        self.delivery = delivery
-        self.scheduler = scheduler
-        self.log = log
-    }
-
-    var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
-}
-
 /// A value that one caller awaits for a limited time; confined to its loop.
 final class Expectation<Value: Sendable> {
     private let scheduler: any Scheduler
