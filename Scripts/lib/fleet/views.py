@@ -52,7 +52,7 @@ def failed_disagreement(hub, kiosk, app, failed, old):
 
 
 def leftovers(app):
-    left = set(os.listdir(app.directory)) - {"configuration.plist", "pairings", "attempts.plist"}
+    left = set(os.listdir(app.directory)) - {"configuration.plist", "pairings", "attempts.plist", "keysets.plist"}
     return f"{', '.join(sorted(left))} is left" if left else None
 
 
