@@ -26,6 +26,31 @@ struct ApplicationOwnersTests {
         #expect(owners.claim(lamp, by: 1000) == .new)
     }
 
+    @Test func `SES-75: an app that a user borrows stays nobody's, and counts until the last connection has ended`() {
+        var owners = ApplicationOwners(privileged: [])
+        #expect(owners.borrow(lamp, by: 1000) == nil)
+        let limit = owners.limit(of: 1001)
+        #expect(owners.borrow(lamp, by: 1000) == nil && owners[lamp] == nil)
+        #expect(owners.limit(of: 1001) == limit, "a second connection counts no more")
+        #expect(owners.claim(lamp, by: 1001) == .new, "it belongs to the first that receives")
+        owners.withdraw(lamp)
+        owners.giveBack(lamp, by: 1000)
+        #expect(owners.limit(of: 1001) == limit)
+        owners.giveBack(lamp, by: 1000)
+        owners.giveBack(lamp, by: 1000)
+        #expect(owners.limit(of: 1001) > limit)
+    }
+
+    @Test func `SES-75, LIM-11: a user borrows no more apps than it may own`() throws {
+        var owners = ApplicationOwners()
+        let limit = owners.limit(of: 1000)
+        for number in 0..<limit {
+            #expect(owners.borrow(try ApplicationIdentifier("org.example.a\(number)"), by: 1000) == nil)
+        }
+        #expect(owners.borrow(lamp, by: 1000) == .tooManyApplications)
+        #expect(owners.claim(lamp, by: 1000) == .refused(.tooManyApplications))
+    }
+
     @Test func `SES-6: a device has room for so many apps and refuses the next`() throws {
         var owners = ApplicationOwners(privileged: [1000])
         for number in 0..<Limits.applications {

@@ -66,6 +66,39 @@ struct ActivationTests {
         #expect(fixture.activate().all.first?.error == nil)
     }
 
+    @Test("SES-73: an app that the operator removes is told so, and comes back only when it activates again")
+    func removed() throws {
+        let fixture = try SessionFixture()
+        fixture.activate()
+        #expect(fixture.session.refusal == nil)
+        fixture.daemon.send(try Refusal(.appRemoved, "the operator has removed it").envelope)
+        fixture.scheduler.advance(by: .seconds(60))
+        #expect(fixture.session.activationState == .notActivated && fixture.daemon.dials == 1)
+        #expect(fixture.session.refusal?.name == "app-removed")
+        #expect(fixture.activate().all.first?.error == nil)
+        #expect(fixture.session.refusal == nil && fixture.daemon.dials == 2)
+    }
+
+    @Test("SES-54, CFG-60: a configuration that the app hands over is a query, whose answer is the verdict")
+    func submits() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.pair()
+        fixture.activate()
+        let (session, daemon) = (fixture.session, fixture.daemon)
+        let verdict = Collector<Result<AnswerFrame, SessionError>>()
+        fixture.core.run { core in
+            core.ask(.apply(envelope: [1, 2]), pairing: nil, channel: .configuration) { verdict.add($0) }
+        }
+        fixture.scheduler.run()
+        let query = try QueryFrame(try #require(daemon.received.last { $0.kind == .query }))
+        #expect(try query.question() == .apply(envelope: [1, 2]) && query.channel == .configuration)
+        let body = ApplyAnswer(verdict: "schema", text: "volume").body
+        daemon.send(try AnswerFrame(to: (query.id, query.app, query.command), body: body).envelope)
+        fixture.scheduler.run()
+        #expect(try verdict.all.first.map { ApplyAnswer(try $0.get().body) }?.verdict == "schema")
+        withExtendedLifetime(session) {}
+    }
+
     @Test("SES-23: after the daemon is lost the session comes back by itself")
     func comesBack() throws {
         let fixture = try SessionFixture()

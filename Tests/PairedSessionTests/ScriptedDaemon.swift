@@ -153,7 +153,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
             let items = query.channel.flatMap { stored.outstanding[$0] } ?? []
             body = OutstandingPage(items: items, more: nil).body
         case .budget: body = stored.budget.body
-        case .cancel, .subscribe: return false
+        case .cancel, .subscribe, .apply: return false
         }
         send(try AnswerFrame(to: (query.id, query.app, query.command), body: body).envelope)
         return true

@@ -3,6 +3,7 @@
 import TandemBase
 import TandemCrypto
 import TandemPairing
+import TandemWire
 import Testing
 
 struct ClaimTests {
@@ -62,6 +63,40 @@ struct ClaimTests {
         let (first, second) = (try CustomIdentifier("kitchen"), try CustomIdentifier("other"))
         _ = registry.declared(first, for: app, pairing: record.pairing)
         _ = registry.declared(second, for: app, pairing: record.pairing)
+        #expect(registry.declared(first, for: app, pairing: record.pairing).changes.count == 1)
+        #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
+    }
+
+    @Test("PAR-21: an identifier that is taken back is alarmed, and ends when this secondary's operator accepts that")
+    func cleared() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        let (first, second) = (try CustomIdentifier("kitchen"), try CustomIdentifier("attacker"))
+        let vendor = try #require(record.peer.derivedIdentifier)
+        #expect(registry.declared(nil, for: app, pairing: record.pairing).changes.isEmpty, "there was none")
+        _ = registry.declared(first, for: app, pairing: record.pairing)
+        let change = registry.declared(nil, for: app, pairing: record.pairing)
+        #expect(change.event == .identifierChanged(record.pairing, app: app) && change.changes.count == 1)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .custom(first))
+        let accepted = registry.acceptIdentifier(of: app, pairing: record.pairing)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        #expect(registry.declared(nil, for: app, pairing: record.pairing).changes.isEmpty)
+        // Else an app could take its identifier back to declare any other.
+        #expect(registry.declared(second, for: app, pairing: record.pairing).event != nil)
+        #expect(registry.target(of: record.pairing, app: app, own: own, ownClaim: nil) == .vendor(vendor))
+        let claim = try #require(accepted).claim
+        #expect(claim.effective == nil)
+        #expect(try IdentifierClaim(row: claim.row) == claim)
+    }
+
+    @Test("PAR-21: the stored claim remembers that a taking back waits, and the identifier in force withdraws it")
+    func clearedIsStored() throws {
+        var (registry, record, app) = try secondaryRegistry()
+        let first = try CustomIdentifier("kitchen")
+        _ = registry.declared(first, for: app, pairing: record.pairing)
+        let change = registry.declared(nil, for: app, pairing: record.pairing)
+        guard case .putClaim(let claim)? = change.changes.first else { throw WireError.missingKind }
+        #expect(claim.offered == .cleared)
+        #expect(try IdentifierClaim(row: claim.row) == claim)
         #expect(registry.declared(first, for: app, pairing: record.pairing).changes.count == 1)
         #expect(registry.acceptIdentifier(of: app, pairing: record.pairing) == nil)
     }

@@ -274,4 +274,17 @@ struct RegistryTests {
         #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [99], value: record.row)]) }
         #expect(throws: WireError.self) { try PairingRegistry(rows: [PairingRow(key: [], value: record.row)]) }
     }
+
+    @Test("PAR-22: manual trust in a device can be taken back, and its pairing stays")
+    func untrust() throws {
+        var fixture = try JoinFixture()
+        let pairing = try fixture.joinWell().pairing
+        let pin = try #require(fixture.registry[pairing]).peer
+        #expect(fixture.registry.untrust(pin, as: .secondary) == nil)
+        _ = fixture.registry.trust(TrustedDevice(pin: pin, role: .secondary))
+        #expect(fixture.registry.isTrusted(pin, as: .secondary))
+        #expect(fixture.registry.untrust(pin, as: .primary) == nil)
+        #expect(fixture.registry.untrust(pin, as: .secondary) == [.removeTrust(pin, as: .secondary)])
+        #expect(!fixture.registry.isTrusted(pin, as: .secondary) && fixture.registry[pairing] != nil)
+    }
 }

@@ -47,6 +47,9 @@ struct BodyTests {
         let announcement = ApplicationAnnouncement(
             isInstalled: true, isConnected: false, identifier: try CustomIdentifier("x"), isAnchored: true)
         #expect(try ApplicationAnnouncement(body: announcement.body) == announcement)
+        let cleared = ApplicationAnnouncement(
+            isInstalled: true, isConnected: false, isIdentifierCleared: true, isAnchored: false)
+        #expect(try ApplicationAnnouncement(body: cleared.body) == cleared && cleared.declaresIdentifier)
     }
 
     @Test("CFG-72: an app takes a configuration anew once it is installed, and once its key is known")

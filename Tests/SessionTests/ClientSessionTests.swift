@@ -179,7 +179,10 @@ struct ClientSessionTests {
 
     @Test(
         "SES-6: a refusal that waiting cannot cure ends the attempts",
-        arguments: [RefusalName.appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications])
+        arguments: [
+            RefusalName.appOwned, .appRemoved, .application, .alreadyReceiving, .version, .notAllowed,
+            .tooManyApplications,
+        ])
     func finalRefusal(name: RefusalName) {
         var session = ClientSession(now: now)
         _ = session.activate()

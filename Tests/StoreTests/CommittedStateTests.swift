@@ -49,6 +49,21 @@ import Testing
         #expect(committed.state == [1, 2, 3])
     }
 
+    @Test func aHeldStateChangesWithAnothersCommit() {
+        append(1)
+        var effects: [[Int]] = []
+        loop.start { [committed] in
+            await committed.hold()
+            committed.release(committed.state + [2]) { effects.append(committed.state) }
+            await committed.hold()
+            committed.release()
+        }
+        append(3)
+        loop.run(until: { committed.state.count == 3 })
+        #expect(committed.state.first == 1 && Set(committed.state) == [1, 2, 3])
+        #expect(effects.count == 1 && effects.first?.last == 2)
+    }
+
     @Test func aTransitionWithoutRowsIsInForceAtOnce() {
         committed.perform(
             { state in

@@ -14,6 +14,12 @@ package struct SentContext: Sendable, Equatable {
         self.digest = digest
     }
 
+    /// The remainder of a context whose application was removed.
+    init(cleared revision: UInt64) { self.init(revision: revision, digest: []) }
+
+    /// Whether only the revision is left: the application was removed, and the next one's contexts continue from it.
+    package var isCleared: Bool { digest.isEmpty }
+
     func stored(_ body: [UInt8]) -> [UInt8] {
         var record = RecordWriter(capacity: 64 + digest.count + body.count)
         record.add(.revision, revision)

@@ -404,6 +404,22 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
     }
 
+    // MARK: the end of the application
+
+    /// The application is removed: what waits for it is refused for good, and its dead letters and its context go.
+    /// - Parameter code: the error that the senders get.
+    package mutating func clear(code: Int64, at reading: ClockReading) -> InboundTransition {
+        transition(at: reading) { ledger, transition in
+            for letter in ledger.records.deadLetters { ledger.drop(letter, &transition) }
+            for record in ledger.records.unfinished() {
+                ledger.finish(record, .rejected(code: code), &transition)
+            }
+            guard ledger.context != nil else { return }
+            ledger.context = nil
+            transition.changes.append(.remove(DeliveryRowKey(.receivedContext, ledger.key)))
+        }
+    }
+
     // MARK: rows
 
     /// Runs an event, and adds the header's row if the other rows would not restore it.

@@ -1,9 +1,8 @@
 // The sender's half of durable delivery (DEL): items that wait, items under way, items that the peer has. An item gets
 // its sequence when it is first sent, not when it is accepted: until then it can be passed, cancelled or superseded
-// without the peer ever seeing it. The queue keeps every record and no body; it reads no clock and sends nothing. An
-// event changes it at once and returns the rows to commit and the effects to run after that commit. Memory is never
-// rolled back: after a failed commit the owner restores a queue from its rows. So no event works on a copy, and the
-// queue cannot be copied.
+// without the peer ever seeing it. The queue keeps every record and no body. An event changes it at once and returns
+// the rows to commit and the effects to run after that commit. Memory is never rolled back: after a failed commit the
+// owner restores a queue from its rows. So no event works on a copy, and the queue cannot be copied.
 
 package import TandemBase
 package import TandemWire
@@ -39,26 +38,18 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// The epoch in which the queue numbers its items.
     package var epoch: UInt64 { journal.epoch }
-
     /// The highest sequence that is durable at the peer in this epoch; 0 if none.
     package var lastStored: UInt64 { journal.header.storedThrough }
-
     /// The highest sequence ever sent in this epoch; 0 if none.
     package var lastSent: UInt64 { journal.lastSent }
-
     /// Unfinished items.
     package var count: Int { records.table.count }
-
     /// Bytes of the unfinished items' bodies.
     package var bytes: Int { records.table.bytes }
-
     package var kept: KeptAmount { records.table.kept }
-
     /// The item's record; nil if it is unknown or forgotten.
     package func record(of id: UniqueIdentifier) -> OutboundRecord? { records[id] }
-
     package func isKnown(_ id: UniqueIdentifier) -> Bool { records.isKnown(id) }
-
     /// The unfinished items in order of acceptance, from behind `ordinal`.
     package func outstanding(after ordinal: UInt64 = 0, limit: Int = .max) -> [OutboundRecord] {
         records.table.unfinished(after: ordinal, limit: limit)
@@ -66,18 +57,13 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// The first ended items that their submitters have not acknowledged, in the order of their ends.
     package func unacknowledged(limit: Int = .max) -> [OutboundRecord] { records.unacknowledged(limit: limit) }
-
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
-
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.table.deadLetters }
-
     /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
-
     /// Whether something here waits for the end of this item.
     package func isAwaiting(_ id: UniqueIdentifier) -> Bool { records.isAwaiting(id) }
-
     /// Why the peer does not take the item that is its turn, as far as it has said.
     package var headRefusal: ItemRefusal? {
         let head = records.table.record(sequence: lastStored + 1)
@@ -94,8 +80,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         budget.reading(at: now(reading), limit: limits.urgentPerDay)
     }
 
-    /// Whether the context is neither under way nor known to have reached the peer in this epoch, without having ended
-    /// there.
+    /// Whether the context is neither under way nor known to have reached the peer in this epoch and not ended there.
     package var needsContextAgain: Bool {
         guard context != nil, let epoch = journal.header.contextEpoch else { return false }
         return epoch != journal.epoch
@@ -190,12 +175,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     // MARK: contexts
 
-    /// Sets the context: an older one that waits is superseded. An item known by its identifier is the same update
-    /// again.
-    /// - Parameters:
-    ///   - digest: distinguishes equal bodies from others.
-    ///   - refusal: what a wider budget has against any new item.
-    /// - Throws: ``DeliveryError/queueFull(items:bytes:itemLimit:byteLimit:)``; nothing has changed then.
+    /// Sets the context: an older one that waits is superseded. An item that is known is the same update again.
+    /// Refuses as ``enqueue(_:at:unless:)`` does; `digest` distinguishes equal bodies from others.
     package mutating func setContext(
         _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: ClockReading,
         unless refusal: DeliveryError? = nil
@@ -229,19 +210,20 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         item.revision = next.revision
         try checkRoom(for: item, unless: refusal)
         return transition(at: reading) { queue, transition in
-            queue.context = next
+            queue.put(next, body: item.payload, &transition)
             queue.journal.contextWasSet()
-            let place = DeliveryRowKey(.sentContext, queue.key)
-            transition.changes.append(.put(place, .sentContext(next, body: item.payload)))
             queue.add(item, at: reading, &transition)
         }
     }
 
+    private mutating func put(_ next: SentContext, body: [UInt8], _ transition: inout OutboundTransition) {
+        context = next
+        transition.changes.append(.put(DeliveryRowKey(.sentContext, key), .sentContext(next, body: body)))
+    }
+
     // MARK: urgent items
 
-    /// Accepts an urgent item, if one is left of the day.
-    /// - Parameter refusal: what a wider budget has against any new item.
-    /// - Returns: nil if none is left, and nothing has changed.
+    /// Accepts an urgent item as ``enqueue(_:at:unless:)`` does; nil if none is left of the day.
     package mutating func enqueueUrgent(
         _ item: OutboundItem, at reading: ClockReading, unless refusal: DeliveryError? = nil
     ) throws(DeliveryError) -> OutboundTransition? {
@@ -390,8 +372,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             ? blockedOnSpace(failure.id, refusal, at: reading) : refused(failure.id, refusal, at: reading)
     }
 
-    /// The peer cannot take this item now for another reason than space. The head blocks for a few attempts and then
-    /// becomes a dead letter.
+    /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
     package mutating func refused(
         _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: ClockReading
     ) -> OutboundTransition {
@@ -408,8 +389,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
     }
 
-    /// The peer has no room for this item now, and may have later. Nothing is wrong with the item: that is no attempt,
-    /// it waits in its place, and only its time to live ends it.
+    /// The peer has no room for this item now: that is no attempt, and only its time to live ends the item.
     package mutating func blockedOnSpace(
         _ id: UniqueIdentifier, _ refusal: ItemRefusal?, at reading: ClockReading
     ) -> OutboundTransition {
@@ -421,8 +401,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         return transition(at: reading) { queue, transition in queue.put(record, &transition) }
     }
 
-    /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts: a refusal
-    /// counts once for each sending, so that a peer that repeats it makes no pause longer and no row written.
+    /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts, because a
+    /// refusal counts once for each sending.
     private func refusable(_ id: UniqueIdentifier) -> OutboundRecord? {
         guard link.maySend, let record = records[id], case .sent = record.phase, record.withdrawal == nil else {
             return nil
@@ -447,7 +427,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
     }
 
-    /// The next time at which ``timeAdvanced(at:)`` has something to do; nil if nothing depends on time.
     package var nextDeadline: MonotonicTime? {
         let earliest = records.table.nextExpiry.map { journal.clock.time(of: $0) }
         guard let earliest, let resendTime else { return earliest ?? resendTime }
@@ -493,8 +472,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     // MARK: ended items
 
-    /// Ends an item. A dead letter keeps its body; one whose submitter has acknowledged an earlier end reports nothing
-    /// more.
+    /// Ends an item. A dead letter keeps its body; one whose submitter has acknowledged an end reports nothing more.
     private mutating func finish(
         _ record: OutboundRecord, _ outcome: Outcome, _ transition: inout OutboundTransition
     ) {
@@ -522,8 +500,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
     }
 
-    /// The submitter acknowledges how the item ended; nothing for one that has not ended. A dead letter stays for the
-    /// operator.
+    /// The submitter acknowledges how the item ended, if it has. A dead letter stays for the operator.
     package mutating func forget(_ id: UniqueIdentifier, at reading: ClockReading) -> OutboundTransition {
         guard let record = records[id], record.isUnacknowledged else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
@@ -542,7 +519,11 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     /// The item is over for its submitter. A repeated submission finds it until later ends push it out (DEL-33).
     private mutating func close(_ ended: OutboundRecord, _ transition: inout OutboundTransition) {
         transition.put(records.acknowledge(ended), of: key)
-        while let oldest = records.takeExcessAcknowledged(over: limits.acknowledged) {
+        dropEnds(over: limits.acknowledged, &transition)
+    }
+
+    private mutating func dropEnds(over limit: Int, _ transition: inout OutboundTransition) {
+        while let oldest = records.takeExcessAcknowledged(over: limit) {
             journal.recordRemoved(oldest.ordinal)
             transition.remove(oldest, of: key)
         }
@@ -564,8 +545,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if letter.isAcknowledged { close(ended, &transition) } else { put(ended, &transition) }
     }
 
-    /// Sends a dead letter once more, in its place in the order of acceptance and with a new time to live. A submitter
-    /// that has acknowledged its end is not notified again.
+    /// Sends a dead letter once more, in its place and with a new time to live. A submitter is notified of one end.
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard var record = records.table.deadLetter(ordinal) else { return OutboundTransition() }
         return transition(at: reading) { queue, transition in
@@ -578,9 +558,31 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
     }
 
+    // MARK: the end of the application
+
+    /// The application is removed: nothing more is sent for it, and no submitter awaits an end. An item that was sent
+    /// stays, without its body, until the peer answers. Sequences and the context's revision go on.
+    package mutating func clear(at reading: ClockReading) -> OutboundTransition {
+        transition(at: reading) { queue, transition in
+            for letter in queue.records.table.deadLetters { queue.drop(letter, &transition) }
+            for var record in queue.records.table.unfinished() {
+                record.isAcknowledged = true
+                if record.withdrawal == .dead { transition.removePayload(of: record, in: queue.key) }
+                record.withdrawal = record.withdrawal.map { _ in .cancelled }
+                queue.put(record, &transition)
+                queue.withdraw(record.ordinal, .cancelled, &transition)
+            }
+            for ended in queue.records.unacknowledged(limit: .max) { queue.close(ended, &transition) }
+            queue.dropEnds(over: 0, &transition)
+            guard let context = queue.context, !context.isCleared else { return }
+            queue.put(SentContext(cleared: context.revision), body: [], &transition)
+            queue.journal.contextEndedUnhandled()
+        }
+    }
+
     // MARK: rows
 
-    /// Runs an event, and adds the header's row if the other rows would not restore it.
+    /// Runs an event, and adds the header's row if it is needed.
     private mutating func transition(
         at reading: ClockReading, _ event: (inout Self, inout OutboundTransition) -> Void
     ) -> OutboundTransition {

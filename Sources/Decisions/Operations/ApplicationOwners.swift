@@ -15,8 +15,16 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         case refused(RefusalName)
     }
 
+    /// A user that sends as an app of nobody.
+    private struct Borrower: Hashable {
+        let app: ApplicationIdentifier
+        let user: UInt32
+    }
+
     private var users: [ApplicationIdentifier: UInt32]
     private var identifiers: SharedResource<UInt32>
+    /// The connections of each borrower; one identifier is charged for all of them.
+    private var borrowers: [Borrower: Int] = [:]
 
     /// - Parameters:
     ///   - users: the stored owners.
@@ -38,6 +46,23 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         return .new
     }
 
+    /// A user begins to send as an app that nobody owns (SES-75). The app stays nobody's, and counts among the user's
+    /// until ``giveBack(_:by:)``.
+    package mutating func borrow(_ app: ApplicationIdentifier, by user: UInt32) -> RefusalName? {
+        let borrower = Borrower(app: app, user: user)
+        guard borrowers[borrower] != nil || identifiers.charge(1, to: user) else { return .tooManyApplications }
+        borrowers[borrower, default: 0] += 1
+        return nil
+    }
+
+    /// A connection that borrowed the app has ended.
+    package mutating func giveBack(_ app: ApplicationIdentifier, by user: UInt32) {
+        let borrower = Borrower(app: app, user: user)
+        guard let count = borrowers[borrower] else { return }
+        borrowers[borrower] = count > 1 ? count - 1 : nil
+        if count == 1 { identifiers.release(1, of: user) }
+    }
+
     /// The apps that a user may own while the others own what they do.
     package func limit(of user: UInt32) -> Int { identifiers.limit(of: user) }
 
@@ -48,7 +73,7 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         identifiers.record(1, of: user)
     }
 
-    /// A new claim could not be stored.
+    /// The app has no owner any longer: its claim could not be stored, or it was removed.
     package mutating func withdraw(_ app: ApplicationIdentifier) {
         if let user = users.removeValue(forKey: app) { identifiers.release(1, of: user) }
     }

@@ -1,6 +1,7 @@
 // Custom identifiers that a primary's apps claim; a claim is no proof. The first identifier of an app takes effect. Any
 // later one raises the alarm `identifier-changed` and waits until this secondary's operator accepts it; the old one
-// stays in force. Otherwise a compromised app could redirect configuration to itself by renaming.
+// stays in force. Otherwise a compromised app could redirect configuration to itself by renaming. To have none again is
+// such a change, too: the next identifier would be a first one otherwise.
 
 package import TandemBase
 package import TandemPropertyList
@@ -8,25 +9,41 @@ package import TandemWire
 
 /// The claims of one app of one primary.
 package struct IdentifierClaim: Sendable, Equatable {
+    /// A claim that waits for the operator.
+    package enum Offer: Sendable, Equatable {
+        case identifier(CustomIdentifier)
+        /// The primary's operator has taken its identifier back: the vendor identifier counts (PAR-21).
+        case cleared
+
+        fileprivate init(_ identifier: CustomIdentifier?) { self = identifier.map { .identifier($0) } ?? .cleared }
+
+        fileprivate var identifier: CustomIdentifier? {
+            if case .identifier(let identifier) = self { identifier } else { nil }
+        }
+    }
+
     package let pairing: UniqueIdentifier
     package let app: ApplicationIdentifier
-    /// The identifier in force.
-    package fileprivate(set) var effective: CustomIdentifier
+    /// The identifier in force; nil for none again.
+    package fileprivate(set) var effective: CustomIdentifier?
     /// A later, different claim that waits for the operator.
-    package fileprivate(set) var offered: CustomIdentifier?
+    package fileprivate(set) var offered: Offer?
 
     package var row: PropertyListDictionary {
         var row: PropertyListDictionary = [
             "pairing": .data(pairing.bytes), "app": .string(app.description),
-            "effective": .string(effective.description),
         ]
-        if let offered { row["offered"] = .string(offered.description) }
+        row["effective"] = effective.map { .string($0.description) }
+        switch offered {
+        case .identifier(let identifier): row["offered"] = .string(identifier.description)
+        case .cleared: row["cleared"] = true
+        case nil: break
+        }
         return row
     }
 
     package init(
-        pairing: UniqueIdentifier, app: ApplicationIdentifier, effective: CustomIdentifier,
-        offered: CustomIdentifier? = nil
+        pairing: UniqueIdentifier, app: ApplicationIdentifier, effective: CustomIdentifier?, offered: Offer? = nil
     ) {
         self.pairing = pairing
         self.app = app
@@ -36,13 +53,12 @@ package struct IdentifierClaim: Sendable, Equatable {
 
     package init(row: PropertyListDictionary) throws(WireError) {
         let fields = BodyFields(row)
-        try fields.refuseKeys(otherThan: ["pairing", "app", "effective", "offered"])
-        guard let effective = try fields.optionalCustomIdentifier("effective") else {
-            throw .invalidValue(key: "effective", expected: "there")
-        }
+        try fields.refuseKeys(otherThan: ["pairing", "app", "effective", "offered", "cleared"])
+        let offered = try fields.optionalCustomIdentifier("offered").map { Offer.identifier($0) }
         self.init(
-            pairing: try fields.identifier("pairing"), app: try fields.application("app"), effective: effective,
-            offered: try fields.optionalCustomIdentifier("offered"))
+            pairing: try fields.identifier("pairing"), app: try fields.application("app"),
+            effective: try fields.optionalCustomIdentifier("effective"),
+            offered: try fields.boolean("cleared", absent: false) ? .cleared : offered)
     }
 }
 
@@ -75,17 +91,19 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         claims[Key(pairing: pairing, app: app)]
     }
 
-    /// The primary's app declared this identifier. Declaring none is not a declaration: the one in force stays.
+    /// The primary's app declared this identifier; nil: its operator has taken it back. An app that declares none has
+    /// declared nothing: the one in force stays.
     package mutating func declared(
-        _ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier
+        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) -> Verdict {
         let key = Key(pairing: pairing, app: app)
         guard var claim = claims[key] else {
+            guard let identifier else { return .unchanged }
             let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
             claims[key] = claim
             return .accepted(claim)
         }
-        let offer = claim.effective == identifier ? nil : identifier
+        let offer = claim.effective == identifier ? nil : IdentifierClaim.Offer(identifier)
         guard claim.offered != offer else { return .unchanged }
         claim.offered = offer
         claims[key] = claim
@@ -96,7 +114,7 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
     package mutating func accept(_ app: ApplicationIdentifier, pairing: UniqueIdentifier) -> IdentifierClaim? {
         let key = Key(pairing: pairing, app: app)
         guard var claim = claims[key], let offered = claim.offered else { return nil }
-        (claim.effective, claim.offered) = (offered, nil)
+        (claim.effective, claim.offered) = (offered.identifier, nil)
         claims[key] = claim
         return claim
     }

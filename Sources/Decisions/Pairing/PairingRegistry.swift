@@ -48,7 +48,7 @@ package struct PairingRegistry: Sendable, Equatable {
         switch record.role {
         case .primary: return ownClaim.map { .custom($0) } ?? .vendor(own)
         case .secondary:
-            if let claim = claims.claim(pairing, app) { return .custom(claim.effective) }
+            if let identifier = claims.claim(pairing, app)?.effective { return .custom(identifier) }
             return record.peerVendorIdentifier.map { .vendor($0) }
         }
     }
@@ -413,6 +413,11 @@ extension PairingRegistry {
         return [.putTrust(device)]
     }
 
+    /// Trusts a device by its fingerprint no longer; nil if it was not trusted. Its pairing, if there is one, stays.
+    package mutating func untrust(_ pin: KeyIdentifier, as role: DeviceRole) -> [PairingChange]? {
+        trusted.remove(pin, as: role) ? [.removeTrust(pin, as: role)] : nil
+    }
+
     /// Starts a new epoch: this device's store is older than what the peer has seen.
     package mutating func beginEpoch(_ pairing: UniqueIdentifier) -> [PairingChange] {
         guard var record = records[pairing], record.epoch < UInt64(Int64.max) else { return [] }
@@ -421,9 +426,9 @@ extension PairingRegistry {
         return [.putPairing(record)]
     }
 
-    /// A primary's app declared a custom identifier over the pairing's link.
+    /// A primary's app declared a custom identifier over the pairing's link; nil: its operator has taken it back.
     package mutating func declared(
-        _ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier
+        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) -> (changes: [PairingChange], event: PairingEvent?) {
         guard records[pairing]?.role == .secondary else { return ([], nil) }
         switch claims.declared(identifier, for: app, pairing: pairing) {

@@ -208,7 +208,7 @@ extension RefusalName {
     /// A retry cannot help before something has changed.
     package var isFinalForHostApp: Bool {
         switch self {
-        case .appOwned, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true
+        case .appOwned, .appRemoved, .application, .alreadyReceiving, .version, .notAllowed, .tooManyApplications: true
         default: false
         }
     }

@@ -92,6 +92,8 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package var isConnected: Bool
     /// Sent by a primary only: the custom identifier that its app declares.
     package var identifier: CustomIdentifier?
+    /// Sent by a primary only: its operator has taken the custom identifier back (PAR-21).
+    package var isIdentifierCleared: Bool
     /// An anchor for the app is known there.
     package let isAnchored: Bool
     package let features: ApplicationFeatures
@@ -99,12 +101,13 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package var seen: ReachabilityLevel?
 
     package init(
-        isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isAnchored: Bool,
-        features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil
+        isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isIdentifierCleared: Bool = false,
+        isAnchored: Bool, features: ApplicationFeatures = ApplicationFeatures(), seen: ReachabilityLevel? = nil
     ) {
         self.isInstalled = isInstalled
         self.isConnected = isConnected
         self.identifier = identifier
+        self.isIdentifierCleared = isIdentifierCleared
         self.isAnchored = isAnchored
         self.features = features
         self.seen = seen
@@ -117,11 +120,15 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         return before?.isInstalled != true || (isAnchored && before?.isAnchored != true)
     }
 
+    /// Whether it says something of the identifier: an absent one is no declaration (PAR-18).
+    package var declaresIdentifier: Bool { identifier != nil || isIdentifierCleared }
+
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
             "installed": .boolean(isInstalled), "connected": .boolean(isConnected), "anchored": .boolean(isAnchored),
         ]
         if let identifier { body["identifier"] = .string(identifier.description) }
+        if isIdentifierCleared { body["cleared"] = .boolean(true) }
         if let seen { body["seen"] = .string(seen.rawValue) }
         features.write(to: &body)
         return body
@@ -132,6 +139,7 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         isInstalled = try fields.boolean("installed")
         isConnected = try fields.boolean("connected")
         identifier = try fields.optionalCustomIdentifier("identifier")
+        isIdentifierCleared = try fields.boolean("cleared", absent: false)
         isAnchored = try fields.boolean("anchored")
         features = try ApplicationFeatures(fields)
         seen = try fields.optional("seen", "a level") { $0.stringValue.flatMap { ReachabilityLevel(rawValue: $0) } }

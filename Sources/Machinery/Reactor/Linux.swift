@@ -319,6 +319,25 @@ extension Linux {
         return entry.gr_gid
     }
 
+    /// The number of the user with this name.
+    package static func userIdentifier(named name: String) throws(SystemError) -> UInt32 {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var texts = [CChar](repeating: 0, count: 16_384)
+        let number = getpwnam_r(name, &entry, &texts, texts.count, &found)
+        guard found != nil else { throw SystemError(call: "getpwnam", errno: number == 0 ? ENOENT : number) }
+        return entry.pw_uid
+    }
+
+    /// The name of a user; nil if there is none.
+    package static func userName(of user: UInt32) -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var texts = [CChar](repeating: 0, count: 16_384)
+        guard getpwuid_r(user, &entry, &texts, texts.count, &found) == 0, found != nil else { return nil }
+        return String(validatingCString: entry.pw_name)
+    }
+
     /// The value of an environment variable; nil if it is unset, empty or not UTF-8.
     package static func environment(_ name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }

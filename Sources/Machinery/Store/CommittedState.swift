@@ -8,6 +8,11 @@ package final class CommittedState<State> {
     /// Works on a copy of the state; returns the rows to commit and what to do once they are durable.
     package typealias Transition = (inout State) -> (changes: [RowChange], effect: () -> Void)
 
+    private enum Turn {
+        case step(Step)
+        case holder(UnsafeContinuation<Void, Never>)
+    }
+
     private struct Step {
         let transition: Transition
         let room: CommitRoom
@@ -17,7 +22,8 @@ package final class CommittedState<State> {
     /// The state as it is durable.
     package private(set) var state: State
     private let store: LoopStore
-    private var waiting: [Step] = []
+    private var waiting: [Turn] = []
+    /// A commit is under way, or the state is held.
     private var isCommitting = false
     /// A transition or an effect runs: what it performs itself comes after it, never inside it.
     private var isRunning = false
@@ -34,7 +40,7 @@ package final class CommittedState<State> {
     package func perform(
         room: CommitRoom = .ordinary, _ transition: @escaping Transition, failure: @escaping (StoreError) -> Void
     ) {
-        waiting.append(Step(transition: transition, room: room, failure: failure))
+        waiting.append(.step(Step(transition: transition, room: room, failure: failure)))
         runWaiting()
     }
 
@@ -57,10 +63,39 @@ package final class CommittedState<State> {
         return try result.get()
     }
 
+    /// Holds back the transitions that follow until ``release(_:then:)``, for a change that another state's commit
+    /// makes durable with its own. Returns after the transitions before.
+    package func hold() async {
+        await withUnsafeContinuation { continuation in
+            waiting.append(.holder(continuation))
+            runWaiting()
+        }
+    }
+
+    /// Ends ``hold()``.
+    /// - Parameters:
+    ///   - next: the state whose rows are durable now; nil leaves it as it was.
+    ///   - effect: runs before any other transition.
+    package func release(_ next: State? = nil, then effect: () -> Void = {}) {
+        if let next { state = next }
+        isRunning = true
+        effect()
+        isCommitting = false
+        isRunning = false
+        runWaiting()
+    }
+
     private func runWaiting() {
         guard !isRunning else { return }
         isRunning = true
-        while !isCommitting, !waiting.isEmpty { begin(waiting.removeFirst()) }
+        while !isCommitting, !waiting.isEmpty {
+            switch waiting.removeFirst() {
+            case .step(let step): begin(step)
+            case .holder(let continuation):
+                isCommitting = true
+                continuation.resume()
+            }
+        }
         isRunning = false
     }
 

@@ -65,6 +65,8 @@ struct SessionSnapshot: Sendable, Equatable {
     let isSupported: Bool
     /// Registered with a daemon.
     let isRegistered: Bool
+    /// Why the daemon refuses the app for good; nil unless it does.
+    let refusal: RefusalName?
 
     /// Where the default session stands, or one that is bound to a pairing: no switch affects that.
     func activation(of pairing: UniqueIdentifier?) -> ActivationState {
@@ -100,6 +102,7 @@ extension SessionSnapshot {
         (device, directory) = (machine.device, machine.directory)
         (self.contexts, self.hasContentPending) = (contexts, hasContentPending)
         isRegistered = machine.phase == .active
+        if case .refused(let name) = machine.phase { refusal = name } else { refusal = nil }
         isSupported = machine.isSupported
         var pairings: [PairedDevice] = []
         for entry in state?.pairings ?? [] {

@@ -7,15 +7,23 @@ package import TandemPropertyList
 package enum ControlName: String, EnvelopeWord {
     case status, pair, join
     case trustDevice = "trust-device"
+    case trustedDevices = "trusted-devices"
+    case untrustDevice = "untrust-device"
     case unpair, address
     case `switch`
     case trustAdd = "trust-add"
     case trustList = "trust-list"
+    case trustRemove = "trust-remove"
+    case trustReplace = "trust-replace"
     case apply
     case configurationList = "configuration-list"
     case configurationShow = "configuration-show"
     case configurationWithdraw = "configuration-withdraw"
     case identifierAccept = "identifier-accept"
+    case identifierClear = "identifier-clear"
+    case apps
+    case appRemove = "app-remove"
+    case appAssign = "app-assign"
     case allowVersion = "allow-version"
     case health, drain
     case deadLetters = "dead-letters"

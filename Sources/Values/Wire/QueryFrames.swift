@@ -13,11 +13,13 @@ package struct QueryFrame: TypedFrame {
         /// Subscribes to the progress of these items.
         case subscribe([UniqueIdentifier])
         case budget
+        /// Hands a signed configuration for this app over, as the app got it by a link (CFG-60).
+        case apply(envelope: [UInt8])
     }
 
     /// The `command` of a question.
     package enum Command: String, EnvelopeWord {
-        case outstanding, cancel, subscribe, budget
+        case outstanding, cancel, subscribe, budget, apply
     }
 
     package let app: ApplicationIdentifier
@@ -70,6 +72,9 @@ package struct QueryFrame: TypedFrame {
             guard items.count == values.count else { throw .items }
             return .subscribe(items)
         case .budget: return .budget
+        case .apply:
+            guard let envelope = body[BodyKey.envelope]?.dataValue else { throw .item }
+            return .apply(envelope: envelope)
         case nil: throw .unknownCommand
         }
     }
@@ -82,6 +87,7 @@ extension QueryFrame.Question {
         case .cancel: .cancel
         case .subscribe: .subscribe
         case .budget: .budget
+        case .apply: .apply
         }
     }
 
@@ -91,6 +97,7 @@ extension QueryFrame.Question {
         case .cancel(let item): [BodyKey.item: .data(item.bytes)]
         case .subscribe(let items): [BodyKey.items: .array(items.map { .data($0.bytes) })]
         case .budget: [:]
+        case .apply(let envelope): [BodyKey.envelope: .data(envelope)]
         }
     }
 }
@@ -289,5 +296,25 @@ package struct BudgetAnswer: Sendable, Equatable {
             BodyKey.remaining: .integer(Int64(remaining)), BodyKey.limit: .integer(Int64(limit)),
             BodyKey.resets: .integer(resets.saturatingMilliseconds),
         ]
+    }
+}
+
+/// The verdict on a configuration that an app has handed over: the body of the answer to `apply`.
+package struct ApplyAnswer: Sendable, Equatable {
+    /// `applied`, `waiting-for-app` or a rejection's name; nil if the app has not judged it in time.
+    package let verdict: String?
+    /// For people; may be empty.
+    package let text: String
+
+    package init(verdict: String?, text: String) { (self.verdict, self.text) = (verdict, text) }
+
+    package init(_ body: PropertyListDictionary) {
+        self.init(verdict: body[BodyKey.verdict]?.stringValue, text: body[BodyKey.text]?.stringValue ?? "")
+    }
+
+    package var body: PropertyListDictionary {
+        var body: PropertyListDictionary = [BodyKey.text: .string(text)]
+        body[BodyKey.verdict] = verdict.map { .string($0) }
+        return body
     }
 }

@@ -56,6 +56,7 @@ package enum RefusalName: String, EnvelopeWord {
     case notYours = "not-yours"
     case application
     case appOwned = "app-owned"
+    case appRemoved = "app-removed"
     case alreadyReceiving = "already-receiving"
     case tooManyApplications = "too-many-applications"
     case tooManyConnections = "too-many-connections"

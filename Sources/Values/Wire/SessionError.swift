@@ -199,6 +199,7 @@ package enum BodyKey {
     package static let code = "code"
     package static let current = "current"
     package static let digest = "digest"
+    package static let envelope = "envelope"
     package static let id = "id"
     package static let item = "item"
     package static let items = "items"
@@ -218,4 +219,5 @@ package enum BodyKey {
     package static let text = "text"
     package static let topic = "topic"
     package static let unknown = "unknown"
+    package static let verdict = "verdict"
 }

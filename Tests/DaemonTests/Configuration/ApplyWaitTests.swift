@@ -78,7 +78,9 @@ import Testing
         #expect(nodes.verdict(envelope) == "waiting-for-app")
         let stranger = ConfigurationPrivateKey.generate().publicKey.key.pem
         try nodes.startApp(.init(anchor: stranger)).disconnect()
-        #expect(nodes.hasNoted("alarm: anchor-conflict, another configuration key is trusted and stays"))
+        #expect(
+            nodes.hasNoted(
+                "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'"))
         #expect(nodes.verdict(try nodes.envelope(2)) == "waiting-for-app")
     }
 

@@ -157,6 +157,23 @@ import Testing
         nodes.stop()
     }
 
+    @Test("CTL-33: the end of the trust in a key set says first how many revocations are forgotten, and restarts it")
+    func forgottenRevocations() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        var body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary"]
+        let told = nodes.ask(nodes.secondary, "trust-remove", body)
+        #expect(told.body["done"] == false && told.body["revoked"] == 1 && told.body["former"] != nil)
+        body["yes"] = true
+        let done = nodes.ask(nodes.secondary, "trust-remove", body)
+        #expect(done.body["done"] == true && done.body["revoked"] == 1)
+        try startApp().disconnect()
+        let anchors = nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue ?? []
+        #expect(anchors.count == 1 && anchors[0].dictionaryValue?["revoked"] == 0)
+        nodes.stop()
+    }
+
     @Test("CFG-92: a device that returns hears of a revocation before any configuration by the revoked key")
     func aReturningDeviceHearsOfTheRevocationFirst() throws {
         try trust(at: nodes.primary)

@@ -208,7 +208,7 @@ struct SubmitterTests {
         /// The connections of a user's app that has an item, and asked each for nine lists.
         func ask(_ user: UInt32, connections: Int) throws -> [Client] {
             let name = "com.example.user\(user)"
-            try simulation.app(.secondary, name, user: user).disconnect()
+            for role in DeviceRole.allCases { try simulation.app(role, name, user: user).disconnect() }
             let queue = QueueKey(
                 pairing: device.queue.pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
             let clients = try (0..<connections).map { _ in

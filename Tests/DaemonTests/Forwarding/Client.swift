@@ -182,3 +182,8 @@ extension Envelope {
         #expect(try frame().count == count)
     }
 }
+
+/// Without children, as ``TwoNodes``.
+extension Client: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

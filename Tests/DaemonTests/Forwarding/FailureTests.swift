@@ -49,6 +49,7 @@ import Testing
 
     @Test func `a counterpart whose only connection does not receive is 7007`() throws {
         let caller = try simulation.app(.primary)
+        try simulation.app(.secondary).disconnect()
         _ = try simulation.app(.secondary, receives: false)
         #expect(try failure(caller, of: simulation.message()).code == .notReachable)
     }

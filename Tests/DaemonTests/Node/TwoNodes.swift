@@ -267,3 +267,9 @@ final class TwoNodes {
     /// The configuration that the secondary has for the app: state and version.
     func held() throws -> PropertyListDictionary? { try rows("configurations", of: secondary).first }
 }
+
+/// Without children: a failed expectation prints its values with all that they refer to, and traps at the daemons'
+/// machines, which nothing may copy.
+extension TwoNodes: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

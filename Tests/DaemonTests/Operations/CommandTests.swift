@@ -13,6 +13,8 @@ import Testing
     private static let operatorCommands = [
         "health", "drain", "dead-letters", "dead-letter-retry", "dead-letter-drop", "trace", "pair", "join",
         "trust-device", "unpair", "switch", "trust-add", "trust-list", "apply", "identifier-accept", "allow-version",
+        "apps", "app-remove", "app-assign", "trust-remove", "trust-replace", "trusted-devices", "untrust-device",
+        "identifier-clear",
     ]
 
     init() throws { nodes = try TwoNodes() }
@@ -65,7 +67,10 @@ import Testing
             ("identifier-accept", ["app": "a/b", "pairing": id], "app"), ("allow-version", ["pairing": id], "version"),
             ("drain", ["wait": 3_600_001], "wait"), ("dead-letters", ["app": "a/b"], "app"),
             ("dead-letter-retry", [:], "id"), ("dead-letter-drop", ["all": false], "id"),
-            ("trace", ["after": "now"], "after"),
+            ("trace", ["after": "now"], "after"), ("app-remove", ["app": "a/b"], "app"),
+            ("app-assign", ["app": "a", "uid": 4_294_967_295], "uid"), ("app-remove", ["app": "a", "yes": 1], "yes"),
+            ("trust-remove", ["app": "a"], "role"), ("trust-replace", ["app": "a", "role": "primary"], "key"),
+            ("untrust-device", ["role": "primary"], "fingerprint"), ("identifier-clear", [:], "app"),
         ]
         for (command, body, key) in requests {
             let answer = nodes.ask(nodes.primary, command, body)

@@ -50,6 +50,8 @@ extension Option {
     static let device = Option.valued(
         "device", "primary|secondary|PATH", "which running daemon to ask (default: the only one)")
     static let application = Option.valued("app", "APP", "application identifier")
+    /// Agrees to what a command ends (CTL-29).
+    static let yes = Option.flag("yes", "do it without asking")
     static let help = Option.flag("help", "show this help")
 }
 

@@ -35,11 +35,13 @@ extension Subcommand {
     static var all: [Subcommand] {
         [
             primary, secondary, simulate, status, health, ready, drain, trace, dump,
-            deadLettersList, deadLettersRetry, deadLettersDrop,
+            deadLettersList, deadLettersRetry, deadLettersDrop, appsList, appsRemove, appsAssign,
             send, receive, contextSet, contextShow, transfersList, transfersCancel,
-            pair, join, switchDevice, trustDevice, address, unpair, allowVersion,
+            pair, join, switchDevice, trustDevice, trustedDevicesList, trustedDevicesRemove, address, unpair,
+            allowVersion,
             keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign, verify,
-            trustAdd, trustList, apply, configurationList, configurationShow, configurationWithdraw, identifierAccept,
+            trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
+            configurationWithdraw, identifierAccept, identifierClear,
         ]
     }
 }

@@ -22,6 +22,21 @@ extension Arguments {
     }
 }
 
+extension PairedSession {
+    /// Runs until the body returns.
+    /// - Throws: the refusal, once the daemon refuses the app for good.
+    func whileAdmitted(_ body: @escaping @Sendable () async -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await body() }
+            group.addTask { [self] in
+                for await _ in activationUpdates { if let refusal { throw refusal } }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
 /// The places for what is received; usable from any thread.
 final class Places: Sendable {
     private struct Full: Error {}

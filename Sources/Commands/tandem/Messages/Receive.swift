@@ -46,7 +46,7 @@ extension Subcommand {
             for await message in messages { try MessageAnswer.take(message, reply, places, console) }
         }
         try await session.activate(timeout: HostSession.patience)
-        await places.allTaken()
+        try await session.whileAdmitted { await places.allTaken() }
         // The session ends behind the last verdict.
         for handling in [userInfos, contexts] { await handling.finish() }
         answering.cancel()
@@ -133,7 +133,7 @@ struct ReceiveFiles: Sendable {
         }
         let handling = session.handleFiles { file in try places.take { try take(file, console) } }
         try await session.activate(timeout: HostSession.patience)
-        await places.allTaken()
+        try await session.whileAdmitted { await places.allTaken() }
         // The session ends behind the last verdict.
         await handling.finish()
     }

@@ -77,6 +77,42 @@ extension Subcommand {
         console.print("trusted as \(peer.rawValue)")
     }
 
+    static let trustedDevicesList = Subcommand(
+        path: ["trusted-devices", "list"], summary: "list the devices that are trusted by their fingerprints",
+        options: [.device, .json], examples: ["trusted-devices list", "trusted-devices list --json"]
+    ) { arguments, console in
+        let devices = try arguments.ask(.trustedDevices)["devices"] ?? .array([])
+        if arguments.has("json") { return console.print(json: Fact.plain(devices)) }
+        var table = Table("trusted devices", ["name", "is our", "address", "fingerprint"])
+        for device in Fact.list(devices) {
+            table.add(device.text("name"), device.text("role"), device.text("address"), device.text("fingerprint"))
+        }
+        for line in table.lines.isEmpty ? ["no device is trusted by hand"] : table.lines { console.print(line) }
+    }
+
+    static let trustedDevicesRemove = Subcommand(
+        path: ["trusted-devices", "remove"], summary: "trust a device by its fingerprint no longer",
+        operands: [.required("FINGERPRINT")],
+        options: [
+            .device, .valued("role", "primary|secondary", "the other device's part in the pairing").required, .yes,
+            .json,
+        ],
+        notes: "A pairing that the trust has led to stays; 'tandem unpair' ends both.",
+        examples: ["trusted-devices remove --role secondary ABCD-EFGH-..."]
+    ) { arguments, console in
+        let body: PropertyListDictionary = [
+            "fingerprint": .string(arguments.operands[0]), "role": .string(try arguments.role().rawValue),
+        ]
+        let answer = try arguments.askTwice(.untrustDevice, body, console) { fact in
+            let paired = fact.texts("paired")
+            return paired.isEmpty
+                ? ["the device can no longer pair by its fingerprint"]
+                : ["the pairing with \(paired.joined(separator: ", ")) stays; 'tandem unpair' ends it"]
+        }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("trusted no longer")
+    }
+
     static let unpair = Subcommand(
         path: ["unpair"], summary: "end a pairing at once and forget what waits for it",
         operands: [.required("PAIRING|NAME")], options: [.device],

@@ -27,6 +27,7 @@ extension Subcommand {
             .valued("floor", "N", "once applied, refuse every version below N"),
             .valued("keyset", "FILE", "the key set in force (tandem keyset show), if the keys are of one"),
             .flag("link", "also print it as a link, and as a QR code if one can hold it"),
+            .flag("qr", "also print its link as a QR code alone; refused if none can hold it"),
         ],
         notes: "A key that is not among the values has no override: the values are the complete set, not a change.",
         examples: [
@@ -42,15 +43,19 @@ extension Subcommand {
         let payload = try request.payload(now: Linux.wallTime)
         let bytes = try ConfigurationSigner.sign(payload, with: keys.map { ConfigurationPrivateKey($0) })
         try request.check(bytes, payload, now: Linux.wallTime)
+        guard !arguments.has("qr") || ApplyLink.fitsQRCode(bytes) else {
+            throw CommandFailure.refused(
+                "no QR code can hold a link to these \(bytes.count) bytes; --link prints it as text")
+        }
         let file = LocalFile(path: try arguments.required("out"))
         try file.create(bytes, mode: 0o644)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
         console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
-        guard arguments.has("link") else { return }
+        guard arguments.has("link") || arguments.has("qr") else { return }
         let link = ApplyLink.text(of: bytes)
-        console.print("\n\(link)")
+        if arguments.has("link") { console.print("\n\(link)") }
         if ApplyLink.fitsQRCode(bytes) {
             console.write("\n" + (try QRCode(link).terminalText(inColour: console.isColoured)))
         }

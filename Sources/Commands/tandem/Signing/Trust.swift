@@ -14,7 +14,10 @@ extension Subcommand {
             .valued("role", "primary|secondary", "for which side's app the configuration is").required,
             .valued("key", "FILE", "public key (PEM) or key set").required,
         ],
-        notes: "A second, different key for the same app and role is refused (anchor-conflict).",
+        notes: """
+            A second, different key for the same app and role is refused (anchor-conflict): 'tandem trust replace' puts it in
+            the first one's place, 'tandem trust remove' ends the trust in that.
+            """,
         examples: ["trust add --app org.example.lamp --role secondary --key signing.key.pub"]
     ) { arguments, console in
         let anchor = try AnchorFile(path: try arguments.required("key"))
@@ -37,6 +40,60 @@ extension Subcommand {
             table.add(anchor.text("app"), anchor.text("role"), anchor.text("source"), anchor.text("keyid"))
         }
         for line in table.lines.isEmpty ? ["no anchors"] : table.lines { console.print(line) }
+    }
+
+    static let trustRemove = Subcommand(
+        path: ["trust", "remove"], summary: "trust no key for an app's configuration any longer",
+        options: [
+            .device, .application.required,
+            .valued("role", "primary|secondary", "for which side's app the configuration is").required, .yes, .json,
+        ],
+        notes: """
+            It says first what was verified with the key and ends with it, and asks. Versions that were applied stay refused.
+            Revocations that followed the key are forgotten. The app's own key is trusted again when it registers the next
+            time.
+            """,
+        examples: ["trust remove --app org.example.lamp --role secondary"]
+    ) { arguments, console in
+        let app = try arguments.application()
+        let body: PropertyListDictionary = [
+            "app": .string(app.description), "role": .string(try arguments.role().rawValue),
+        ]
+        let answer = try arguments.askTwice(.trustRemove, body, console) { fact in
+            let first = "the configuration key \(fact.digest("former")) of \(app) is trusted no longer:"
+            return [first] + Consequences.untrusting(fact)
+        }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("removed \(answer.text("former"))")
+    }
+
+    static let trustReplace = Subcommand(
+        path: ["trust", "replace"], summary: "trust another public key for an app's configuration than before",
+        options: [
+            .device, .application.required,
+            .valued("role", "primary|secondary", "for which side's app the configuration is").required,
+            .valued("key", "FILE", "public key (PEM)").required, .yes, .json,
+        ],
+        notes: """
+            As 'trust remove' and 'trust add' in one step. It says first what was verified with the former key and ends with
+            it, and asks.
+            """,
+        examples: ["trust replace --app org.example.lamp --role secondary --key new.key.pub"]
+    ) { arguments, console in
+        let app = try arguments.application()
+        let key = try KeyFile(path: try arguments.required("key")).publicHalf()
+        let body: PropertyListDictionary = [
+            "app": .string(app.description), "role": .string(try arguments.role().rawValue), "key": .string(key.pem),
+        ]
+        let answer = try arguments.askTwice(.trustReplace, body, console) { fact in
+            let first =
+                fact.body["former"] == nil
+                ? "no other key is trusted for \(app)"
+                : "the configuration key \(fact.digest("former")) of \(app) is replaced by \(fact.digest("keyid")):"
+            return [first] + Consequences.untrusting(fact)
+        }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("trusted \(answer.text("keyid"))")
     }
 
     static let identifierAccept = Subcommand(

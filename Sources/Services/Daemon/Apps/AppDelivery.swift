@@ -76,7 +76,9 @@ package final class AppDelivery {
     func entered(
         _ connection: HostAppConnection, _ app: ApplicationIdentifier, receives: Bool, _ channels: Set<Channel>
     ) {
-        if channels.contains(.context) { queries.sendContexts(of: app, to: connection) }
+        if channels.contains(.context), endpoint.mayUseQueues(connection, of: app) {
+            queries.sendContexts(of: app, to: connection)
+        }
         guard receives, !channels.isEmpty else { return }
         outcomes.receiverArrived(app)
         delivery.arrivals.consumerArrived(app, channels: channels)
@@ -115,7 +117,7 @@ package final class AppDelivery {
     /// SES-49).
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let (id, queue) = (frame.item.id, frame.item.queue)
-        if let error = obstacle(to: frame) { return refuse(frame.item, error, connection) }
+        if let error = obstacle(to: frame, connection) { return refuse(frame.item, error, connection) }
         if queue.channel == .file { return submitFile(frame, connection) }
         outcomes.setSubmitter(connection.number, of: id, in: queue)
         let isKnown = delivery.submissions.hasAccepted(id, in: queue)
@@ -150,18 +152,24 @@ package final class AppDelivery {
     }
 
     /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
-    private func obstacle(to frame: SubmitFrame) -> SessionError? {
+    private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
         let seen = endpoint.relay.reachability(of: queue.app, pairing: queue.pairing, on: endpoint.side)
+        // Without an owner here, an item for an app that is not known there either would be left behind (SES-75).
+        let isForNobody =
+            endpoint.owner(of: queue.app) == nil
+            && !endpoint.relay.isInstalled(queue.app, at: queue.pairing, of: endpoint.side)
         let check = SendCheck(
             activation: .activated,
             counterpart: seen.map { seen in
-                SendCheck.Counterpart(role: endpoint.options.role, level: seen.level, reason: seen.reason)
+                SendCheck.Counterpart(
+                    role: endpoint.options.role, level: seen.level, reason: isForNobody ? .notInstalled : seen.reason)
             },
             badArgument: Self.badArgument(frame), bodySize: frame.body.count,
             bodyLimit: queue.channel.properties.bodyLimit ?? 0,
             needsReachability: false)
         if let refusal = check.refusal { return SessionError(refusal, messageID: frame.item.id) }
+        guard endpoint.mayUseQueues(connection, of: queue.app) else { return .nobodysQueue }
         // An accepted item continues (CTL-14), also if its app has missed the acceptance.
         return isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue) ? .draining : nil
     }
@@ -348,6 +356,12 @@ extension OutboundItem {
 }
 
 extension SessionError {
+    fileprivate static var nobodysQueue: SessionError {
+        SessionError(
+            .genericError, .notInstalled,
+            reason: "no app of this name is registered on this device: only its owner may send items as it")
+    }
+
     fileprivate static var draining: SessionError {
         SessionError(
             .genericError, .draining, reason: "an operator lets this device's queues run empty",

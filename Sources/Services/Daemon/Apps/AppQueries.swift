@@ -22,6 +22,8 @@ final class AppQueries {
     private unowned let endpoint: LocalEndpoint
     /// Lists of outstanding items in the making.
     private var pages: [ConnectionNumber: Int] = [:]
+    /// The connections with a configuration that is being judged.
+    private var applying: Set<ConnectionNumber> = []
     /// Lists that wait until their connection was sent the contexts of before (SES-62). A connection that still is sent
     /// some has an entry.
     private var behindContexts: [ConnectionNumber: [Page]] = [:]
@@ -37,8 +39,10 @@ final class AppQueries {
         guard let pairing = query.pairing,
             endpoint.relay.reachability(of: query.app, pairing: pairing, on: endpoint.side) != nil
         else { return refuse(query, .deviceNotPaired, .notPaired, connection) }
+        if case .apply(let envelope)? = try? query.question() { return apply(envelope, query, connection) }
         // An app may neither read nor cancel what an operator sends, not even to its counterpart.
-        if let channel = query.channel, !channel.isForApps {
+        let isOperators = query.channel?.isForApps == false || !endpoint.mayUseQueues(connection, of: query.app)
+        if isOperators {
             return refuse(query, .invalidParameter, .channel, connection)
         }
         do throws(AnswerName) {
@@ -50,7 +54,7 @@ final class AppQueries {
             case .outstanding(let ordinal): outstanding(query, queue, after: ordinal, connection)
             case .cancel(let item): cancel(item, query, queue, connection)
             case .subscribe(let items): subscribe(to: items, query, queue, connection)
-            case .budget: break
+            case .budget, .apply: break
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)
@@ -160,6 +164,25 @@ final class AppQueries {
         let reading = delivery.submissions.urgentBudget(of: query.app, in: pairing)
         let budget = BudgetAnswer(remaining: reading.remaining, limit: reading.limit, resets: reading.reset)
         answer(query, connection, nil, budget.body)
+    }
+
+    // MARK: configuration
+
+    /// Judges a configuration that an app hands over, as `apply` of an operator does: it has no other authority.
+    private func apply(_ envelope: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {
+        let number = connection.number
+        guard endpoint.owner(of: query.app) == connection.credentials.user, let apply = endpoint.applying else {
+            return refuse(query, .invalidParameter, .unknownCommand, connection)
+        }
+        guard applying.insert(number).inserted else {
+            return refuse(query, .genericError, .tooManyRequests, connection)
+        }
+        endpoint.scheduler.start { [weak self] in
+            let verdict = await apply(query.app, envelope)
+            guard let self else { return }
+            applying.remove(number)
+            if let connection = endpoint.connection(number) { answer(query, connection, nil, verdict.body) }
+        }
     }
 
     // MARK: contexts

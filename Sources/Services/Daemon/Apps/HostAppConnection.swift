@@ -216,7 +216,7 @@ final class HostAppConnection {
             takesConfiguration: capabilities.contains(.configuration))
         switch endpoint.admit(self, to: app, receives: registration.receives) {
         case .refused(let refusal): refuse(refusal)
-        case .owned: enter(application, capabilities)
+        case .owned, .borrowed: enter(application, capabilities)
         case .unclaimed:
             phase = .registering
             channel.pauseReading()
@@ -226,12 +226,13 @@ final class HostAppConnection {
     }
 
     private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {
-        let refusal = await endpoint.claim(application.app, by: credentials.user)
+        let refusal = await endpoint.claim(
+            application.app, for: self, receives: application.registration.receives)
         // The connection may have ended while its claim was stored.
-        guard case .registering = phase else { return endpoint.release(application.app, from: self) }
+        guard case .registering = phase else { return endpoint.abandon(application.app, from: self) }
         channel.resumeReading()
         if let refusal = endpoint.isStopping ? .daemonStops : refusal {
-            endpoint.release(application.app, from: self)
+            endpoint.abandon(application.app, from: self)
             return refuse(refusal)
         }
         enter(application, capabilities)
@@ -240,10 +241,12 @@ final class HostAppConnection {
     private func enter(_ application: ConnectedApplication, _ capabilities: [Capability]) {
         let app = application.app
         let registration = application.registration
-        // A connection that only sends does not speak for the app.
-        endpoint.relay.install(
-            app, on: endpoint.side, identifier: registration.identifier,
-            features: registration.receives ? registration.features : nil)
+        // A connection that only sends does not speak for the app, and installs none that nobody owns.
+        if endpoint.owner(of: app) != nil {
+            endpoint.relay.install(
+                app, on: endpoint.side, identifier: registration.identifier,
+                features: registration.receives ? registration.features : nil)
+        }
         let port = endpoint.relay.attach(
             self, app: app, of: credentials.user, on: endpoint.side, receives: registration.receives,
             capabilities: capabilities)

@@ -58,6 +58,8 @@ package final class LocalEndpoint {
         package var connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.
         package var disconnected: (ConnectedApplication, _ inOrder: Bool) -> Void
+        /// Judges a configuration that an app hands over (CFG-60); nil if the side takes none.
+        var apply: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)?
 
         package init(
             store: @escaping (ApplicationIdentifier, _ user: UInt32) async -> Bool,
@@ -96,6 +98,10 @@ package final class LocalEndpoint {
     private var owners: ApplicationOwners
     /// Apps whose new owner is being stored, and the other registrations that wait for it.
     private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]
+    /// Apps that the operator removes or assigns, and the registrations that wait for that.
+    private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
+    /// The connections that only send, as apps that nobody owns (SES-75).
+    private var borrowed: [ConnectionNumber: ApplicationIdentifier] = [:]
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
     private var connections = ConnectionTable<HostAppConnection>()
@@ -184,6 +190,7 @@ package final class LocalEndpoint {
         let user = connection.credentials.user
         connections.remove(connection.number)
         places.release(connection.place, of: user)
+        giveBack(connection)
         accounts.closed(of: user)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         accounts.log(
@@ -198,14 +205,64 @@ package final class LocalEndpoint {
     /// The user that an app belongs to.
     package func owner(of app: ApplicationIdentifier) -> UInt32? { owners[app] }
 
-    /// The operator assigns an app to a user. The caller stores it.
-    package func assign(_ app: ApplicationIdentifier, to user: UInt32) { owners.assign(app, to: user) }
+    /// Whether a connection may use the queues of its app (SES-75): they are the owner's, and the operator's while
+    /// nobody owns the app.
+    func mayUseQueues(_ connection: HostAppConnection, of app: ApplicationIdentifier) -> Bool {
+        owners[app] != nil || options.privilegedUsers.contains(connection.credentials.user)
+    }
+
+    // MARK: the operator's changes
+
+    /// The operator has assigned an app to a user (SES-74): other users' connections of it end.
+    package func assign(_ app: ApplicationIdentifier, to user: UInt32) {
+        owners.assign(app, to: user)
+        endConnections(of: app, besides: user)
+    }
+
+    private func endConnections(of app: ApplicationIdentifier, besides user: UInt32) {
+        for connection in connections(of: app) where connection.credentials.user != user {
+            connection.refuse(.otherOwner(of: app))
+        }
+    }
+
+    /// Registrations of the app wait from now on, until ``endChange(of:)``; false if they do already.
+    package func beginChange(of app: ApplicationIdentifier) -> Bool {
+        guard changing[app] == nil else { return false }
+        changing[app] = []
+        return true
+    }
+
+    /// Returns when no change of the app is under way.
+    package func waitForChange(of app: ApplicationIdentifier) async {
+        while changing[app] != nil {
+            // Unsafe, because a scheduler that stops drops the change, and with it these.
+            await withUnsafeContinuation { changing[app]?.append($0) }
+        }
+    }
+
+    /// The operator has removed an app (SES-73): it has no owner, and its connections end.
+    package func remove(_ app: ApplicationIdentifier) {
+        owners.withdraw(app)
+        for connection in connections(of: app) {
+            connection.refuse(.appRemoved, "the operator has removed \(app) from this device")
+        }
+        relay.uninstall(app, on: side)
+    }
+
+    /// Nothing of the former app or owner is left; the app may register.
+    package func endChange(of app: ApplicationIdentifier) {
+        for waiting in changing.removeValue(forKey: app) ?? [] { waiting.resume() }
+    }
+
+    // MARK: admission
 
     /// The answer to a connection that asks for an app.
     enum Admission {
         case refused(Refusal)
         /// The app is its user's, and that is stored.
         case owned
+        /// Nobody owns the app, and the connection only sends.
+        case borrowed
         /// Its user has to claim the app first.
         case unclaimed
     }
@@ -221,28 +278,60 @@ package final class LocalEndpoint {
             }
             receivers[app] = connection
         }
-        return owners[app] == user && storing[app] == nil ? .owned : .unclaimed
+        guard storing[app] == nil, changing[app] == nil else { return .unclaimed }
+        if owners[app] == user { return .owned }
+        if receives { return .unclaimed }
+        return borrow(app, for: connection).map { Admission.refused($0) } ?? .borrowed
     }
 
-    /// Claims an app for a user. No app is registered before its ownership lasts (SES-6), and of two claims at once the
-    /// first counts.
-    /// - Returns: nil once the app is this user's for good.
-    func claim(_ app: ApplicationIdentifier, by user: UInt32) async -> Refusal? {
+    /// Lets a connection send as an app that nobody owns (SES-75).
+    private func borrow(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Refusal? {
+        let user = connection.credentials.user
+        if let name = owners.borrow(app, by: user) { return tooMany(name, user) }
+        borrowed[connection.number] = app
+        return nil
+    }
+
+    private func giveBack(_ connection: HostAppConnection) {
+        guard let app = borrowed.removeValue(forKey: connection.number) else { return }
+        owners.giveBack(app, by: connection.credentials.user)
+    }
+
+    private func tooMany(_ name: RefusalName, _ user: UInt32) -> Refusal {
+        let limit = owners.limit(of: user)
+        return Refusal(
+            name,
+            "user \(user) may register \(limit) of \(Limits.applications) apps; 'tandem apps list' shows all, and "
+                + "'tandem apps remove APP' makes room")
+    }
+
+    /// Claims an app for a connection's user. No app is registered before its ownership lasts (SES-6), and of two
+    /// claims at once the first counts. A connection that only sends claims nothing (SES-75).
+    /// - Returns: nil once the app is this user's for good, or borrowed.
+    func claim(_ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool) async -> Refusal? {
+        await waitForChange(of: app)
+        if !receives, owners[app] == nil { return borrow(app, for: connection) }
+        let user = connection.credentials.user
+        let refusal = await claim(app, by: user)
+        // The operator may have removed or assigned it meanwhile.
+        guard refusal == nil, owners[app] != user else { return refusal }
+        return owners[app] == nil ? .notStored : .otherOwner(of: app)
+    }
+
+    private func claim(_ app: ApplicationIdentifier, by user: UInt32) async -> Refusal? {
         switch owners.claim(app, by: user) {
         case .refused(.appOwned): return .otherOwner(of: app)
-        case .refused(let name):
-            let limit = owners.limit(of: user)
-            return Refusal(name, "user \(user) may register \(limit) of \(Limits.applications) apps")
+        case .refused(let name): return tooMany(name, user)
         case .owned:
             guard storing[app] != nil else { return nil }
-            // Unsafe, because a scheduler that stops drops the commit, and with it these.
             let isStored = await withUnsafeContinuation { storing[app]?.append($0) }
             return isStored ? nil : .notStored
         case .new:
             guard let outlets else { return nil }
             storing[app] = []
             let isStored = await outlets.store(app, user)
-            if !isStored { owners.withdraw(app) }
+            if !isStored, owners[app] == user { owners.withdraw(app) }
+            if isStored { endConnections(of: app, besides: user) }
             for waiting in storing.removeValue(forKey: app) ?? [] { waiting.resume(returning: isStored) }
             return isStored ? nil : .notStored
         }
@@ -253,7 +342,17 @@ package final class LocalEndpoint {
         if receivers[app] === connection { receivers[app] = nil }
     }
 
-    func directory(of app: ApplicationIdentifier) -> String? { outlets?.directory(app) }
+    /// The connection has ended before it was registered.
+    func abandon(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
+        release(app, from: connection)
+        giveBack(connection)
+    }
+
+    /// Judges a configuration that an app hands over; nil if the side takes none.
+    var applying: ((ApplicationIdentifier, _ envelope: [UInt8]) async -> ApplyAnswer)? { outlets?.apply }
+
+    /// The app's own directory; one that nobody owns has none.
+    func directory(of app: ApplicationIdentifier) -> String? { owners[app] == nil ? nil : outlets?.directory(app) }
 
     /// A connection has got `registered`.
     func entered(_ application: ConnectedApplication) {
@@ -347,7 +446,7 @@ package final class LocalEndpoint {
 
 extension Refusal {
     fileprivate static func otherOwner(of app: ApplicationIdentifier) -> Refusal {
-        Refusal(.appOwned, "\(app) belongs to another user")
+        Refusal(.appOwned, "\(app) belongs to another user; 'tandem apps assign \(app) USER' makes it another's")
     }
 
     static var daemonStops: Refusal { Refusal(.stopping, "this daemon is stopping") }

@@ -50,12 +50,16 @@ extension KnownAnchor {
     var version: UInt64? { if case .trusted(let history) = anchor { history.current.version } else { nil } }
 
     /// The identifier of a lone configuration key; nil for several, and for one that is refused.
-    var identifier: KeyIdentifier? {
-        guard case .trusted(let history) = anchor, history.current.configuration.keyIdentifiers.count == 1 else {
-            return nil
-        }
-        return history.current.configuration.keyIdentifiers.first
+    var identifier: KeyIdentifier? { identifiers.count == 1 ? identifiers.first : nil }
+
+    /// The identifiers of the configuration keys in force, in their order as texts; none for an anchor that is refused.
+    var identifiers: [KeyIdentifier] {
+        guard case .trusted(let history) = anchor else { return [] }
+        return history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
     }
+
+    /// How many keys never count again; nil for an anchor that is refused.
+    var revoked: Int? { if case .trusted(let history) = anchor { history.revoked.count } else { nil } }
 
     /// A row of `trust-list` (CTL-27).
     var summary: PropertyListDictionary {
@@ -65,12 +69,12 @@ extension KnownAnchor {
         ]
         body["keyid"] = identifier.map { .data($0.bytes) }
         body["version"] = version.map { PropertyListValue($0) }
-        if case .trusted(let history) = anchor { body["revoked"] = .integer(Int64(history.revoked.count)) }
+        body["revoked"] = revoked.map { .integer(Int64($0)) }
         return body
     }
 
     /// Whether the text names this anchor, or a key set that followed it.
-    fileprivate func has(_ text: String) -> Bool {
+    func has(_ text: String) -> Bool {
         if text == pem { return true }
         guard case .trusted(let history) = anchor, case .trusted(let other) = ConfigurationAnchor(pem: text) else {
             return false
@@ -103,6 +107,9 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 
     /// The anchor that verifies configuration of the app.
     func anchor(of key: AnchorKey) -> ConfigurationAnchor { known[key]?.anchor ?? .none }
+
+    /// Trusts no key for the app any longer; returns whether there was one.
+    mutating func remove(_ key: AnchorKey) -> Bool { known.removeValue(forKey: key) != nil }
 
     mutating func learn(_ pem: String, for key: AnchorKey, from source: KnownAnchor.Source) -> Learning {
         let anchor = ConfigurationAnchor(pem: pem)

@@ -5,6 +5,7 @@ import TandemBase
 import TandemDelivery
 import TandemOperations
 import TandemReactor
+import TandemSignedConfiguration
 import TandemWire
 
 /// Surroundings of both halves of the service; confined to its loop.
@@ -39,4 +40,9 @@ final class ConfigurationContext {
     }
 
     var reading: ClockReading { ClockReading(monotonic: scheduler.now, wall: scheduler.wallNow) }
+
+    /// The slot whose files the app sees now; nil if nothing pairs this device on the app's side.
+    func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
+        device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
+    }
 }

@@ -6,7 +6,6 @@
 import TandemBase
 import TandemCrypto
 import TandemDelivery
-import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -28,11 +27,6 @@ final class ConfigurationReceiver {
     private var lastVerdicts: [ConfigurationSlotKey: Verdict] = [:]
     /// Owed reports on their way into their queue.
     private var submitting: Set<UniqueIdentifier> = []
-    /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
-    /// library would refuse it.
-    private var unwrittenChains: Set<AnchorKey> = []
-    /// Apps that have files to be written once their user is known.
-    private var unplacedApplications: Set<ApplicationIdentifier> = []
     /// Callers that wait for the app's verdict on bytes with a digest.
     private var observers: [[UInt8]: [Expectation<ApplyTransition>]] = [:]
 
@@ -60,10 +54,10 @@ final class ConfigurationReceiver {
             return try await committed.commit(room: room) { [self] next in
                 let before = next
                 var slot = next[key]
-                if slot.needsAttempts, let attempts = attempts(of: key) { slot.note(attempts) }
+                if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
                 let transition = event(&slot, verification(of: key, in: next))
                 next.keep(slot)
-                guard writeFiles(transition, key, before: true) else {
+                guard files.write(transition, of: key, .beforeCommit, in: state) else {
                     next = before
                     return ([], { nil })
                 }
@@ -71,7 +65,7 @@ final class ConfigurationReceiver {
                 return (
                     changes,
                     { [self] in
-                        _ = writeFiles(transition, key, before: false)
+                        _ = files.write(transition, of: key, .afterCommit, in: state)
                         carryOut(transition, of: key)
                         submitOwed()
                         return transition
@@ -164,8 +158,8 @@ final class ConfigurationReceiver {
                         if hasGrown { writeChain(of: subject) }
                         for (key, transition) in judged {
                             // Nothing becomes active here: all files may change after the commit.
-                            _ = writeFiles(transition, key, before: true)
-                            _ = writeFiles(transition, key, before: false)
+                            _ = files.write(transition, of: key, .beforeCommit, in: state)
+                            _ = files.write(transition, of: key, .afterCommit, in: state)
                             carryOut(transition, of: key)
                             logVerdict(transition, of: key)
                         }
@@ -195,7 +189,7 @@ final class ConfigurationReceiver {
 
     /// The app sees whether the signer of its values was revoked.
     private func reload(_ subject: AnchorKey) {
-        guard let key = shownKey(of: subject.application, as: subject.role),
+        guard let key = context.shownKey(of: subject.application, as: subject.role),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
         else { return }
         offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
@@ -220,26 +214,6 @@ final class ConfigurationReceiver {
                 LogEvent(
                     .warning, "key statement refused", app, .text("verdict", failure.rejection.rawValue),
                     .outside("detail", failure.detail)))
-        }
-    }
-
-    /// Writes the chain for the library; the files of the other side's app are not here. Returns whether it is there.
-    @discardableResult
-    func writeChain(of subject: AnchorKey) -> Bool {
-        guard subject.role == context.options.role else { return true }
-        unwrittenChains.insert(subject)
-        do throws(FileError) {
-            if let (directory, owner) = try place(of: subject.application) {
-                try files.writeChain(state.anchors[subject]?.chain ?? [], of: subject, in: directory, owner: owner)
-                unwrittenChains.remove(subject)
-            }
-            return true
-        } catch {
-            context.log(
-                LogEvent(
-                    .error, "key sets not written", .text("app", "\(subject.application)"),
-                    .text("error", error.description)))
-            return false
         }
     }
 
@@ -300,10 +274,43 @@ final class ConfigurationReceiver {
         }
     }
 
+    // MARK: the operator's changes
+
+    /// Ends all configurations of an app on one side and changes its trusted key, in one commit with the rows of
+    /// another part. Its version marks stay, closed (CFG-31).
+    func end(
+        _ key: AnchorKey, with rows: [RowChange] = [],
+        _ change: @escaping (inout ReceiverState) -> [RowChange]
+    ) async throws(StoreError) {
+        try await committed.commit(room: .reserve) { [self] next in
+            var changes = rows + change(&next)
+            var ended: [(ConfigurationSlotKey, ApplyTransition)] = []
+            for slotKey in next.slots.keys
+            where slotKey.application == key.application && slotKey.role == key.role {
+                var slot = next[slotKey]
+                let transition = slot.closed()
+                next.keep(slot)
+                changes += next.take(transition, of: slotKey, signer: context.options.signer, now: context.reading)
+                ended.append((slotKey, transition))
+            }
+            return (
+                changes,
+                { [self] in
+                    // With the chain, which is another one now.
+                    reconcileFiles(of: key.application, as: key.role)
+                    for (slotKey, transition) in ended {
+                        lastVerdicts[slotKey] = nil
+                        carryOut(transition, of: slotKey)
+                    }
+                }
+            )
+        }
+    }
+
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
         reconcileFiles(of: app, as: role)
         disconnected(app, as: role, .switched)
-        guard isConnected, let key = shownKey(of: app, as: role) else { return }
+        guard isConnected, let key = context.shownKey(of: app, as: role) else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
         offer(ConfigurationOffer.reloadMessage, to: key) { _ in }
         enqueue(key) { slot, _ in slot.applicationConnected() }
@@ -323,8 +330,8 @@ final class ConfigurationReceiver {
             let key = AnchorKey(application: app, role: role)
             context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
         }
-        if unplacedApplications.remove(app) != nil { reconcileFiles(of: app, as: role) }
-        guard let key = shownKey(of: app, as: role) else { return }
+        files.connected(app, as: role, in: state)
+        guard let key = context.shownKey(of: app, as: role) else { return }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -353,7 +360,7 @@ final class ConfigurationReceiver {
                 { [self] in
                     if case .new = learning {
                         writeChain(of: key)
-                        device.keyTrusted(key.application, key.role)
+                        device.keyTrusted(key.application, key.role, true)
                     }
                     return learning
                 }
@@ -373,14 +380,11 @@ final class ConfigurationReceiver {
         case .conflict:
             context.log(
                 LogEvent(
-                    .error, "alarm: anchor-conflict, another configuration key is trusted and stays", .text("app", app),
+                    .error,
+                    "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'",
+                    .text("app", app),
                     .text("role", key.role.rawValue)), causedBy: key.application)
         }
-    }
-
-    /// The slot whose files the app sees now.
-    private func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
-        device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
     }
 
     // MARK: offers
@@ -508,65 +512,20 @@ final class ConfigurationReceiver {
     // MARK: files
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
-    func directory(of app: ApplicationIdentifier) -> String? {
-        try? files.directory(of: app, owner: device.owner(app)).path
-    }
-
-    private func writeFiles(_ transition: ApplyTransition, _ key: ConfigurationSlotKey, before: Bool) -> Bool {
-        // Only the slot of the present target has files.
-        guard !transition.changes.isEmpty, device.target(key.application, key.role) == key.target else { return true }
-        if before, transition.stages, unwrittenChains.contains(key.subject), !writeChain(of: key.subject) {
-            return false
-        }
-        do throws(FileError) {
-            guard let (directory, owner) = try place(of: key.application) else { return true }
-            for change in transition.changes {
-                let file = before ? change.fileBeforeCommit : change.fileAfterCommit
-                try files.make(file, in: directory, owner: owner)
-            }
-            return true
-        } catch {
-            context.log(
-                LogEvent(
-                    .error, "configuration file not written", .text("app", "\(key.application)"),
-                    .text("error", error.description)))
-            return false
-        }
-    }
-
-    /// The library's account of its starts; nil for a slot whose files the app does not see now.
-    private func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
-        guard device.target(key.application, key.role) == key.target else { return nil }
-        return (try? place(of: key.application)).map { files.attempts(in: $0.directory) }
-    }
-
-    /// The app's own directory, made if it is missing, and its user; nil for an app that has never registered, because
-    /// a directory of the wrong user would be closed to it.
-    private func place(
-        of app: ApplicationIdentifier
-    ) throws(FileError) -> (directory: OwnedDirectory, owner: UInt32)? {
-        guard let owner = device.owner(app) else {
-            unplacedApplications.insert(app)
-            return nil
-        }
-        return (try files.directory(of: app, owner: owner), owner)
-    }
+    func directory(of app: ApplicationIdentifier) -> String? { files.directory(of: app) }
 
     /// Makes the files of an app those of the present target.
     func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
-        // Before what may rest on it.
-        writeChain(of: AnchorKey(application: app, role: role))
-        let slot = shownKey(of: app, as: role).flatMap { state.slots[$0] }
-        do throws(FileError) {
-            guard let (directory, owner) = try place(of: app) else { return }
-            try files.reconcile(slot, in: directory, owner: owner)
-        } catch {
-            context.log(
-                LogEvent(
-                    .error, "configuration files not brought up to date", .text("app", "\(app)"),
-                    .text("error", error.description)))
-        }
+        files.reconcile(app, as: role, with: state)
     }
+
+    /// Writes the files of an app for its new user.
+    func ownerChanged(of app: ApplicationIdentifier, as role: DeviceRole) {
+        files.ownerChanged(of: app, as: role, in: state)
+    }
+
+    /// Writes the chain of key sets for the library.
+    func writeChain(of subject: AnchorKey) { files.writeChain(of: subject, in: state) }
 }
 
 extension OfferOutcome {

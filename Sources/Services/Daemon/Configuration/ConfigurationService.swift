@@ -60,8 +60,8 @@ final class ConfigurationService {
         let peer: (UniqueIdentifier) -> ConfigurationPeer?
         /// The user that an app belongs to; nil for one that never registered.
         let owner: (ApplicationIdentifier) -> UInt32?
-        /// A key is trusted for the app's configuration from now on.
-        let keyTrusted: (ApplicationIdentifier, DeviceRole) -> Void
+        /// A key is trusted for the app's configuration from now on, or none any longer.
+        let keyTrusted: (ApplicationIdentifier, DeviceRole, _ isTrusted: Bool) -> Void
         /// Sends a body to the app's receiving connection; the outcome comes later, once.
         let offer:
             (_ body: [UInt8], ApplicationIdentifier, _ pairing: UniqueIdentifier, @escaping (OfferOutcome) -> Void)
@@ -86,7 +86,7 @@ final class ConfigurationService {
         context = ConfigurationContext(
             options: options, device: device, delivery: delivery, scheduler: scheduler, log: log)
         receiver = ConfigurationReceiver(
-            context, files: ConfigurationSlotFiles(applications: applications),
+            context, files: ConfigurationSlotFiles(context, applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
         forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
         chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
@@ -227,6 +227,32 @@ final class ConfigurationService {
         }
     }
 
+    /// Replaces the trusted key of an app's configuration, or removes it if there is no other one (CTL-33), and ends
+    /// what was verified with it.
+    func replaceKey(_ key: AnchorKey, with pem: String?) async throws(StoreError) {
+        try await receiver.end(key) { next in
+            let forgotten = next.untrust(key)
+            return pem.map { next.learn($0, for: key, from: .operator).changes } ?? forgotten
+        }
+        device.keyTrusted(key.application, key.role, pem != nil)
+    }
+
+    /// Ends everything of this side's app, which is removed: its configurations and its trusted key, in one commit with
+    /// the rows of another part (SES-73).
+    func remove(_ app: ApplicationIdentifier, with rows: [RowChange]) async throws(StoreError) {
+        let key = AnchorKey(application: app, role: options.role)
+        try await receiver.end(key, with: rows) { next in next.untrust(key) }
+    }
+
+    /// Whether the text names the anchor of the app's configuration, or a key set that followed it.
+    func isTrusted(_ key: AnchorKey, as pem: String) -> Bool { receiver.state.anchors[key]?.has(pem) ?? false }
+
+    /// Whether a key is trusted for the app's configuration.
+    func isTrusted(_ key: AnchorKey) -> Bool { receiver.state.anchors[key] != nil }
+
+    /// Writes the files of this side's app for its new user.
+    func ownerChanged(of app: ApplicationIdentifier) { receiver.ownerChanged(of: app, as: options.role) }
+
     /// Applies or forwards the exact bytes of an envelope.
     /// - Parameters:
     ///   - wait: for verdicts; a result without one by then says so.
@@ -329,6 +355,27 @@ final class ConfigurationService {
         return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
     }
 
+    /// Takes an envelope for this side's app that the app itself brings, as it got it by a link (CFG-60).
+    func submit(_ envelope: [UInt8], app: ApplicationIdentifier) async -> ApplyAnswer {
+        let payload: ConfigurationPayload
+        do throws(VerificationFailure) {
+            payload = try claimed(envelope, app: app)
+            guard payload.role == options.role else {
+                throw VerificationFailure(.wrongRole, "it is for the other side's app")
+            }
+        } catch {
+            return ApplyAnswer(verdict: error.rejection.rawValue, text: error.detail)
+        }
+        switch await applyHere(envelope, payload, Self.patience) {
+        case .failed(let failure): return ApplyAnswer(verdict: failure.name, text: failure.text)
+        case .results(let results, _):
+            return ApplyAnswer(verdict: results.first?.verdict, text: results.first?.text ?? "")
+        }
+    }
+
+    /// How long an app that has brought a configuration waits for its own verdict; less than a query's deadline.
+    private static var patience: Duration { .seconds(20) }
+
     /// The envelope's claims about itself: enough to route it, and not trusted.
     private func claimed(_ bytes: [UInt8], app: ApplicationIdentifier) throws(VerificationFailure)
         -> ConfigurationPayload
@@ -394,10 +441,9 @@ final class ConfigurationService {
     private func applyHere(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
     ) async -> ApplyOutcome {
-        guard let target = device.target(payload.application, payload.role) else {
+        guard let key = context.shownKey(of: payload.application, as: payload.role) else {
             return .failed(ControlFailure(.notFound, "this device has no primary; run 'tandem join' first"))
         }
-        let key = ConfigurationSlotKey(application: payload.application, role: payload.role, target: target)
         let digest = SHA256.digest(envelope)
         // Before the app can be asked: its answer may come in the turn in which the bytes are staged.
         let answer = receiver.observe(digest)
@@ -432,6 +478,9 @@ final class ConfigurationService {
 
     // MARK: status
 
+    /// The configurations of this device and those on their way to its secondaries.
+    var status: ConfigurationStatus { ConfigurationStatus(of: receiver, forwarder, context) }
+
     /// The desired state beside the reports of the secondaries.
     var desired: DesiredStatus {
         DesiredStatus(
@@ -441,16 +490,6 @@ final class ConfigurationService {
 
     /// The trusted keys, for `trust-list`.
     var anchors: [PropertyListDictionary] { receiver.state.anchors.all.map(\.summary) }
-
-    /// The configurations that wait or are applied for these targets of secondaries' apps.
-    func count(of targets: [ApplicationIdentifier: PairedIdentifier]) -> Int {
-        targets.reduce(0) { count, entry in
-            let key = ConfigurationSlotKey(application: entry.key, role: .secondary, target: entry.value)
-            guard let slot = receiver.state.slots[key] else { return count }
-            let isApplied = slot.active != nil || slot.waived != nil
-            return count + (isApplied ? 1 : 0) + (slot.staged == nil ? 0 : 1)
-        }
-    }
 
     /// The apps for which there is any configuration state.
     var configuredApplications: Set<ApplicationIdentifier> {
@@ -465,72 +504,6 @@ final class ConfigurationService {
     /// The app's own directory, made if it is missing; nil if it cannot be.
     func directory(of app: ApplicationIdentifier) -> String? {
         receiver.directory(of: app)
-    }
-
-    /// The configurations of these apps (nil: all), for `status`.
-    func describe(_ apps: Set<ApplicationIdentifier>?) -> [PropertyListDictionary] {
-        let isShown = { (key: ConfigurationSlotKey) in apps?.contains(key.application) ?? true }
-        let own = receiver.state.slots.values.filter { isShown($0.key) }
-            .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
-            .map { describe($0) }
-        let forwarded = forwarder.state.deliveries.filter { isShown($0.key) }
-            .sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
-            .suffix(DesiredStatus.rowLimit)
-            .map { describe($0) }
-        return own + forwarded
-    }
-
-    private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
-            "app": .string(slot.key.application.description), "role": .string(slot.key.role.rawValue),
-            "target": .string(slot.key.target.text), "state": .string(slot.stateName),
-        ]
-        let shown = slot.waived ?? slot.active
-        body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
-        body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
-        body["applied"] = shown.map { .integer($0.applied.milliseconds) }
-        if slot.waived != nil { body["waived"] = true }
-        if let trial = slot.trial {
-            body["trial"] = true
-            body["attempts"] = PropertyListValue(trial.attempts)
-        }
-        body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
-        if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
-        return body
-    }
-
-    private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
-        let name = device.peer(entry.pairing)?.name ?? "\(entry.pairing)"
-        var body: PropertyListDictionary = [
-            "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
-            "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),
-            "digest": .data(entry.digest), "pairing": .data(entry.pairing.bytes),
-            "state": .string("\(entry.stateName) \(name)"),
-        ]
-        body["lastVerdict"] = entry.verdict.map { .string($0) }
-        body["text"] = entry.text.map { .string($0) }
-        return body
-    }
-}
-
-extension ConfigurationSlot {
-    /// The state in a word or two.
-    fileprivate var stateName: String {
-        switch phase {
-        case .waitingForApplication: "waiting for app"
-        case .waitingForClock: "waiting for clock"
-        case .offered: "handed to app"
-        case .idle where waived != nil: "applied, invalid signature allowed"
-        case .idle: active == nil ? "none" : "applied"
-        }
-    }
-}
-
-extension ForwardedConfiguration {
-    /// The state in a word or two, before the secondary's name.
-    fileprivate var stateName: String {
-        if let ending { return "\(ending.rawValue) to" }
-        return verdict == nil ? "on its way to" : "forwarded to"
     }
 }
 

@@ -1,26 +1,187 @@
-// The files in the apps' own directories (CFG-36): copies of the slots' rows that the library reads without the daemon.
-// Written on the loop's thread: a few milliseconds, once for each configuration that a verified signature lets through.
+// The files in the apps' own directories (CFG-36): copies of the slots' rows and key chains that the library reads
+// without the daemon. Written on the loop's thread: a few milliseconds, once for each configuration that a verified
+// signature lets through.
 
 import TandemBase
 import TandemFiles
 import TandemPropertyList
+import TandemReactor
 import TandemSignedConfiguration
 
-/// Writes the files of the apps' configuration slots.
-struct ConfigurationSlotFiles {
-    /// Holds one directory for each app.
-    let applications: OwnedDirectory
+/// Writes the files of the apps' present slots, from the state in force that the receiver passes in; confined to its
+/// loop.
+final class ConfigurationSlotFiles {
+    /// The side of a commit on which a file changes.
+    enum Moment {
+        case beforeCommit
+        case afterCommit
+    }
 
-    /// The app's own directory, made if it is missing.
-    func directory(of app: ApplicationIdentifier, owner: UInt32?) throws(FileError) -> OwnedDirectory {
+    private let context: ConfigurationContext
+    /// Has one directory for each app.
+    private let applications: OwnedDirectory
+    /// Subjects whose chain is not in their app's directory as it is in the store. Nothing is staged before it is: the
+    /// library would refuse it.
+    private var unwrittenChains: Set<AnchorKey> = []
+    /// Apps that have files to be written once their user is known.
+    private var unplacedApplications: Set<ApplicationIdentifier> = []
+
+    init(_ context: ConfigurationContext, applications: OwnedDirectory) {
+        self.context = context
+        self.applications = applications
+    }
+
+    private var device: ConfigurationService.Surroundings { context.device }
+
+    // MARK: directories
+
+    /// The app's own directory, made if it is missing; nil if it cannot be.
+    func directory(of app: ApplicationIdentifier) -> String? {
+        try? directory(of: app, owner: device.owner(app)).path
+    }
+
+    private func directory(of app: ApplicationIdentifier, owner: UInt32?) throws(FileError) -> OwnedDirectory {
         try applications.directory(named: app.description, mode: 0o750, owner: owner)
     }
 
-    /// Changes a file, if the change asks for it.
-    func make(
-        _ change: ConfigurationFileChange?, in directory: OwnedDirectory, owner: UInt32?
+    /// The app's own directory, made if it is missing, and its user; nil for an app that has never registered, because
+    /// a directory of the wrong user would be closed to it.
+    private func place(
+        of app: ApplicationIdentifier
+    ) throws(FileError) -> (directory: OwnedDirectory, owner: UInt32)? {
+        guard let owner = device.owner(app) else {
+            unplacedApplications.insert(app)
+            return nil
+        }
+        return (try directory(of: app, owner: owner), owner)
+    }
+
+    // MARK: slots
+
+    /// Changes the files that a slot's answer changes at this moment; returns whether they are as it says.
+    func write(
+        _ transition: ApplyTransition, of key: ConfigurationSlotKey, _ moment: Moment, in state: ReceiverState
+    ) -> Bool {
+        // Only the slot of the present target has files.
+        guard transition.changes.contains(where: \.hasFile), device.target(key.application, key.role) == key.target
+        else { return true }
+        if moment == .beforeCommit, transition.stages, unwrittenChains.contains(key.subject),
+            !writeChain(of: key.subject, in: state)
+        {
+            return false
+        }
+        do throws(FileError) {
+            guard let (directory, owner) = try place(of: key.application) else { return true }
+            for change in transition.changes {
+                let file =
+                    switch moment {
+                    case .beforeCommit: change.fileBeforeCommit
+                    case .afterCommit: change.fileAfterCommit
+                    }
+                if let file { try make(file, directory, owner) }
+            }
+            return true
+        } catch {
+            context.log(
+                LogEvent(
+                    .error, "configuration file not written", .text("app", "\(key.application)"),
+                    .text("error", error.description)))
+            return false
+        }
+    }
+
+    /// Makes the files of an app those of the present target.
+    func reconcile(_ app: ApplicationIdentifier, as role: DeviceRole, with state: ReceiverState) {
+        // Before what may rest on it.
+        writeChain(of: AnchorKey(application: app, role: role), in: state)
+        let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
+        do throws(FileError) {
+            guard let (directory, owner) = try place(of: app) else { return }
+            for file in ConfigurationFile.allCases {
+                let content = slot?.content(of: file)
+                let bytes = try directory.read(file.rawValue, limit: Self.limit)
+                if bytes != content.map(Self.bytes) { try make((file, content), directory, owner) }
+            }
+        } catch {
+            context.log(
+                LogEvent(
+                    .error, "configuration files not brought up to date", .text("app", "\(app)"),
+                    .text("error", error.description)))
+        }
+    }
+
+    /// The app has registered, and its user is known: writes what has waited for that.
+    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
+        if unplacedApplications.remove(app) != nil { reconcile(app, as: role, with: state) }
+    }
+
+    /// The app's directory is gone with its former owner's files: the daemon's are written again if there are any, else
+    /// the registration makes the directory.
+    func ownerChanged(of app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
+        let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
+        let hasFiles = ConfigurationFile.allCases.contains { slot?.content(of: $0) != nil }
+        let chain = state.anchors[AnchorKey(application: app, role: role)]?.chain ?? []
+        if hasFiles || !chain.isEmpty { reconcile(app, as: role, with: state) }
+    }
+
+    // MARK: chains
+
+    /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
+    /// none; the files of the other side's app are not here. Returns whether it is as the state says.
+    @discardableResult
+    func writeChain(of subject: AnchorKey, in state: ReceiverState) -> Bool {
+        guard subject.role == context.options.role else { return true }
+        unwrittenChains.insert(subject)
+        do throws(FileError) {
+            if let (directory, owner) = try place(of: subject.application) {
+                try write(state.anchors[subject]?.chain ?? [], of: subject, directory, owner)
+                unwrittenChains.remove(subject)
+            }
+            return true
+        } catch {
+            context.log(
+                LogEvent(
+                    .error, "key sets not written", .text("app", "\(subject.application)"),
+                    .text("error", error.description)))
+            return false
+        }
+    }
+
+    private func write(
+        _ chain: [[UInt8]], of subject: AnchorKey, _ directory: OwnedDirectory, _ owner: UInt32
     ) throws(FileError) {
-        guard let change else { return }
+        let name = KeySetChainFile.name
+        guard !chain.isEmpty else {
+            try directory.remove(name)
+            return
+        }
+        let content = KeySetChainFile(subject: subject, chain: chain).dictionary
+        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == Self.bytes(content)
+        if !isSame { try write(content, name, directory, owner) }
+    }
+
+    // MARK: the library's account
+
+    /// The library's account of its starts, empty if it has written none, or none that reads; nil for a slot whose
+    /// files the app does not see now.
+    func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
+        guard device.target(key.application, key.role) == key.target,
+            let (directory, _) = try? place(of: key.application)
+        else { return nil }
+        guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
+            let fields = try? PropertyListReader.readDictionary(bytes)
+        else { return LoadAttempts() }
+        return (try? LoadAttempts(fields)) ?? LoadAttempts()
+    }
+
+    // MARK: bytes
+
+    /// The largest file: an envelope and the facts beside it.
+    private static var limit: Int { 2 * ConfigurationLimits.envelope }
+
+    private func make(
+        _ change: ConfigurationFileChange, _ directory: OwnedDirectory, _ owner: UInt32
+    ) throws(FileError) {
         if let content = change.content {
             try write(content, change.file.rawValue, directory, owner)
         } else {
@@ -28,42 +189,8 @@ struct ConfigurationSlotFiles {
         }
     }
 
-    /// Writes the chain of key sets that the library follows from its own anchor (CFG-93); removes it if there is none.
-    func writeChain(_ chain: [[UInt8]], of key: AnchorKey, in directory: OwnedDirectory, owner: UInt32?)
-        throws(FileError)
-    {
-        let name = KeySetChainFile.name
-        guard !chain.isEmpty else {
-            try directory.remove(name)
-            return
-        }
-        let content = KeySetChainFile(subject: key, chain: chain).dictionary
-        let isSame = try directory.read(name, limit: KeySetChainFile.limit) == Self.bytes(content)
-        if !isSame { try write(content, name, directory, owner) }
-    }
-
-    /// Makes the files what the slot says, after a start or a switch; nil for an app without state.
-    func reconcile(_ slot: ConfigurationSlot?, in directory: OwnedDirectory, owner: UInt32?) throws(FileError) {
-        for file in ConfigurationFile.allCases {
-            let content = slot?.content(of: file)
-            let bytes = try directory.read(file.rawValue, limit: Self.limit)
-            if bytes != content.map(Self.bytes) { try make((file, content), in: directory, owner: owner) }
-        }
-    }
-
-    /// The library's account of its starts; empty if it has written none, or none that reads.
-    func attempts(in directory: OwnedDirectory) -> LoadAttempts {
-        guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
-            let fields = try? PropertyListReader.readDictionary(bytes)
-        else { return LoadAttempts() }
-        return (try? LoadAttempts(fields)) ?? LoadAttempts()
-    }
-
-    /// The largest file: an envelope and the facts beside it.
-    private static var limit: Int { 2 * ConfigurationLimits.envelope }
-
     private func write(
-        _ content: PropertyListDictionary, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32?
+        _ content: PropertyListDictionary, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32
     ) throws(FileError) {
         try directory.replace(name, with: Self.bytes(content), FileAttributes(mode: 0o600, owner: owner))
     }
@@ -75,4 +202,9 @@ struct ConfigurationSlotFiles {
             preconditionFailure("a configuration record can always be written: \(error)")
         }
     }
+}
+
+extension ApplyChange {
+    /// Whether it is written to a file, or removes one.
+    fileprivate var hasFile: Bool { fileBeforeCommit != nil || fileAfterCommit != nil }
 }

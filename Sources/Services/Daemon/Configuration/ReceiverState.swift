@@ -60,6 +60,11 @@ struct ReceiverState {
         return [Self.row(.anchor, key.bytes, anchor.row)]
     }
 
+    /// Forgets the trusted key of an app's configuration.
+    mutating func untrust(_ key: AnchorKey) -> [RowChange] {
+        anchors.remove(key) ? [.delete(.anchor, key: key.bytes)] : []
+    }
+
     /// The report is in its queue.
     mutating func forget(_ report: OwedReport) -> [RowChange] {
         owed.removeAll { $0.id == report.id }

@@ -275,6 +275,11 @@ package final class Arrivals {
         }
     }
 
+    /// Unfinished items of an application, for each queue.
+    func counts(of app: ApplicationIdentifier) -> [(key: QueueKey, count: Int)] {
+        ledgers.filter { $0.key.app == app && $0.key.channel.isForApps }.map { ($0.key, $0.value.machine.count) }
+    }
+
     /// The highest sequences stored in order from the peer (SES-2).
     func received(from pairing: UniqueIdentifier) -> [(key: QueueKey, sequence: UInt64)] {
         committed.filter { $0.key.pairing == pairing && $0.value > 0 }.map { ($0.key, $0.value) }

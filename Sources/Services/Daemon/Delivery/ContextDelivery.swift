@@ -71,7 +71,9 @@ package final class ContextDelivery {
     // MARK: reading
 
     private var sentRevisions: [QueueKey: UInt64] {
-        queues.table.queues.compactMapValues { $0.machine.context?.revision }
+        queues.table.queues.compactMapValues { queue in
+            queue.machine.context.flatMap { $0.isCleared ? nil : $0.revision }
+        }
     }
 
     private var receivedRevisions: [QueueKey: UInt64] {

@@ -94,6 +94,58 @@ package final class DurableDelivery {
         return tables.map { .deleteAll(.prefix(QueueKey.prefix(of: pairing), in: $0.space)) }
     }
 
+    // MARK: applications
+
+    /// The items, files and contexts of an application, in all pairings.
+    struct ApplicationContents: Sendable, Equatable {
+        var items = 0
+        var files = 0
+        var letters = 0
+        var contexts = 0
+    }
+
+    /// The contents that ``clear(_:code:)`` would end.
+    func contents(of app: ApplicationIdentifier) -> ApplicationContents {
+        var contents = ApplicationContents()
+        for (key, count) in outbound.counts(of: app) + arrivals.counts(of: app) {
+            if key.channel.properties.hasFile { contents.files += count } else { contents.items += count }
+        }
+        contents.letters = (outbound.deadLetters + arrivals.deadLetters).count { $0.queue.app == app }
+        for context in contexts.revisions where context.key.app == app {
+            contents.contexts += (context.sent == nil ? 0 : 1) + (context.received == nil ? 0 : 1)
+        }
+        return contents
+    }
+
+    /// The applications for which items wait in either direction.
+    var applications: Set<ApplicationIdentifier> {
+        arrivals.applicationsWithItems.union(outbound.applications)
+    }
+
+    /// Ends everything of an application that is removed; returns whether that is durable. It may be repeated.
+    /// - Parameter code: the error that the senders of its items get.
+    func clear(_ app: ApplicationIdentifier, code: SessionError.Code) async -> Bool {
+        let code = Int64(code.rawValue)
+        let reading = environment.reading
+        let ends = QueueEnds()
+        // Unsafe, because a scheduler that stops drops the commits, and with them this.
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            ends.whenAll { continuation.resume() }
+            for queue in outbound.table.queues(of: app) { queue.perform({ $0.clear(at: reading) }, then: ends.one()) }
+            for ledger in arrivals.table.queues(of: app) {
+                ledger.perform({ $0.clear(code: code, at: reading) }, then: ends.one())
+            }
+            ends.begun()
+        }
+        return !ends.hasFailed
+    }
+
+    /// An application belongs to another user, whose its queues' contents are from now on.
+    func reassign(_ app: ApplicationIdentifier) {
+        outbound.table.reassign(app)
+        arrivals.table.reassign(app)
+    }
+
     // MARK: start
 
     /// Reads all queues of the known pairings from the store, and removes those of others; before the loop runs.
@@ -325,5 +377,31 @@ extension ReceivedItem {
         self.init(
             queue: frame.item.queue, id: frame.item.id, payload: Array(frame.body), remaining: frame.remaining,
             age: frame.age, topic: frame.topic, revision: frame.revision)
+    }
+}
+
+/// Commits of several queues under way; confined to the loop.
+private final class QueueEnds {
+    private var open = 1
+    private var action: () -> Void = {}
+    private(set) var hasFailed = false
+
+    func whenAll(_ action: @escaping () -> Void) { self.action = action }
+
+    /// The completion of one more queue's event.
+    func one() -> (Result<Void, QueueFailure>) -> Void {
+        open += 1
+        return { [self] result in
+            if case .failure(.store) = result { hasFailed = true }
+            end()
+        }
+    }
+
+    /// All events are with their queues.
+    func begun() { end() }
+
+    private func end() {
+        open -= 1
+        if open == 0 { action() }
     }
 }

@@ -41,7 +41,7 @@ final class ItemBudget {
 
 /// The part of its budgets that one queue uses; confined to its loop.
 final class ItemUsage {
-    private let budgets: [ItemBudget]
+    private var budgets: [ItemBudget]
     private var kept = KeptAmount()
 
     init(_ budgets: [ItemBudget]) { self.budgets = budgets }
@@ -51,6 +51,14 @@ final class ItemUsage {
         guard now != kept else { return }
         for budget in budgets { budget.change(from: kept, to: now) }
         kept = now
+    }
+
+    /// The queue counts in other budgets from now on.
+    func move(to others: [ItemBudget]) {
+        let now = kept
+        set(KeptAmount())
+        budgets = others
+        set(now)
     }
 
     /// Why an item of this size has no room in one of the budgets; nil if it has.
@@ -85,16 +93,21 @@ final class ItemBudgets {
     /// - Parameter user: whose app it is; only what it sends counts as the user's.
     func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
         if direction == .inbound { inboundQueues[Queues(pairing: key.pairing, channel: key.channel), default: 0] += 1 }
+        return ItemUsage(budgets(of: key, direction, user: user))
+    }
+
+    /// The budgets in which a queue counts.
+    func budgets(of key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> [ItemBudget] {
         let isConfiguration = !key.channel.isForApps
         let all = Key(pairing: key.pairing, direction: direction, isConfiguration: isConfiguration)
         guard let user, direction == .outbound, !isConfiguration else {
-            return ItemUsage([budget(all, limits.pairing)])
+            return [budget(all, limits.pairing)]
         }
-        return ItemUsage([
+        return [
             budget(all, limits.pairing),
             budget(Key(pairing: key.pairing, user: user, direction: direction), limits.share),
             budget(Key(user: user, direction: direction), limits.user),
-        ])
+        ]
     }
 
     private func budget(_ key: Key, _ limit: KeptAmount) -> ItemBudget {

@@ -131,6 +131,9 @@ final class JournaledQueue<Machine: DeliveryMachine & ~Copyable> {
 
     private func weigh() { surroundings.usage.set(machine.kept) }
 
+    /// The machine's contents count in these budgets from now on.
+    func use(_ budgets: [ItemBudget]) { surroundings.usage.move(to: budgets) }
+
     /// Calls back after the effects of everything that is durable; frames may still wait for room on the link.
     func afterEffects(_ done: @escaping () -> Void) { effects.append(done) }
 
@@ -380,6 +383,18 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     subscript(key: QueueKey) -> Queue? { queues[key] }
 
     func queues(of pairing: UniqueIdentifier) -> [Queue] { queues.filter { $0.key.pairing == pairing }.map(\.value) }
+
+    /// The queues of an application's own channels.
+    func queues(of app: ApplicationIdentifier) -> [Queue] {
+        queues.filter { $0.key.app == app && $0.key.channel.isForApps }.map(\.value)
+    }
+
+    /// The queues of an application count as another user's.
+    func reassign(_ app: ApplicationIdentifier) {
+        for (key, queue) in queues where key.app == app {
+            queue.use(environment.budgets.budgets(of: key, Machine.direction, user: environment.userOf(app)))
+        }
+    }
 
     // MARK: making
 

@@ -318,6 +318,21 @@ final class OutboundQueues {
         }
     }
 
+    /// Unfinished items of an application, for each queue.
+    func counts(of app: ApplicationIdentifier) -> [(key: QueueKey, count: Int)] {
+        queues.filter { $0.key.app == app && $0.key.channel.isForApps }.map { ($0.key, Self.count($0.value)) }
+    }
+
+    /// The applications with unfinished items.
+    var applications: Set<ApplicationIdentifier> {
+        Set(queues.filter { $0.key.channel.isForApps && Self.count($0.value) > 0 }.map(\.key.app))
+    }
+
+    /// Unfinished items, without those of a former application that the peer has not answered yet.
+    private static func count(_ queue: JournaledQueue<OutboundQueue>) -> Int {
+        queue.machine.outstanding().count { !$0.isCleared }
+    }
+
     /// The queues of an application with ended items that it has not confirmed.
     func withEnds(of app: ApplicationIdentifier) -> [QueueKey] {
         queues.filter { $0.key.app == app && $0.key.channel.isForApps && $0.value.machine.hasUnacknowledged }

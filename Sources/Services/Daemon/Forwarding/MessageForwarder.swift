@@ -21,9 +21,11 @@ final class MessageForwarder {
     ///
     /// Unchecked, because nothing is called while it is touched.
     @exclusivity(unchecked) private var parties: [RelayPort?] = []
-    /// Every app that was ever installed, by its number in the ledger.
+    /// Every app of a side, by its number in the ledger, with the sides that it is on.
     private var apps: [ApplicationIdentifier] = []
-    private var appNumbers: [ApplicationIdentifier: ApplicationNumber] = [:]
+    private var appNumbers: [ApplicationIdentifier: (number: ApplicationNumber, sides: Int)] = [:]
+    /// Numbers of former apps; the next apps get them.
+    private var freeNumbers: [ApplicationNumber] = []
     private var isSweepScheduled = false
     /// Stopping: nothing new is passed on, what is open may be answered (SES-18). Unchecked, because it is one byte.
     @exclusivity(unchecked) private var isStopping = false
@@ -64,13 +66,27 @@ final class MessageForwarder {
         fail(owed, of: port)
     }
 
-    /// The number of an app, on whichever side it is.
-    func number(of app: ApplicationIdentifier) -> ApplicationNumber {
-        if let number = appNumbers[app] { return number }
-        let number = ApplicationNumber(apps.count)
-        apps.append(app)
-        appNumbers[app] = number
+    /// The number of an app that is added to a side; the same on all sides.
+    func take(numberOf app: ApplicationIdentifier) -> ApplicationNumber {
+        if let known = appNumbers[app] {
+            appNumbers[app]?.sides += 1
+            return known.number
+        }
+        let number = freeNumbers.popLast() ?? ApplicationNumber(apps.count)
+        if number.index == apps.count { apps.append(app) } else { apps[number.index] = app }
+        appNumbers[app] = (number, 1)
         return number
+    }
+
+    /// The app is gone from a side, with all its connections, and so with all requests that have its number there.
+    func giveBack(numberOf app: ApplicationIdentifier) {
+        guard let known = appNumbers[app] else { return }
+        guard known.sides == 1 else {
+            appNumbers[app]?.sides -= 1
+            return
+        }
+        appNumbers[app] = nil
+        freeNumbers.append(known.number)
     }
 
     private func app(_ number: ApplicationNumber) -> ApplicationIdentifier { apps[number.index] }

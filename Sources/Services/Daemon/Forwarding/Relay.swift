@@ -53,6 +53,7 @@ package final class Relay {
         publisher = StatePublisher(scheduler: scheduler, log: log)
         forwarder = MessageForwarder(
             scheduler: scheduler, publisher: publisher, counts: RelayCounters(counters), log: log)
+        publisher.onUnused = { [weak self] in self?.remove($0) }
     }
 
     /// Connects the device around the relay. Without it, as in the simulator, announced identifiers are the targets.
@@ -157,11 +158,32 @@ package final class Relay {
     /// The app on a side, added if it is new.
     private func application(_ app: ApplicationIdentifier, on side: RoleContext) -> LocalApplication {
         if let application = side.applications[app] { return application }
-        let application = LocalApplication(app: app, number: forwarder.number(of: app), side: side)
+        let application = LocalApplication(app: app, number: forwarder.take(numberOf: app), side: side)
         side.add(application)
         for pairing in side.pairings.values { application.addRoute(through: pairing, now: scheduler.now) }
-        publisher.localChanged(application)
         return application
+    }
+
+    /// The operator takes the custom identifier of an app back: its counterparts learn that (PAR-21).
+    package func clearIdentifier(of app: ApplicationIdentifier, role: DeviceRole) {
+        guard let application = sides[role].applications[app] else { return }
+        application.clearIdentifier()
+        publisher.localChanged(application)
+        publisher.markState(of: application)
+    }
+
+    /// An app was removed, with its connections: its counterparts see it as not installed (SES-73).
+    package func uninstall(_ app: ApplicationIdentifier, on side: RoleContext) {
+        guard let application = side.applications[app] else { return }
+        application.uninstall()
+        if application.isUnused { remove(application) }
+        publisher.localChanged(application)
+    }
+
+    private func remove(_ application: LocalApplication) {
+        guard application.side.applications[application.app] === application else { return }
+        application.side.remove(application)
+        forwarder.giveBack(numberOf: application.app)
     }
 
     /// Level, reason and since of an app's counterpart, on any side; nil if there is no such pairing or app.
@@ -169,6 +191,11 @@ package final class Relay {
         of app: ApplicationIdentifier, pairing: UniqueIdentifier, on side: RoleContext
     ) -> Reachability? {
         side.applications[app]?.routes[pairing]?.reachability
+    }
+
+    /// Whether an app's counterpart is installed at the other end of a pairing, as far as is known.
+    func isInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier, of side: RoleContext) -> Bool {
+        side.applications[app]?.routes[pairing]?.isInstalled ?? false
     }
 
     /// The state as an app of this side sees it now.
@@ -230,7 +257,7 @@ package final class Relay {
     private func scheduleEndOfIntroduction(of end: PairingEnd, over port: RelayPort) {
         scheduler.schedule(after: Limits.introduction) { [publisher, weak end, weak port] in
             guard let end, let port, end.link === port else { return }
-            end.endIntroduction()
+            for app in end.endIntroduction() { publisher.wasRemoved(app, at: end) }
             publisher.pairingChanged(end, of: port.side)
         }
     }

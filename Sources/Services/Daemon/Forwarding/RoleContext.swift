@@ -49,6 +49,13 @@ package final class RoleContext {
         applications[application.app] = application
         names.add(application)
     }
+
+    /// Removes an app that nothing needs any longer.
+    func remove(_ application: LocalApplication) {
+        applications[application.app] = nil
+        names.remove(application)
+    }
+
     /// The app with this name, by the bytes in a frame.
     func application(named name: RawSpan) -> LocalApplication? { names.find(name) }
 
@@ -94,6 +101,16 @@ private struct ApplicationIndex {
         bytes.insert(contentsOf: name, at: start)
         ends.insert(start, at: place)
         for index in place..<ends.count { ends[index] += name.count }
+    }
+
+    mutating func remove(_ application: LocalApplication) {
+        let name = Array(application.app.description.utf8)
+        let place = place(of: name.span.bytes, in: bytes.span.bytes)
+        guard place < applications.count, applications[place] === application else { return }
+        bytes.removeSubrange(range(place))
+        applications.remove(at: place)
+        ends.remove(at: place)
+        for index in place..<ends.count { ends[index] -= name.count }
     }
 
     /// Where the name is, or would be.

@@ -45,6 +45,8 @@ final class PairingEnd {
     /// Apps that the other device announced before the start of this daemon; empty once it has announced its apps again
     /// (SES-64).
     private var installedBefore: Set<ApplicationIdentifier> = []
+    /// Apps that the other device announced before this link, and not over it so far.
+    private var unconfirmed: Set<ApplicationIdentifier> = []
     /// The link is new, and the other device may not have announced its apps yet (SES-25).
     private var isBeingIntroduced = false
 
@@ -61,6 +63,7 @@ final class PairingEnd {
     func announced(_ app: ApplicationIdentifier, _ announcement: ApplicationAnnouncement, limit: Int) -> Bool {
         guard announcements[app] != nil || announcements.count < limit else { return false }
         announcements[app] = announcement
+        unconfirmed.remove(app)
         return true
     }
 
@@ -71,12 +74,16 @@ final class PairingEnd {
     func linkUp(_ port: RelayPort) {
         way = .link(port)
         isBeingIntroduced = true
+        unconfirmed = Set(announcements.keys)
     }
 
     /// From now on silence about an app means that the other device has none.
-    func endIntroduction() {
-        isBeingIntroduced = false
-        installedBefore = []
+    /// - Returns: the apps that were installed there before, and are no longer.
+    func endIntroduction() -> [ApplicationIdentifier] {
+        let gone = installedBefore.filter { announcements[$0] == nil }.union(unconfirmed)
+        for app in unconfirmed { announcements[app] = nil }
+        (isBeingIntroduced, installedBefore, unconfirmed) = (false, [], [])
+        return gone.sorted()
     }
 
     /// The link is gone: the apps connected there are no longer known.

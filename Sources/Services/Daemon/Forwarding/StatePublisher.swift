@@ -17,8 +17,12 @@ final class LocalApplication {
     let number: ApplicationNumber
     private let name: ByteSlice
     unowned let side: RoleContext
+    /// Whether it is installed; else a user only sends as it (SES-75), and the other devices hear nothing of it.
+    private(set) var isInstalled = false
     /// The custom identifier that the app declares.
     private(set) var identifier: CustomIdentifier?
+    /// The operator has taken the custom identifier back, and the app has declared none since (PAR-21).
+    private var isIdentifierCleared = false
     /// An anchor for the app is known here.
     private var isAnchored = false
     /// The features that the app declares for its counterparts.
@@ -57,19 +61,32 @@ final class LocalApplication {
 
     var announcement: ApplicationAnnouncement {
         ApplicationAnnouncement(
-            isInstalled: true, isConnected: receiver != nil, identifier: identifier, isAnchored: isAnchored,
-            features: features)
+            isInstalled: isInstalled, isConnected: receiver != nil, identifier: identifier,
+            isIdentifierCleared: isIdentifierCleared, isAnchored: isAnchored, features: features)
     }
 
     /// The app declares something; what it does not declare again remains.
     /// - Returns: whether its announcement is another one now.
     func declare(identifier: CustomIdentifier?, isAnchored: Bool?, features: ApplicationFeatures?) -> Bool {
         let before = announcement
-        self.identifier = identifier ?? self.identifier
+        isInstalled = true
+        if let identifier { (self.identifier, isIdentifierCleared) = (identifier, false) }
         self.isAnchored = isAnchored ?? self.isAnchored
         self.features = features ?? self.features
         return announcement != before
     }
+
+    /// The operator takes the custom identifier back.
+    func clearIdentifier() { (identifier, isIdentifierCleared) = (nil, true) }
+
+    /// The app was removed; it declares nothing any longer.
+    func uninstall() {
+        (isInstalled, isAnchored, isIdentifierCleared) = (false, false, false)
+        (identifier, features) = (nil, ApplicationFeatures())
+    }
+
+    /// Whether neither an installation nor a connection needs it any longer.
+    var isUnused: Bool { !isInstalled && ports.isEmpty }
 
     func attach(_ port: RelayPort) {
         ports.append(port)
@@ -100,6 +117,8 @@ final class StatePublisher {
     /// The device around the relay; without one the announced identifiers are the targets, and apps have no
     /// directories.
     var outlets: Relay.Outlets?
+    /// Called when an app is neither installed nor connected any longer.
+    var onUnused: (LocalApplication) -> Void = { _ in }
     private var isScheduled = false
     /// The apps with something to be published.
     private var marked: [LocalApplication] = []
@@ -139,7 +158,9 @@ final class StatePublisher {
     /// A connection is gone.
     func detached(_ port: RelayPort, reason: ReachabilityReason) {
         switch port.source {
-        case .application(let application): if application.detach(port) { localChanged(application) }
+        case .application(let application):
+            if application.detach(port) { localChanged(application) }
+            if application.isUnused { onUnused(application) }
         case .link(let end):
             if end.link === port { end.linkDown(reason) }
             pairingChanged(end, of: port.side)
@@ -159,6 +180,7 @@ final class StatePublisher {
     private func announceLevel(_ application: LocalApplication, _ route: Route) {
         switch route.pairing.way {
         case .link:
+            guard application.isInstalled else { break }
             application.routesToAnnounce.append(route)
             mark(application)
         case .loopback(let other): if let other = other.applications[application.app] { markState(of: other) }
@@ -180,7 +202,7 @@ final class StatePublisher {
 
     /// Announces all apps of a side over a new link.
     func announceAll(of side: RoleContext, to port: RelayPort, of end: PairingEnd) {
-        for application in side.applications.values.sorted(by: { $0.app < $1.app }) {
+        for application in side.applications.values.filter(\.isInstalled).sorted(by: { $0.app < $1.app }) {
             application.routesToAnnounce.removeAll { $0.pairing === end }
             announce(application, to: port)
         }
@@ -188,7 +210,9 @@ final class StatePublisher {
 
     private func announce(_ application: LocalApplication, to port: RelayPort) {
         var announcement = application.announcement
-        if port.side.role == .secondary { announcement.identifier = nil }
+        if port.side.role == .secondary {
+            (announcement.identifier, announcement.isIdentifierCleared) = (nil, false)
+        }
         if case .link(let end) = port.source {
             announcement.seen = application.routes[end.known.pairing]?.reachability.level
         }
@@ -214,6 +238,12 @@ final class StatePublisher {
             markState(of: application)
         }
         return nil
+    }
+
+    /// The other device has removed an app while there was no link.
+    func wasRemoved(_ app: ApplicationIdentifier, at end: PairingEnd) {
+        let gone = ApplicationAnnouncement(isInstalled: false, isConnected: false, isAnchored: false)
+        outlets?.announced(app, end.known, gone, end.announcement(of: app))
     }
 
     // MARK: the state

@@ -132,7 +132,8 @@ final class AppStarter {
         var description: String {
             switch self {
             case .neverRegistered: "it has never registered here, so it has no user to run as"
-            case .otherUser(let user): "it belongs to user \(user), and only root's daemon can start another user's app"
+            case .otherUser(let user):
+                "it belongs to user \(user), and only root's daemon can start another user's app; see 'tandem apps assign'"
             }
         }
     }

@@ -108,6 +108,8 @@ extension RowSpace {
     static let application = RowSpace(rawValue: 2)
     /// Apps that are installed on paired devices.
     static let counterpart = RowSpace(rawValue: 3)
+    /// Applications that were removed or assigned, as long as something of them is left.
+    static let leaving = RowSpace(rawValue: 4)
 }
 
 /// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its

@@ -28,6 +28,7 @@ package final class Node {
     let items: AppDelivery
     let local: LocalEndpoint
     let configuration: ConfigurationService
+    let applications: ApplicationService
     let health: HealthService
     let tracing: TraceService
     let counters: Counters
@@ -70,7 +71,8 @@ package final class Node {
         let vendor = device.keys.vendorIdentifier
         self.device = device
         store = LoopStore(device.store, on: loop)
-        let applications = try InstalledApplications(rows: try device.rows(in: .application), path: device.store.path)
+        let applications = try InstalledApplications(
+            rows: try device.rows(in: .application), leaving: try device.rows(in: .leaving), path: device.store.path)
         installed = CommittedState(applications, in: store)
         counterparts = Counterparts(
             CommittedState(
@@ -106,6 +108,8 @@ package final class Node {
         directories = PairingDirectories(
             in: device.applications, owners: { [installed] in installed.state.records.mapValues(\.user) },
             scheduler: loop, log: log)
+        self.applications = ApplicationService(
+            installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
 
         let key = device.keys.device
         let context = LinkContext(
@@ -142,8 +146,8 @@ package final class Node {
                 pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
             },
             peer: { pairings[$0].map { ConfigurationPeer($0) } }, owner: { installed.state[$0]?.user },
-            keyTrusted: { app, of in
-                if of == role, installed.state[app] != nil { relay.install(app, role: role, isAnchored: true) }
+            keyTrusted: { app, of, isTrusted in
+                if of == role, installed.state[app] != nil { relay.install(app, role: role, isAnchored: isTrusted) }
             },
             offer: { body, app, pairing, completion in
                 local.offer(body, to: app, pairing: pairing, completion: completion)
@@ -180,21 +184,24 @@ package final class Node {
                     if announcement.makesConfigurable(after: before) {
                         configuration?.becameConfigurable(app, at: pairing.pairing)
                     }
-                    guard pairing.role == .secondary, let identifier = announcement.identifier else { return }
-                    pairings.declared(identifier, for: app, pairing: pairing.pairing)
+                    guard pairing.role == .secondary, announcement.declaresIdentifier else { return }
+                    pairings.declared(announcement.identifier, for: app, pairing: pairing.pairing)
                 }))
-        local.connect(
-            LocalEndpoint.Outlets(
-                store: { [weak self] app, user in await self?.store(app, ownedBy: user) ?? false },
-                directory: { [weak configuration] in configuration?.directory(of: $0) },
-                connected: { [weak self, loop, starter] application in
-                    starter?.connected(application.app)
-                    loop.start { await self?.connected(application) }
-                },
-                disconnected: { [weak configuration, starter] application, isInOrder in
-                    starter?.disconnected(application.app)
-                    configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
-                }))
+        var outlets = LocalEndpoint.Outlets(
+            store: { [weak self] app, user in await self?.store(app, ownedBy: user) ?? false },
+            directory: { [weak configuration] in configuration?.directory(of: $0) },
+            connected: { [weak self, loop, starter] application in
+                starter?.connected(application.app)
+                loop.start { await self?.connected(application) }
+            },
+            disconnected: { [weak configuration, starter] application, isInOrder in
+                starter?.disconnected(application.app)
+                configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
+            })
+        outlets.apply = { [weak configuration] app, envelope in
+            await configuration?.submit(envelope, app: app) ?? ApplyAnswer(verdict: nil, text: "")
+        }
+        local.connect(outlets)
         local.controlResponder = self
         pairings.connect(
             configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
@@ -218,10 +225,11 @@ package final class Node {
         }
         let known = pairings.all.map(\.pairing)
         directories.keepOnly(known)
-        for application in installed.state.records.values {
+        for application in installed.state.records.values where !application.isReserved {
             relay.install(
                 application.app, role: options.role, identifier: application.identifier,
                 isAnchored: configuration.anchorIdentifier(of: application.app) != nil)
+            if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: options.role) }
         }
         pairings.restore()
         for record in pairings.all {
@@ -258,7 +266,7 @@ package final class Node {
     private func contents(
         of record: PairingRecord, _ targets: [ApplicationIdentifier: PairedIdentifier]
     ) -> PairingContents {
-        var contents = PairingContents(configurations: configuration.count(of: targets))
+        var contents = PairingContents(configurations: configuration.status.count(of: targets))
         for direction in DeliveryDirection.allCases {
             for (channel, count) in delivery.counts(of: record.pairing, direction) {
                 if channel.properties.hasFile {
@@ -305,6 +313,7 @@ package final class Node {
         }
         configuration.start()
         delivery.resume()
+        applications.start()
         starter?.itemsMayWait()
         try makeSocketDirectory()
         try listen()
@@ -349,6 +358,7 @@ package final class Node {
         isStopping = true
         log(LogEvent(.info, "stopping"))
         health.stop()
+        applications.stop()
         starter?.stop()
         pairings.stop()
         links.stop()
@@ -419,8 +429,9 @@ package final class Node {
         let app = application.app
         do throws(StoreError) {
             let isRenamed = try await installed.commit { next in
+                let registered = next.registered(app)
                 let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
-                return (changes, { !changes.isEmpty })
+                return (registered + changes, { !changes.isEmpty })
             }
             // Another name for this device is another target of its own app.
             if isRenamed, application.role == .primary {

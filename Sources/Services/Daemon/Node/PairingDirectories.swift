@@ -65,6 +65,25 @@ final class PairingDirectories {
         }
     }
 
+    /// An app was removed: its own directory goes, with all that is in it; returns when it is gone, or why it stays is
+    /// in the log.
+    func remove(of app: ApplicationIdentifier) async {
+        paths = paths.filter { $0.key.app != app }
+        let applications = applications
+        let name = app.description
+        // Unsafe, because a worker that closes calls back no more: what is left is removed at the next start.
+        let failure: FileError? = await withUnsafeContinuation { continuation in
+            worker.remove({ () throws(FileError) in
+                try applications.names().contains(name)
+                    ? TreeRemoval([name], in: applications, depth: Self.deepest) : nil
+            }) { continuation.resume(returning: $0) }
+        }
+        guard let failure else { return }
+        log(
+            LogEvent(
+                .error, "the directory of a removed app stays", .text("app", name), .text("error", "\(failure)")))
+    }
+
     /// Removes directories that an earlier run could no longer remove. Its names are read at once, before a new pairing
     /// can be made: the directory of that is there before the worker comes to the removal.
     func keepOnly(_ pairings: [UniqueIdentifier]) {

@@ -40,7 +40,7 @@ final class PairingService {
     /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Identifiers that primaries have announced and that are not judged yet.
-    private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier]] = [:]
+    private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
     private var onEvent: (Event) -> Void = { _ in }
     private var contents: (PairingRecord, [ApplicationIdentifier: PairedIdentifier]) -> PairingContents = { _, _ in
         PairingContents()
@@ -311,11 +311,11 @@ final class PairingService {
         try outcome.get()
     }
 
-    /// A primary's app has announced its identifier over the pairing's link. One is judged after the other, and the
-    /// last one of each app counts: a device may change its mind as fast as its link is.
-    func declared(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
+    /// A primary's app has announced its identifier over the pairing's link, or that it has none again. One is judged
+    /// after the other, and the last one of each app counts: a device may change its mind as fast as its link is.
+    func declared(_ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
         let isJudging = !declarations.isEmpty
-        declarations[pairing, default: [:]][app] = identifier
+        declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
         if !isJudging { scheduler.start { [self] in await judgeDeclarations() } }
     }
 
@@ -323,13 +323,14 @@ final class PairingService {
         while let (pairing, declared) = declarations.first, let (app, identifier) = declared.first {
             await judge(identifier, for: app, pairing: pairing)
             // The same one stays out; another one that came meanwhile is judged next.
-            if declarations[pairing]?[app] == identifier { declarations[pairing]?[app] = nil }
+            if declarations[pairing]?[app] == .some(identifier) { declarations[pairing]?.removeValue(forKey: app) }
             if declarations[pairing]?.isEmpty == true { declarations[pairing] = nil }
         }
     }
 
-    private func judge(_ identifier: CustomIdentifier, for app: ApplicationIdentifier, pairing: UniqueIdentifier) async
-    {
+    private func judge(
+        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
+    ) async {
         _ = try? await commit { [self] next in
             let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
             return (
@@ -386,6 +387,14 @@ final class PairingService {
         try await commit { next in (next.trust(device).map(\.rowChange), {}) }
     }
 
+    /// Trusts a device by its fingerprint no longer; returns whether it was trusted.
+    func untrust(_ pin: KeyIdentifier, as role: DeviceRole) async throws(StoreError) -> Bool {
+        try await commit { next in
+            guard let changes = next.untrust(pin, as: role) else { return ([], { false }) }
+            return (changes.map(\.rowChange), { true })
+        }
+    }
+
     /// Ends a pairing; returns what ended with it.
     func end(_ record: PairingRecord) async throws(StoreError) -> PairingContents {
         try await commit(room: .reserve) { [self] next in
@@ -435,17 +444,17 @@ final class PairingService {
         }
     }
 
-    /// Accepts a changed identifier of a primary's app; nil if none waits.
+    /// Accepts a changed identifier of a primary's app; returns the target of its configuration, nil if none waits.
     func acceptIdentifier(
         of app: ApplicationIdentifier, pairing: UniqueIdentifier
-    ) async throws(StoreError) -> CustomIdentifier? {
+    ) async throws(StoreError) -> PairedIdentifier? {
         try await commit { [self] next in
-            guard let (claim, changes) = next.acceptIdentifier(of: app, pairing: pairing) else { return ([], { nil }) }
+            guard let (_, changes) = next.acceptIdentifier(of: app, pairing: pairing) else { return ([], { nil }) }
             return (
                 changes.map(\.rowChange),
                 { [self] in
                     onEvent(.retargeted(app))
-                    return claim.effective
+                    return target(of: app, through: pairing)
                 }
             )
         }

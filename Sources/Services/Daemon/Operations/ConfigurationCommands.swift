@@ -4,6 +4,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemStore
 import TandemWire
 
 /// A device that takes signed configuration: a daemon, or a device of the simulator.
@@ -33,7 +34,10 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
         }
         switch await device.configuration.trust(pem, for: anchor) {
         case .conflict:
-            throw ControlFailure(.anchorConflict, "another key is trusted for this app and role, and stays")
+            throw ControlFailure(
+                .anchorConflict,
+                "another key is trusted for this app and role, and stays; 'tandem trust replace' puts this one in its "
+                    + "place, 'tandem trust remove' ends the trust in it")
         case .notStored: throw ControlFailure(.store, "the key could not be stored; see the log")
         case .trusted:
             let identifiers = history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
@@ -51,6 +55,75 @@ struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
 
     func run(on device: Device) -> PropertyListDictionary {
         ["anchors": .array(device.configuration.anchors.map { .dictionary($0) })]
+    }
+}
+
+/// `trust-remove`: trusts no key for an app's configuration any longer (CTL-33).
+struct TrustRemoveCommand<Device: ConfiguredDevice>: ControlCommand {
+    private let anchor: AnchorKey
+    private let isAgreed: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        isAgreed = try request.fields.boolean("yes", absent: false)
+    }
+
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
+        guard device.configuration.isTrusted(anchor) else {
+            throw ControlFailure(.notFound, "no key is trusted for this app and role; 'tandem trust list' shows all")
+        }
+        return try await device.change(anchor, to: nil, isAgreed: isAgreed)
+    }
+}
+
+/// `trust-replace`: trusts another key for an app's configuration than before (CTL-33).
+struct TrustReplaceCommand<Device: ConfiguredDevice>: ControlCommand {
+    private let anchor: AnchorKey
+    private let pem: String
+    private let isAgreed: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        anchor = AnchorKey(application: try request.fields.application("app"), role: try request.fields.role("role"))
+        pem = try request.fields.string("key")
+        isAgreed = try request.fields.boolean("yes", absent: false)
+    }
+
+    func run(on device: Device) async throws(ControlFailure) -> PropertyListDictionary {
+        let history: KeySetHistory
+        do throws(VerificationFailure) {
+            history = try KeySetHistory(pem: pem)
+            try history.check(anchor)
+        } catch {
+            throw ControlFailure(.badRequest, "key: \(error)")
+        }
+        let identifiers = history.current.configuration.keyIdentifiers.sorted { $0.hexadecimal < $1.hexadecimal }
+        guard !device.configuration.isTrusted(anchor, as: pem) else {
+            return ["done": false, "keyid": .data(identifiers[0].bytes), "configurations": 0]
+        }
+        var body = try await device.change(anchor, to: pem, isAgreed: isAgreed)
+        body["keyid"] = .data(identifiers[0].bytes)
+        return body
+    }
+}
+
+extension ConfiguredDevice {
+    /// Changes the trusted key if the operator has agreed; returns what that ends.
+    fileprivate func change(
+        _ anchor: AnchorKey, to pem: String?, isAgreed: Bool
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        let contents = configuration.status.contents(of: anchor)
+        if isAgreed {
+            try await ControlFailure.storing { () async throws(StoreError) in
+                try await configuration.replaceKey(anchor, with: pem)
+            }
+        }
+        var body: PropertyListDictionary = [
+            "done": .boolean(isAgreed), "configurations": .integer(Int64(contents.configurations)),
+        ]
+        body["former"] = contents.anchor?.identifiers.first.map { .data($0.bytes) }
+        body["revoked"] = contents.anchor?.revoked.map { .integer(Int64($0)) }
+        body["highest"] = contents.highest.map { PropertyListValue($0) }
+        return body
     }
 }
 

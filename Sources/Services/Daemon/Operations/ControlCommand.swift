@@ -71,16 +71,24 @@ extension Node: ControlResponder {
         case .pair: PairCommand.self
         case .join: JoinCommand.self
         case .trustDevice: TrustDeviceCommand.self
+        case .trustedDevices: TrustedDevicesCommand.self
+        case .untrustDevice: UntrustDeviceCommand.self
         case .unpair: UnpairCommand.self
         case .address: AddressCommand.self
         case .switch: SwitchCommand.self
         case .trustAdd: TrustKeyCommand<Node>.self
         case .trustList: TrustListCommand<Node>.self
+        case .trustRemove: TrustRemoveCommand<Node>.self
+        case .trustReplace: TrustReplaceCommand<Node>.self
         case .apply: ApplyCommand<Node>.self
         case .configurationList: DesiredListCommand<Node>.self
         case .configurationShow: DesiredShowCommand<Node>.self
         case .configurationWithdraw: DesiredWithdrawCommand<Node>.self
         case .identifierAccept: AcceptIdentifierCommand.self
+        case .identifierClear: ClearIdentifierCommand.self
+        case .apps: AppsCommand.self
+        case .appRemove: RemoveAppCommand.self
+        case .appAssign: AssignAppCommand.self
         case .allowVersion: AllowVersionCommand.self
         case .health: HealthCommand.self
         case .drain: DrainCommand.self

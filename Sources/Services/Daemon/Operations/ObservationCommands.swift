@@ -29,7 +29,7 @@ struct StatusCommand: ControlCommand {
         let shown = user.map { _ in Set(apps.map(\.app)) }
         var status: PropertyListDictionary = [
             "applications": .array(apps.map { .dictionary($0.status(on: node)) }),
-            "configurations": .array(node.configuration.describe(shown).map { .dictionary($0) }),
+            "configurations": .array(node.configuration.status.describe(shown).map { .dictionary($0) }),
         ]
         guard user == nil else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }

@@ -104,6 +104,56 @@ struct TrustDeviceCommand: ControlCommand {
     }
 }
 
+/// `trusted-devices`: the devices that are trusted by hand (PAR-11).
+struct TrustedDevicesCommand: ControlCommand {
+    init(_ request: ControlRequest) {}
+
+    func run(on node: Node) -> PropertyListDictionary {
+        let devices = DeviceRole.allCases.flatMap { node.pairings.trusted(as: $0) }
+        return ["devices": .array(devices.map { .dictionary(Self.describe($0)) })]
+    }
+
+    private static func describe(_ device: TrustedDevice) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "fingerprint": .string(device.pin.fingerprint), "role": .string(device.role.rawValue),
+        ]
+        body["address"] = device.address.map { .string($0) }
+        body["name"] = device.name.map { .string($0) }
+        return body
+    }
+}
+
+/// `untrust-device`: ends the manual trust in a device (PAR-22).
+struct UntrustDeviceCommand: ControlCommand {
+    private let pin: KeyIdentifier
+    private let role: DeviceRole
+    private let isAgreed: Bool
+
+    init(_ request: ControlRequest) throws(WireError) {
+        pin = try request.fields.required("fingerprint", "a fingerprint") { value in
+            value.stringValue.flatMap { KeyIdentifier(text: $0) }
+        }
+        role = try request.fields.role("role")
+        isAgreed = try request.fields.boolean("yes", absent: false)
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        var isKnown = node.pairings.trusted(as: role).contains { $0.pin == pin }
+        if isAgreed {
+            isKnown = try await ControlFailure.storing { () async throws(StoreError) in
+                try await node.pairings.untrust(pin, as: role)
+            }
+        }
+        guard isKnown else {
+            throw ControlFailure(
+                .notFound, "no device of this fingerprint is trusted by hand; 'tandem trusted-devices list' shows all")
+        }
+        // The pairing that the trust led to stays.
+        let paired = node.pairings.all.filter { $0.peer == pin && $0.role == role.counterpart }
+        return ["done": .boolean(isAgreed), "paired": .array(paired.map { .string($0.name) })]
+    }
+}
+
 /// The only pairing that `pairing` or `who` names.
 private struct PairingName {
     private let pairing: UniqueIdentifier?
@@ -207,7 +257,8 @@ struct AcceptIdentifierCommand: ControlCommand {
             try await node.pairings.acceptIdentifier(of: app, pairing: pairing)
         }
         guard let identifier else { throw ControlFailure(.notFound, "no changed identifier waits for this app") }
-        return ["identifier": .string("\(identifier)")]
+        if case .custom(let custom) = identifier { return ["identifier": .string(custom.description)] }
+        return ["identifier": .string(identifier.text)]
     }
 }
 

@@ -175,9 +175,9 @@ private final class SimulatedPeers {
         return endpoint.relay.declaredTarget(of: app, through: pairing, on: endpoint.side)
     }
 
-    private func trusts(_ app: ApplicationIdentifier) {
-        guard let endpoint, endpoint.side.applications[app] != nil else { return }
-        endpoint.relay.install(app, on: endpoint.side, isAnchored: true)
+    private func trusts(_ app: ApplicationIdentifier, _ isTrusted: Bool) {
+        guard let endpoint, endpoint.side.applications[app]?.isInstalled == true else { return }
+        endpoint.relay.install(app, on: endpoint.side, isAnchored: isTrusted)
     }
 
     /// The device's configuration; nil if it signs nothing.
@@ -193,7 +193,7 @@ private final class SimulatedPeers {
             targets: { [self] app in all.compactMap { target(of: app, through: $0.pairing) } },
             receivers: { [self] in role == .primary ? all : [] },
             peer: { [self] pairing in all.first { $0.pairing == pairing } }, owner: { _ in Linux.user },
-            keyTrusted: { [self] app, of in if of == role { trusts(app) } },
+            keyTrusted: { [self] app, of, isTrusted in if of == role { trusts(app, isTrusted) } },
             offer: { [self] body, app, pairing, completion in
                 guard let endpoint else { return completion(.notConnected) }
                 endpoint.offer(body, to: app, pairing: pairing, completion: completion)

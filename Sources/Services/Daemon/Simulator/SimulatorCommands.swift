@@ -13,6 +13,8 @@ extension SimulatedDevice: ControlResponder {
         case .switch: SimulatedSwitchCommand.self
         case .trustAdd where signed != nil: TrustKeyCommand<SimulatedDevice>.self
         case .trustList where signed != nil: TrustListCommand<SimulatedDevice>.self
+        case .trustRemove where signed != nil: TrustRemoveCommand<SimulatedDevice>.self
+        case .trustReplace where signed != nil: TrustReplaceCommand<SimulatedDevice>.self
         case .apply where signed != nil: ApplyCommand<SimulatedDevice>.self
         case .configurationList where signed != nil: DesiredListCommand<SimulatedDevice>.self
         case .configurationShow where signed != nil: DesiredShowCommand<SimulatedDevice>.self
@@ -84,7 +86,7 @@ private struct SimulatedStatusCommand: ControlCommand {
             "desired": .array(rows.map { .dictionary($0) }),
             "device": .data(options.device.bytes), "name": .string(device.name), "role": .string(options.role.rawValue),
             "software": .string(options.software), "pairings": .array(device.pairings.map { .dictionary($0) }),
-            "configurations": .array((device.signed?.describe(nil) ?? []).map { .dictionary($0) }),
+            "configurations": .array((device.signed?.status.describe(nil) ?? []).map { .dictionary($0) }),
         ]
     }
 }

@@ -1,0 +1,44 @@
+// Agreement of an operator to the consequences of a command: they are told first, and then it takes --yes or an answer
+// on the terminal. A script that forgets --yes changes nothing.
+
+import Glibc
+import TandemBase
+import TandemPropertyList
+import TandemWire
+
+extension Arguments {
+    /// Asks a daemon for a change in two steps (CTL-29): what it would end, and once the operator has agreed to that,
+    /// the change itself.
+    /// - Parameter consequences: the lines that tell what the change ends, from the daemon's answer.
+    /// - Returns: the answer to the change.
+    func askTwice(
+        _ command: ControlName, _ body: PropertyListDictionary, of role: DeviceRole? = nil, _ console: Console,
+        consequences: (Fact) -> [String]
+    ) throws -> Fact {
+        let lines = consequences(Fact(try ask(command, body, of: role)))
+        for line in lines { console.warn(line) }
+        try agree(console)
+        var body = body
+        body["yes"] = true
+        return Fact(try ask(command, body, of: role))
+    }
+
+    private func agree(_ console: Console) throws(CommandFailure) {
+        if has("yes") { return }
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw .usage("nothing was changed: without a terminal to ask on, --yes is needed")
+        }
+        console.warn("Go on? Type yes:")
+        guard readLine() == "yes" else { throw .refused("nothing was changed") }
+    }
+}
+
+extension Fact {
+    /// `1 item`, `2 items`.
+    func count(_ key: String, _ noun: String) -> String {
+        let number = body[key]?.integerValue ?? 0
+        return "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    func isPositive(_ key: String) -> Bool { (body[key]?.integerValue ?? 0) > 0 }
+}

@@ -1,0 +1,181 @@
+// `apps`: the apps of a device with their owners, and what an operator takes back of them.
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemWire
+
+extension Subcommand {
+    static let appsList = Subcommand(
+        path: ["apps", "list"], summary: "show a device's apps with their owners and what waits for them",
+        options: [.device, .json],
+        notes: """
+            An app belongs to the user that registered it first, or that 'tandem apps assign' has named. One
+            without an owner only has items: they came for it, or an operator has sent them as it.
+            """,
+        examples: ["apps list", "apps list --device secondary --json"]
+    ) { arguments, console in
+        let apps = Fact.list(try arguments.ask(.apps)["apps"])
+        if arguments.has("json") {
+            return console.print(json: .array(apps.map { Fact.plain(.dictionary($0.body)) }))
+        }
+        var table = Table(
+            "apps",
+            ["app", "owner", "connected", "receiving", "items", "files", "letters", "configuration", "identifier"])
+        for app in apps {
+            table.add(
+                app.text("app"), app.owner("uid"), app.text("connected"), app.text("receiving"), app.text("items"),
+                app.text("files"), app.text("letters"), app.text("configuration"), app.text("identifier"))
+        }
+        for line in table.lines.isEmpty ? ["no apps"] : table.lines { console.print(line) }
+    }
+
+    static let appsRemove = Subcommand(
+        path: ["apps", "remove"], summary: "remove an app from a device, with all that is kept for it",
+        operands: [.required("APP")], options: [.device, .yes, .json],
+        notes: """
+            It says first what is lost, and asks. The app counts as not installed until it registers again, for
+            anybody. The versions of its configuration stay refused.
+            """,
+        examples: ["apps remove org.example.lamp", "apps remove --device secondary --yes org.example.lamp"]
+    ) { arguments, console in
+        let app = try ApplicationIdentifier(arguments.operands[0])
+        let answer = try arguments.askTwice(.appRemove, ["app": .string(app.description)], console) { fact in
+            Consequences.removal(fact)
+        }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("removed \(app)")
+    }
+
+    static let appsAssign = Subcommand(
+        path: ["apps", "assign"], summary: "make an app another user's, or reserve it for one",
+        operands: [.required("APP"), .required("USER")], options: [.device, .yes, .json],
+        notes: """
+            USER is a name or a number. It says first what changes for the former owner, and asks. What waits
+            for the app stays, and is the new owner's.
+            """,
+        examples: ["apps assign org.example.lamp lampd", "apps assign --yes org.example.lamp 1001"]
+    ) { arguments, console in
+        let app = try ApplicationIdentifier(arguments.operands[0])
+        let user = try arguments.user(arguments.operands[1])
+        let body: PropertyListDictionary = ["app": .string(app.description), "uid": .integer(Int64(user))]
+        let answer = try arguments.askTwice(.appAssign, body, console) { Consequences.assignment($0) }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        let hasChanged = answer.body["done"]?.booleanValue ?? false
+        console.print("\(app) \(hasChanged ? "belongs to" : "belonged already to") \(answer.owner("uid"))")
+    }
+
+    static let identifierClear = Subcommand(
+        path: ["identifier", "clear"], summary: "take a primary's custom identifier for an app back",
+        options: [.device, .application.required, .yes, .json],
+        notes: """
+            Configuration for the primary's own app is targeted at its vendor identifier again, at once. Each
+            secondary keeps the custom identifier until its operator runs 'tandem identifier accept' there; then
+            what was applied for the custom identifier ends on that secondary, and its versions stay refused. An
+            app whose code still declares the identifier declares it again at its next start.
+            """,
+        examples: ["identifier clear --app org.example.lamp", "identifier clear --app org.example.lamp --yes"]
+    ) { arguments, console in
+        let app = try arguments.application()
+        let body: PropertyListDictionary = ["app": .string(app.description)]
+        let answer = try arguments.askTwice(.identifierClear, body, of: .primary, console) {
+            Consequences.clearing($0)
+        }
+        if arguments.has("json") { return console.print(json: Fact.plain(.dictionary(answer.body))) }
+        console.print("cleared \(answer.text("identifier")); configuration is for \(answer.text("target"))")
+    }
+}
+
+extension Arguments {
+    /// The number of a user that is named by name or number.
+    fileprivate func user(_ text: String) throws(CommandFailure) -> UInt32 {
+        if let number = UInt32(text), number < .max { return number }
+        do throws(SystemError) { return try Linux.userIdentifier(named: text) } catch {
+            throw .usage("'\(text)' is no user of this machine")
+        }
+    }
+}
+
+extension Fact {
+    /// A user's name and number.
+    fileprivate func owner(_ key: String) -> String {
+        guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "nobody" }
+        return Linux.userName(of: user).map { "\($0) (\(user))" } ?? "\(user)"
+    }
+}
+
+/// Changes of apps and of their keys in lines for the operator, who has not agreed yet.
+enum Consequences {
+    static func removal(_ fact: Fact) -> [String] {
+        var lines = ["\(fact.text("app")) of \(fact.owner("uid")) is removed from this device:"]
+        let waiting = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
+            .filter { fact.isPositive($0.0) }.map { fact.count($0.0, $0.1) }
+        if !waiting.isEmpty {
+            lines.append("  \(waiting.joined(separator: ", ")) dropped, and refused to their senders")
+        }
+        if fact.isPositive("configurations") {
+            lines.append("  \(fact.count("configurations", "configuration")) that is staged or applied ends")
+        }
+        if let versions = fact.refusedVersions { lines.append("  \(versions)") }
+        if fact.body["keyid"] != nil {
+            lines.append("  its configuration key \(fact.digest("keyid")) is trusted no longer")
+        }
+        if let revocations = fact.forgottenRevocations { lines.append("  \(revocations)") }
+        lines.append("  its directory \(fact.text("directory")) is deleted, with all that is in it")
+        if fact.body["connected"]?.booleanValue == true {
+            lines.append("  it is connected, and disconnected as app-removed")
+        }
+        return lines
+    }
+
+    static func assignment(_ fact: Fact) -> [String] {
+        let app = fact.text("app")
+        guard fact.body["former"] != nil else { return ["\(app) is for \(fact.owner("uid")) alone from now on"] }
+        var lines = ["\(app) of \(fact.owner("former")) is \(fact.owner("uid"))'s from now on; the former owner:"]
+        if fact.body["connected"]?.booleanValue == true { lines.append("  is disconnected as app-owned") }
+        lines.append("  loses the directory \(fact.text("directory")), with all that is in it; it is made anew")
+        let waiting = [("items", "item"), ("files", "file"), ("letters", "dead letter"), ("contexts", "context")]
+            .filter { fact.isPositive($0.0) }.map { fact.count($0.0, $0.1) }
+        if !waiting.isEmpty { lines.append("  leaves \(waiting.joined(separator: ", ")) to the new one") }
+        if fact.isPositive("configurations") { lines.append("  leaves the configuration, which stays in force") }
+        return lines
+    }
+
+    /// The end of a trusted key, after a line that names it.
+    static func untrusting(_ fact: Fact) -> [String] {
+        var lines: [String] = []
+        if fact.isPositive("configurations") {
+            lines.append("  \(fact.count("configurations", "configuration")) that is staged or applied ends")
+        }
+        return lines + [fact.refusedVersions, fact.forgottenRevocations].compactMap { $0 }.map { "  \($0)" }
+    }
+
+    static func clearing(_ fact: Fact) -> [String] {
+        var lines = [
+            "\(fact.text("app")) is no longer \(fact.text("identifier")); its configuration is for "
+                + "\(fact.text("target")) from now on",
+            "  what this device's own app has for the identifier is no longer shown to it",
+        ]
+        let secondaries = fact.texts("secondaries")
+        if !secondaries.isEmpty {
+            lines.append(
+                "  \(secondaries.joined(separator: ", ")): takes configuration for the identifier until "
+                    + "'tandem identifier accept' there, which ends what was applied for it")
+        }
+        return lines
+    }
+}
+
+extension Fact {
+    /// Which versions of a configuration stay refused; nil if none was ever applied.
+    var refusedVersions: String? {
+        guard body["highest"] != nil else { return nil }
+        return "versions of its configuration up to \(text("highest")) stay refused: sign a higher one"
+    }
+
+    /// The revocations that end with a trusted key; nil if none has followed it.
+    var forgottenRevocations: String? {
+        guard isPositive("revoked") else { return nil }
+        return "the revocation of \(count("revoked", "key")) is forgotten: one that the next anchor lists counts again"
+    }
+}

@@ -1,0 +1,125 @@
+// Configurations of a device for people and programs: each slot of its apps and each delivery to a secondary in words
+// (`status`), and how much of an app or a target a change would end (CTL-29). The secondaries that lack something are
+// in the desired state's own status.
+
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
+import TandemSignedConfiguration
+
+/// A view of both halves of the configuration service; confined to their loop.
+struct ConfigurationStatus {
+    /// The trusted key of an app on one side, and what was verified with it.
+    struct Contents: Sendable, Equatable {
+        let anchor: KnownAnchor?
+        /// The configurations that wait or are applied.
+        let configurations: Int
+        /// The highest version of them or before, which stays refused (CFG-30).
+        let highest: UInt64?
+    }
+
+    private let receiver: ConfigurationReceiver
+    private let forwarder: ConfigurationForwarder
+    private let context: ConfigurationContext
+
+    init(of receiver: ConfigurationReceiver, _ forwarder: ConfigurationForwarder, _ context: ConfigurationContext) {
+        self.receiver = receiver
+        self.forwarder = forwarder
+        self.context = context
+    }
+
+    // MARK: contents
+
+    /// The state that a change of the trusted key, or the app's removal, would end.
+    func contents(of key: AnchorKey) -> Contents {
+        let slots = receiver.state.slots.values.filter { $0.key.subject == key }
+        let versions = slots.flatMap { [$0.mark?.highestRefused, $0.active?.record.version] }.compactMap { $0 }
+        return Contents(
+            anchor: receiver.state.anchors[key], configurations: slots.reduce(0) { $0 + $1.configurations },
+            highest: versions.max())
+    }
+
+    /// The configurations that wait or are applied for these targets of secondaries' apps.
+    func count(of targets: [ApplicationIdentifier: PairedIdentifier]) -> Int {
+        targets.reduce(0) { count, entry in
+            let key = ConfigurationSlotKey(application: entry.key, role: .secondary, target: entry.value)
+            return count + (receiver.state.slots[key]?.configurations ?? 0)
+        }
+    }
+
+    // MARK: words
+
+    /// The state of this side's app's configuration in a word or two; nil if it has none.
+    func stateName(of app: ApplicationIdentifier) -> String? {
+        context.shownKey(of: app, as: context.options.role).flatMap { receiver.state.slots[$0]?.stateName }
+    }
+
+    /// The configurations of these apps (nil: all), for `status`.
+    func describe(_ apps: Set<ApplicationIdentifier>?) -> [PropertyListDictionary] {
+        let isShown = { (key: ConfigurationSlotKey) in apps?.contains(key.application) ?? true }
+        let own = receiver.state.slots.values.filter { isShown($0.key) }
+            .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
+            .map { describe($0) }
+        let forwarded = forwarder.state.deliveries.filter { isShown($0.key) }
+            .sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
+            .suffix(DesiredStatus.rowLimit)
+            .map { describe($0) }
+        return own + forwarded
+    }
+
+    private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "app": .string(slot.key.application.description), "role": .string(slot.key.role.rawValue),
+            "target": .string(slot.key.target.text), "state": .string(slot.stateName),
+        ]
+        let shown = slot.waived ?? slot.active
+        body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
+        body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
+        body["applied"] = shown.map { .integer($0.applied.milliseconds) }
+        if slot.waived != nil { body["waived"] = true }
+        if let trial = slot.trial {
+            body["trial"] = true
+            body["attempts"] = PropertyListValue(trial.attempts)
+        }
+        body["lastVerdict"] = receiver.lastVerdict(of: slot.key).map { .string($0.name) }
+        if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
+        return body
+    }
+
+    private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
+        let name = context.device.peer(entry.pairing)?.name ?? "\(entry.pairing)"
+        var body: PropertyListDictionary = [
+            "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
+            "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),
+            "digest": .data(entry.digest), "pairing": .data(entry.pairing.bytes),
+            "state": .string("\(entry.stateName) \(name)"),
+        ]
+        body["lastVerdict"] = entry.verdict.map { .string($0) }
+        body["text"] = entry.text.map { .string($0) }
+        return body
+    }
+}
+
+extension ConfigurationSlot {
+    /// How many configurations wait or are applied.
+    fileprivate var configurations: Int { (active == nil && waived == nil ? 0 : 1) + (staged == nil ? 0 : 1) }
+
+    /// The state in a word or two.
+    fileprivate var stateName: String {
+        switch phase {
+        case .waitingForApplication: "waiting for app"
+        case .waitingForClock: "waiting for clock"
+        case .offered: "handed to app"
+        case .idle where waived != nil: "applied, invalid signature allowed"
+        case .idle: active == nil ? "none" : "applied"
+        }
+    }
+}
+
+extension ForwardedConfiguration {
+    /// The state in a word or two, before the secondary's name.
+    fileprivate var stateName: String {
+        if let ending { return "\(ending.rawValue) to" }
+        return verdict == nil ? "on its way to" : "forwarded to"
+    }
+}

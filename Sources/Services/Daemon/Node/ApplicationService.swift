@@ -1,0 +1,193 @@
+// Installed apps of a daemon, and the operator's changes of them (SES-73, SES-74). A change is decided by one commit of
+// all rows that name the app; its queues and its directory follow. A row names the remainder, so that the next start
+// goes on after a crash. Registrations of the app wait until nothing is left.
+
+import TandemBase
+import TandemCrypto
+import TandemReactor
+import TandemSignedConfiguration
+import TandemStore
+import TandemWire
+
+/// The apps of one daemon; confined to its loop.
+final class ApplicationService {
+    /// The state that a device keeps of an app.
+    struct Contents: Sendable, Equatable {
+        /// nil: nobody owns the app, and only items wait for it or were sent as it.
+        let record: ApplicationRecord?
+        let isConnected: Bool
+        let isReceiving: Bool
+        let delivery: DurableDelivery.ApplicationContents
+        let configuration: ConfigurationStatus.Contents
+        /// The state of its configuration for the present target, in a word or two.
+        let configurationState: String?
+
+        fileprivate var isEmpty: Bool {
+            record == nil && delivery == DurableDelivery.ApplicationContents() && configuration.anchor == nil
+                && configuration.configurations == 0
+        }
+    }
+
+    private let installed: CommittedState<InstalledApplications>
+    private let local: LocalEndpoint
+    private let delivery: DurableDelivery
+    private let configuration: ConfigurationService
+    private let directories: PairingDirectories
+    private let scheduler: any Scheduler
+    private let log: LogHandler
+    private var isStopping = false
+
+    init(
+        _ installed: CommittedState<InstalledApplications>, at local: LocalEndpoint, delivery: DurableDelivery,
+        configuration: ConfigurationService, directories: PairingDirectories, log: @escaping LogHandler
+    ) {
+        self.installed = installed
+        self.local = local
+        self.delivery = delivery
+        self.configuration = configuration
+        self.directories = directories
+        scheduler = local.scheduler
+        self.log = log
+    }
+
+    private var role: DeviceRole { local.options.role }
+
+    /// Goes on with what an earlier run has left; once, before the first registration.
+    func start() {
+        for (app, remainder) in installed.state.leaving {
+            guard local.beginChange(of: app) else { continue }
+            scheduler.start { [self] in
+                if remainder == .all { await clear(app) }
+                await removeDirectory(of: app)
+            }
+        }
+    }
+
+    /// The store closes soon: the next start goes on with what is left.
+    func stop() { isStopping = true }
+
+    // MARK: the apps
+
+    /// The apps that are installed, or of which something is kept.
+    var all: [ApplicationIdentifier] {
+        Set(installed.state.records.keys).union(delivery.applications).sorted()
+    }
+
+    /// The state that the device keeps of an app; nil if there is none.
+    func contents(of app: ApplicationIdentifier) -> Contents? {
+        let contents = Contents(
+            record: installed.state[app], isConnected: !local.connections(of: app).isEmpty,
+            isReceiving: local.connected(app) != nil, delivery: delivery.contents(of: app),
+            configuration: configuration.status.contents(of: AnchorKey(application: app, role: role)),
+            configurationState: configuration.status.stateName(of: app))
+        return contents.isEmpty ? nil : contents
+    }
+
+    // MARK: the operator's changes
+
+    /// Removes an app with all that the device keeps of it (SES-73); returns what that was, nil if there was nothing.
+    func remove(_ app: ApplicationIdentifier) async throws(StoreError) -> Contents? {
+        await beginChange(of: app)
+        await installed.hold()
+        guard let contents = contents(of: app) else {
+            installed.release()
+            local.endChange(of: app)
+            return nil
+        }
+        var next = installed.state
+        let rows = next.remove(app)
+        do throws(StoreError) { try await configuration.remove(app, with: rows) } catch {
+            installed.release()
+            local.endChange(of: app)
+            throw error
+        }
+        installed.release(next) { local.remove(app) }
+        log(LogEvent(.info, "app removed", .text("app", "\(app)")))
+        await clear(app)
+        scheduler.start { [self] in await removeDirectory(of: app) }
+        return contents
+    }
+
+    /// Assigns an app to a user (SES-74); returns whether it was another's or nobody's before.
+    func assign(_ app: ApplicationIdentifier, to user: UInt32) async throws(StoreError) -> Bool {
+        await beginChange(of: app)
+        let former = installed.state[app]?.user
+        let hasChanged: Bool
+        do throws(StoreError) {
+            hasChanged = try await installed.commit { [self] next in
+                let changes = next.assign(app, to: user)
+                guard !changes.isEmpty else { return (changes, { false }) }
+                return (
+                    changes,
+                    { [self] in
+                        local.assign(app, to: user)
+                        delivery.reassign(app)
+                        return true
+                    }
+                )
+            }
+        } catch {
+            local.endChange(of: app)
+            throw error
+        }
+        if hasChanged {
+            log(LogEvent(.info, "app assigned", .text("app", "\(app)"), .integer("uid", user)))
+        }
+        if hasChanged, former != nil {
+            scheduler.start { [self] in await removeDirectory(of: app) }
+        } else {
+            local.endChange(of: app)
+        }
+        return hasChanged
+    }
+
+    /// Takes an app's custom identifier back (PAR-21); returns it, or nil if there is none.
+    func clearIdentifier(of app: ApplicationIdentifier) async throws(StoreError) -> CustomIdentifier? {
+        try await installed.commit { [self] next in
+            let identifier = next[app]?.identifier
+            return (
+                next.clearIdentifier(of: app),
+                { [self] in
+                    guard let identifier else { return nil }
+                    local.relay.clearIdentifier(of: app, role: role)
+                    let isConnected = local.connected(app) != nil
+                    configuration.targetChanged(of: app, as: role, isConnected: isConnected)
+                    return identifier
+                }
+            )
+        }
+    }
+
+    /// One change of an app follows the other.
+    private func beginChange(of app: ApplicationIdentifier) async {
+        while !local.beginChange(of: app) { await local.waitForChange(of: app) }
+    }
+
+    // MARK: what follows
+
+    private func clear(_ app: ApplicationIdentifier) async {
+        let code: SessionError.Code = role == .secondary ? .watchAppNotInstalled : .companionAppNotInstalled
+        while await !delivery.clear(app, code: code), !isStopping { await scheduler.sleep(for: .seconds(1)) }
+    }
+
+    /// Removes the app's directory, and then lets it register; the next owner has a new one.
+    private func removeDirectory(of app: ApplicationIdentifier) async {
+        await directories.remove(of: app)
+        while await !forget(app) {
+            if isStopping { return }
+            await scheduler.sleep(for: .seconds(1))
+        }
+        if installed.state[app] != nil { configuration.ownerChanged(of: app) }
+        local.endChange(of: app)
+    }
+
+    private func forget(_ app: ApplicationIdentifier) async -> Bool {
+        do throws(StoreError) {
+            try await installed.commit(room: .reserve) { next in (next.left(app), {}) }
+            return true
+        } catch {
+            log(.notStored(error))
+            return false
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// The control commands about installed apps: their list (CTL-30), their removal and assignment (CTL-31, CTL-32), and
+// the end of a custom identifier (CTL-35).
+
+import TandemBase
+import TandemCrypto
+import TandemFiles
+import TandemPairing
+import TandemPropertyList
+import TandemReactor
+import TandemStore
+import TandemWire
+
+/// `apps`: the apps that are installed, or of which something is kept.
+struct AppsCommand: ControlCommand {
+    init(_ request: ControlRequest) {}
+
+    func run(on node: Node) -> PropertyListDictionary {
+        let apps = node.applications.all.compactMap { app in
+            node.applications.contents(of: app).map { PropertyListValue.dictionary($0.body(of: app)) }
+        }
+        return ["apps": .array(apps)]
+    }
+}
+
+/// An app that the operator changes, and whether the operator has agreed to what that ends (CTL-29).
+struct ApplicationChange {
+    let app: ApplicationIdentifier
+    let isAgreed: Bool
+
+    init(_ fields: BodyFields) throws(WireError) {
+        app = try fields.application("app")
+        isAgreed = try fields.boolean("yes", absent: false)
+    }
+
+    static var unknown: ControlFailure {
+        ControlFailure(.notFound, "nothing is known of an app of this name; 'tandem apps list' shows all")
+    }
+}
+
+/// `app-remove`: removes an app with all that the device keeps of it (SES-73).
+struct RemoveAppCommand: ControlCommand {
+    private let change: ApplicationChange
+
+    init(_ request: ControlRequest) throws(WireError) { change = try ApplicationChange(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        var contents = node.applications.contents(of: change.app)
+        if change.isAgreed {
+            contents = try await ControlFailure.storing { () async throws(StoreError) in
+                try await node.applications.remove(change.app)
+            }
+        }
+        guard let contents else { throw ApplicationChange.unknown }
+        var body = contents.body(of: change.app)
+        body["done"] = .boolean(change.isAgreed)
+        body["directory"] = .string(node.directory(of: change.app))
+        return body
+    }
+}
+
+/// `app-assign`: makes an app another user's (SES-74).
+struct AssignAppCommand: ControlCommand {
+    private let change: ApplicationChange
+    private let user: UInt32
+
+    init(_ request: ControlRequest) throws(WireError) {
+        change = try ApplicationChange(request.fields)
+        user = try request.fields.required("uid", "a uid") { value in
+            value.unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
+        }
+    }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        let contents = node.applications.contents(of: change.app)
+        var body = contents?.body(of: change.app) ?? ["app": .string(change.app.description)]
+        if let former = body["uid"], former != .integer(Int64(user)) { body["former"] = former }
+        body["uid"] = .integer(Int64(user))
+        body["directory"] = .string(node.directory(of: change.app))
+        guard change.isAgreed else {
+            body["done"] = false
+            return body
+        }
+        body["done"] = .boolean(
+            try await ControlFailure.storing { () async throws(StoreError) in
+                try await node.applications.assign(change.app, to: user)
+            })
+        return body
+    }
+}
+
+/// `identifier-clear`: takes the custom identifier of this primary's app back (PAR-21).
+struct ClearIdentifierCommand: ControlCommand {
+    private let change: ApplicationChange
+
+    init(_ request: ControlRequest) throws(WireError) { change = try ApplicationChange(request.fields) }
+
+    func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
+        guard node.options.role == .primary else {
+            throw ControlFailure(
+                .wrongRole, "a secondary has its primary's identifier; 'tandem identifier clear' on the primary ends it"
+            )
+        }
+        var identifier = node.applications.contents(of: change.app)?.record?.identifier
+        if change.isAgreed {
+            identifier = try await ControlFailure.storing { () async throws(StoreError) in
+                try await node.applications.clearIdentifier(of: change.app)
+            }
+        }
+        guard let identifier else {
+            throw ControlFailure(.notFound, "the app has no custom identifier; 'tandem apps list' shows them")
+        }
+        let secondaries = node.pairings.all.filter { $0.role == .primary && $0.state == .active }
+        return [
+            "app": .string(change.app.description), "identifier": .string(identifier.description),
+            "target": .string(PairedIdentifier.vendor(node.device.keys.vendorIdentifier).text),
+            "secondaries": .array(secondaries.map { .string($0.name) }), "done": .boolean(change.isAgreed),
+        ]
+    }
+}
+
+extension Node {
+    /// The path of an app's own directory, whether or not there is one.
+    fileprivate func directory(of app: ApplicationIdentifier) -> String { "\(device.applications.path)/\(app)" }
+}
+
+extension ApplicationService.Contents {
+    fileprivate func body(of app: ApplicationIdentifier) -> PropertyListDictionary {
+        var body: PropertyListDictionary = [
+            "app": .string(app.description), "connected": .boolean(isConnected), "receiving": .boolean(isReceiving),
+            "items": .integer(Int64(delivery.items)), "files": .integer(Int64(delivery.files)),
+            "letters": .integer(Int64(delivery.letters)), "contexts": .integer(Int64(delivery.contexts)),
+            "configurations": .integer(Int64(configuration.configurations)),
+        ]
+        body["uid"] = record.map { .integer(Int64($0.user)) }
+        body["reserved"] = record.flatMap { $0.isReserved ? true : nil }
+        body["identifier"] = record?.identifier.map { .string($0.description) }
+        body["keyid"] = configuration.anchor?.identifier.map { .data($0.bytes) }
+        body["revoked"] = configuration.anchor?.revoked.map { .integer(Int64($0)) }
+        body["configuration"] = configurationState.map { .string($0) }
+        body["highest"] = configuration.highest.map { PropertyListValue($0) }
+        return body
+    }
+}

@@ -1,0 +1,28 @@
+// Signed configurations that the app itself brings to its daemon, as it was given them by a link.
+
+import TandemBase
+import TandemSession
+import TandemWire
+
+/// The verdict on a configuration that the app has handed over.
+public struct ConfigurationVerdict: Sendable, Hashable {
+    /// `applied`, `waiting-for-app` or a rejection's name (Protocol/SignedConfiguration.md CFG-24); nil if this app's
+    /// own message handler has not judged it in time.
+    public let name: String?
+    /// For people; may be empty.
+    public let text: String
+}
+
+extension PairedSession {
+    /// Hands the exact bytes of a signed configuration for this app to this device's daemon (CFG-60): what
+    /// `Configuration.handleOpen(url:submit:)` has found in a link. The daemon verifies it, and it comes back through
+    /// the app's own message handler before this returns; so do not call it from that handler.
+    /// - Throws: 7004, 7005, 7007, 7014 `daemon-lost`; 7008 `unknown-command` if the daemon takes none.
+    public func submitConfiguration(_ envelope: [UInt8]) async throws(SessionError) -> ConfigurationVerdict {
+        let answer = try await core.result { [pairing] core, completion in
+            core.ask(.apply(envelope: envelope), pairing: pairing, channel: .configuration, then: completion)
+        }
+        let verdict = ApplyAnswer(answer.body)
+        return ConfigurationVerdict(name: verdict.verdict, text: verdict.text)
+    }
+}

@@ -1,0 +1,85 @@
+// The lines that an operator reads before agreeing to a change (CTL-29), and the grammar of the commands that ask so.
+
+import TandemPropertyList
+import Testing
+
+@testable import tandem
+
+@Suite struct ConsequenceTests {
+    private func body(_ more: PropertyListDictionary = [:]) -> Fact {
+        var body: PropertyListDictionary = [
+            "app": "org.example.lamp", "uid": 4_000_000_001, "connected": false, "items": 0, "files": 0, "letters": 0,
+            "contexts": 0, "configurations": 0, "directory": "/var/lib/tandem/apps/org.example.lamp",
+        ]
+        for (key, value) in more { body[key] = value }
+        return Fact(body)
+    }
+
+    @Test("CTL-29: what a removal ends is named in whole, and nothing that is not there")
+    func removal() {
+        #expect(
+            Consequences.removal(body()) == [
+                "org.example.lamp of 4000000001 is removed from this device:",
+                "  its directory /var/lib/tandem/apps/org.example.lamp is deleted, with all that is in it",
+            ])
+        let lines = Consequences.removal(
+            body([
+                "connected": true, "items": 2, "files": 1, "letters": 1, "contexts": 2, "configurations": 1,
+                "highest": 7, "keyid": .data([UInt8](repeating: 0xAB, count: 32)),
+            ]))
+        #expect(lines[1] == "  2 items, 1 file, 1 dead letter, 2 contexts dropped, and refused to their senders")
+        #expect(lines.contains("  1 configuration that is staged or applied ends"))
+        #expect(lines.contains("  versions of its configuration up to 7 stay refused: sign a higher one"))
+        #expect(lines.contains("  its configuration key abababababababab is trusted no longer"))
+        #expect(lines.last == "  it is connected, and disconnected as app-removed")
+    }
+
+    @Test("CTL-29: an assignment says what the former owner loses, and that a new app is only reserved")
+    func assignment() {
+        #expect(Consequences.assignment(body()) == ["org.example.lamp is for 4000000001 alone from now on"])
+        let lines = Consequences.assignment(body(["former": 4_000_000_002, "connected": true, "items": 1]))
+        #expect(lines[0] == "org.example.lamp of 4000000002 is 4000000001's from now on; the former owner:")
+        #expect(lines.contains("  is disconnected as app-owned") && lines.contains("  leaves 1 item to the new one"))
+        #expect(lines.contains { $0.contains("loses the directory") })
+    }
+
+    @Test("CTL-29, CTL-33: the end of a key's trust says which versions stay refused, and what it forgets")
+    func untrusting() {
+        #expect(Consequences.untrusting(Fact(["configurations": 0, "revoked": 0])).isEmpty)
+        let ended = Fact(["configurations": 1, "highest": 7, "revoked": 2])
+        #expect(
+            Consequences.untrusting(ended) == [
+                "  1 configuration that is staged or applied ends",
+                "  versions of its configuration up to 7 stay refused: sign a higher one",
+                "  the revocation of 2 keys is forgotten: one that the next anchor lists counts again",
+            ])
+        #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
+    }
+
+    @Test("CTL-29: taking an identifier back says which secondaries have to accept that")
+    func clearing() {
+        let lines = Consequences.clearing(
+            body(["identifier": "house-7", "target": "vendor:X", "secondaries": ["kiosk", "panel"]]))
+        #expect(lines[0].contains("house-7") && lines[0].contains("vendor:X"))
+        #expect(lines.last?.contains("kiosk, panel") == true)
+        #expect(lines.last?.contains("tandem identifier accept") == true)
+    }
+
+    @Test(
+        "commands that take something back ask for agreement, print JSON, and show an example",
+        arguments: [
+            ["apps", "remove"], ["apps", "assign"], ["trust", "remove"], ["trust", "replace"], ["identifier", "clear"],
+            ["trusted-devices", "remove"],
+        ])
+    func options(path: [String]) throws {
+        let (subcommand, _) = try Subcommand.find(path)
+        #expect(subcommand.path == path && !subcommand.examples.isEmpty && !subcommand.notes.isEmpty)
+        let names = Set(subcommand.options.map(\.name))
+        #expect(names.isSuperset(of: ["yes", "json", "device"]))
+    }
+
+    @Test("lists print JSON", arguments: [["apps", "list"], ["trust", "list"], ["trusted-devices", "list"]])
+    func lists(path: [String]) throws {
+        #expect(try Subcommand.find(path).0.options.contains { $0.name == "json" })
+    }
+}
