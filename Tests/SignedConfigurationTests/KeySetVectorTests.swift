@@ -29,11 +29,18 @@ private struct SequenceFile: Decodable {
         let steps: [Step]
         let version: UInt64
     }
+    struct Succession: Decodable {
+        let name: String
+        let anchor: Anchor
+        let later: Anchor
+        let outcome: String
+    }
     let app: String
     let role: String
     let target: String
     let now: UInt64
     let sequences: [Sequence]
+    let successions: [Succession]
 }
 
 @Suite struct KeySetVectorTests {
@@ -55,6 +62,15 @@ private struct SequenceFile: Decodable {
             }
             #expect(history.current.version == sequence.version, "\(sequence.name)")
             try expectSameHistory(of: history, anchor: sequence.anchor, "\(sequence.name)")
+        }
+    }
+
+    @Test("CFG-17: an anchor that is learned later is known, replaces a bare key, or is a conflict, as stated")
+    func everySuccessionIsJudgedAsStated() throws {
+        #expect(file.successions.count == 10)
+        for one in file.successions {
+            let judged = try history(one.anchor).succession(of: try history(one.later))
+            #expect(judged.rawValue == one.outcome, "\(one.name)")
         }
     }
 

@@ -78,7 +78,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             }
         } catch {
             stageForClock(envelope, after: error, by: delivery, in: context, &transition)
-            conclude(error, of: envelope, by: delivery, &transition)
+            conclude(error, of: envelope, by: delivery, in: context, &transition)
         }
         return transition
     }
@@ -164,7 +164,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             // The app may have taken what it was offered, and not have answered yet: it reads its files again.
             if phase == .offered { transition.add(.reload) }
             dropStaged(&transition)
-            conclude(error, of: staged.record.envelope, by: staged.delivery, &transition)
+            conclude(error, of: staged.record.envelope, by: staged.delivery, in: context, &transition)
         } catch {}
         return transition
     }
@@ -574,11 +574,12 @@ extension ConfigurationSlot {
 
     private func conclude(
         _ failure: VerificationFailure, of envelope: [UInt8], by delivery: ConfigurationDelivery?,
-        _ transition: inout ApplyTransition
+        in context: VerificationContext, _ transition: inout ApplyTransition
     ) {
-        // A sender delivers again once there is a key (CFG-74); for an operator here it is a rejection.
-        let verdict: Verdict =
-            failure.rejection == .noKey && delivery != nil ? .waitingForKey : .rejected(failure.rejection)
+        // A sender delivers again once there is a key (CFG-74); for an operator here it is a rejection, and so is a key
+        // that was refused.
+        let isWaiting = failure.rejection == .noKey && context.anchor == .none && delivery != nil
+        let verdict: Verdict = isWaiting ? .waitingForKey : .rejected(failure.rejection)
         transition.conclude(verdict, failure.detail)
         guard let delivery else { return }
         let facts = ReportFacts(

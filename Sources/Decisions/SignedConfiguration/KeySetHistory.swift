@@ -116,6 +116,30 @@ package struct KeySetHistory: Sendable, Equatable {
             .noKey, "the trusted key set is for the \(subject.role.rawValue)'s app '\(subject.application)'")
     }
 
+    /// The relation of an anchor that is learned later to the trusted one (CFG-17).
+    package enum Succession: String, Sendable {
+        /// It is the trusted one, a set of its chain, or the bare key whose place a key set has taken.
+        case known
+        /// A key set for the trusted bare key: it takes its place.
+        case replaces
+        case conflict = "anchor-conflict"
+    }
+
+    /// The relation of an anchor that is learned later.
+    package func succession(of later: KeySetHistory) -> Succession {
+        if let bytes = later.anchorBytes {
+            if contains(bytes) { return .known }
+            return later.isKeySet(of: self) ? .replaces : .conflict
+        }
+        return anchor == later.anchor || isKeySet(of: later) ? .known : .conflict
+    }
+
+    /// Whether this history begins with a key set that lets exactly this bare key sign configurations.
+    private func isKeySet(of bare: KeySetHistory) -> Bool {
+        guard bare.subject == nil, subject != nil, anchor.version == 1 else { return false }
+        return anchor.configuration == bare.anchor.configuration
+    }
+
     /// Whether a configuration's version is below what the set in force accepts for its target.
     package func minimumVersion(for target: PairedIdentifier) -> UInt64 { current.minimumVersions[target] ?? 0 }
 

@@ -135,8 +135,8 @@ package enum Verdict: Sendable, Hashable {
     package var isRefusal: Bool {
         switch self {
         case .applied, .waitingForApplication, .waitingForKey, .superseded: false
-        // Without a key nothing is judged; daemons before `waiting-for-key` say so in this way.
-        case .rejected(.clockUnset), .rejected(.noKey): false
+        // Without a usable key nothing is judged; daemons before `waiting-for-key` say so by `no-key`.
+        case .rejected(.clockUnset), .rejected(.noKey), .rejected(.weakKey), .rejected(.unknownAlgorithm): false
         default: true
         }
     }

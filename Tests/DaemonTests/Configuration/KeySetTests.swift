@@ -355,4 +355,77 @@ import Testing
         #expect(nodes.ask(nodes.secondary, "trust-add", conflict).name == "anchor-conflict")
         nodes.stop()
     }
+
+    private func add(_ text: String, at node: Node) -> String? {
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary", "key": .string(text),
+        ]
+        let answer = nodes.ask(node, "trust-add", body)
+        return answer.code == 0 ? nil : answer.name
+    }
+
+    @Test("CFG-17: an app with a bare key changes to a key set with that key, keeps its values, and rotates")
+    func aBareKeyBecomesAKeySet() throws {
+        let bare = try nodes.startApp()
+        #expect(add(nodes.signer.publicKey.key.pem, at: nodes.primary) == nil)
+        #expect(nodes.verdict(try envelope(7, by: nodes.signer, under: 1)) == "applied")
+        bare.disconnect()
+        let (first, second) = (try set(1, nodes.signer), try set(2, successor))
+        #expect(nodes.verdict(second) == "no-key", "a bare key cannot rotate")
+        let text = KeySetText.text(of: first)
+        for other in [try set(2, nodes.signer), try set(1, nodes.signer, successor), try set(1, successor)] {
+            #expect(add(KeySetText.text(of: other), at: nodes.primary) == "anchor-conflict")
+        }
+        #expect(add(text, at: nodes.primary) == nil)
+        let registration = TandemSession.Registration(anchor: text)
+        let history = try KeySetHistory(anchor: first)
+        let app = try nodes.connect(to: .secondary, registration) { follow(history, $0) }
+        #expect(try nodes.held()?["version"] == 7)
+        #expect(nodes.notes.count { "\($0.message)".hasPrefix("alarm: anchor-conflict") } == 3, "none is the app's")
+        let other = try nodes.envelope(7, with: nodes.signer)
+        #expect(nodes.verdict(other, at: nodes.secondary) == "equivocation", "the mark stays")
+        #expect(verdicts(second) == ["applied", "applied"])
+        try nodes.restart(.secondary)
+        nodes.waitForLink()
+        #expect(keySetVersion(of: nodes.secondary) == 2)
+        #expect(add(nodes.signer.publicKey.key.pem, at: nodes.secondary) == nil, "the bare key is no conflict")
+        #expect(keySetVersion(of: nodes.secondary) == 2 && app.offers.isEmpty)
+        nodes.stop()
+    }
+
+    @Test("CFG-17, CFG-74: an anchor that can verify nothing is named, not stored, and gives way to the right one")
+    func anUnusableAnchorIsNotStored() throws {
+        let foreign = KeySetDocument(
+            subject: KeySubject(application: nodes.app, role: .primary), version: 1, issued: 1_790_000_000,
+            roles: [
+                .configuration: ([nodes.signer.key.publicKey], 1), .keySet: ([root.publicKey], 1),
+                .revocation: ([revoker.publicKey], 1),
+            ])
+        let unusable = [
+            "no key", KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [revoker])),
+            KeySetText.text(of: try KeyStatementSigner.sign(foreign, with: [root])),
+        ]
+        for (place, text) in unusable.enumerated() {
+            try nodes.connect(to: .secondary, TandemSession.Registration(anchor: text)).disconnect()
+            nodes.run(until: {
+                nodes.notes.count { "\($0.message)" == "an app's configuration key is refused" } == place + 1
+            })
+        }
+        #expect(nodes.ask(nodes.secondary, "trust-list").body["anchors"] == [])
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "no-key")
+        try nodes.restart(.secondary)
+        nodes.waitForLink()
+        _ = try nodes.startApp()
+        nodes.run(until: { nodes.reported() == "applied" })
+        nodes.stop()
+    }
+
+    @Test("CFG-17, CTL-27: a key set with two configuration keys is an anchor after a restart, too")
+    func aSetOfTwoKeysIsAnAnchorAfterARestart() throws {
+        try startApp().disconnect()
+        try nodes.restart(.secondary)
+        let shown = nodes.ask(nodes.secondary, "status").body["applications"]?.arrayValue?.first?.dictionaryValue
+        #expect(shown?["anchor"]?.dataValue?.count == 32)
+        nodes.stop()
+    }
 }

@@ -1,6 +1,6 @@
 // Trust anchors of this device's apps (CFG-17): the operator names them, or the app's first registration does. The
-// first one stays; another one later is a conflict that an operator has to look at, unless the chain that followed it
-// has it.
+// first one that can be used stays. Another one later is a conflict that an operator has to look at, unless the chain
+// that followed it has it, or it is the key set of a bare key.
 
 import TandemBase
 import TandemCrypto
@@ -79,8 +79,7 @@ extension KnownAnchor {
         guard case .trusted(let history) = anchor, case .trusted(let other) = ConfigurationAnchor(pem: text) else {
             return false
         }
-        if let bytes = other.chain.first { return history.contains(bytes) }
-        return ConfigurationAnchor(pem: pem) == .trusted(other)
+        return history.succession(of: other) == .known
     }
 }
 
@@ -92,9 +91,14 @@ package struct ConfigurationAnchors: Sendable, Equatable {
         case new(KnownAnchor)
         /// Another key is trusted; it stays.
         case conflict
+        /// It can verify nothing, and is not stored: the next one is the first one again.
+        case refused(VerificationFailure)
     }
 
     private var known: [AnchorKey: KnownAnchor] = [:]
+    /// The reasons why the last anchors of apps without a trusted one were refused: configurations get them as their
+    /// rejections. Forgotten at a restart.
+    private var refused: [AnchorKey: ConfigurationAnchor] = [:]
 
     init() {}
 
@@ -106,19 +110,37 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     }
 
     /// The anchor that verifies configuration of the app.
-    func anchor(of key: AnchorKey) -> ConfigurationAnchor { known[key]?.anchor ?? .none }
+    func anchor(of key: AnchorKey) -> ConfigurationAnchor { known[key]?.anchor ?? refused[key] ?? .none }
 
     /// Trusts no key for the app any longer; returns whether there was one.
-    mutating func remove(_ key: AnchorKey) -> Bool { known.removeValue(forKey: key) != nil }
+    mutating func remove(_ key: AnchorKey) -> Bool {
+        refused[key] = nil
+        return known.removeValue(forKey: key) != nil
+    }
 
     mutating func learn(_ pem: String, for key: AnchorKey, from source: KnownAnchor.Source) -> Learning {
-        let anchor = ConfigurationAnchor(pem: pem)
-        guard let before = known[key] else {
-            let learned = KnownAnchor(key: key, pem: pem, source: source, anchor: anchor)
-            known[key] = learned
-            return .new(learned)
+        let before = known[key]
+        if before?.pem == pem { return .same }
+        let history: KeySetHistory
+        do throws(VerificationFailure) {
+            history = try KeySetHistory(pem: pem)
+            try history.check(key)
+        } catch {
+            guard before == nil else { return .conflict }
+            refused[key] = .unusable(error.rejection, error.detail)
+            return .refused(error)
         }
-        return before.has(pem) ? .same : .conflict
+        if case .trusted(let trusted) = before?.anchor {
+            switch trusted.succession(of: history) {
+            case .known: return .same
+            case .conflict: return .conflict
+            case .replaces: break
+            }
+        }
+        let learned = KnownAnchor(key: key, pem: pem, source: source, anchor: .trusted(history))
+        known[key] = learned
+        refused[key] = nil
+        return .new(learned)
     }
 
     /// Follows a key set or a revocation (CFG-84, CFG-85); returns the anchor with it, or nil for one that is known.
@@ -164,7 +186,15 @@ extension KnownAnchor {
 }
 
 extension ConfigurationAnchors {
-    mutating func restore(_ anchor: KnownAnchor) { known[anchor.key] = anchor }
+    /// Takes a stored anchor over. One that can verify nothing, as earlier releases stored it, gives way to any other.
+    mutating func restore(_ anchor: KnownAnchor) {
+        do throws(VerificationFailure) {
+            try anchor.anchor.history().check(anchor.key)
+            known[anchor.key] = anchor
+        } catch {
+            refused[anchor.key] = .unusable(error.rejection, error.detail)
+        }
+    }
 }
 
 /// The result of trusting a key.

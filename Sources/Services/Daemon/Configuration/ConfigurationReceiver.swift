@@ -384,6 +384,12 @@ final class ConfigurationReceiver {
                     "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'",
                     .text("app", app),
                     .text("role", key.role.rawValue)), causedBy: key.application)
+        case .refused(let failure):
+            context.log(
+                LogEvent(
+                    .warning, "an app's configuration key is refused", .text("app", app),
+                    .text("role", key.role.rawValue), .text("reason", failure.rejection.rawValue),
+                    .outside("detail", failure.detail)), causedBy: key.application)
         }
     }
 

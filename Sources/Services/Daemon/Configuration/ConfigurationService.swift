@@ -223,7 +223,7 @@ final class ConfigurationService {
         switch await receiver.learn(pem, for: key, from: .operator) {
         case .same?, .new?: .trusted
         case .conflict?: .conflict
-        case nil: .notStored
+        case .refused?, nil: .notStored
         }
     }
 
@@ -496,9 +496,9 @@ final class ConfigurationService {
         Set(receiver.state.slots.keys.map(\.application))
     }
 
-    /// The key that configuration of this side's app is verified with.
-    func anchorIdentifier(of app: ApplicationIdentifier) -> KeyIdentifier? {
-        receiver.state.anchors[AnchorKey(application: app, role: options.role)]?.identifier
+    /// The anchor that configuration of this side's app is verified with; nil if none is trusted.
+    func anchor(of app: ApplicationIdentifier) -> KnownAnchor? {
+        receiver.state.anchors[AnchorKey(application: app, role: options.role)]
     }
 
     /// The app's own directory, made if it is missing; nil if it cannot be.

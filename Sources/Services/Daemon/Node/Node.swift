@@ -228,7 +228,7 @@ package final class Node {
         for application in installed.state.records.values where !application.isReserved {
             relay.install(
                 application.app, role: options.role, identifier: application.identifier,
-                isAnchored: configuration.anchorIdentifier(of: application.app) != nil)
+                isAnchored: configuration.anchor(of: application.app) != nil)
             if application.isIdentifierCleared { relay.clearIdentifier(of: application.app, role: options.role) }
         }
         pairings.restore()

@@ -160,7 +160,7 @@ extension ApplicationRecord {
             "connected": .boolean(node.local.connected(app) != nil),
         ]
         body["identifier"] = identifier.map { .string($0.description) }
-        body["anchor"] = node.configuration.anchorIdentifier(of: app).map { .data($0.bytes) }
+        body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }
         return body
     }
 }
