@@ -60,6 +60,7 @@ let system: [Target] = [
     cLibrary("OpenSSL", "libssl-dev", pkgConfig: "openssl"),
     cLibrary("SQLite", "libsqlite3-dev", pkgConfig: "sqlite3"),
     cLibrary("PCRE2", "libpcre2-dev", pkgConfig: "libpcre2-8"),
+    cLibrary("Expat", "libexpat1-dev", pkgConfig: "expat"),
     cLibrary("QREncode", "libqrencode-dev", pkgConfig: "libqrencode"),
     .target(name: "CTandemLinux", path: "Sources/System/CLinux"),
 ]
@@ -68,6 +69,7 @@ let valueRooms: [Target] = [
     room("Values", "Base"),
     // Rounding reals needs libm, which only an import of Glibc would link by itself.
     room("Values", "PropertyList", imports: ["TandemBase"], links: ["m"]),
+    room("Values", "PropertyListXML", imports: ["CTandemExpat", "TandemBase", "TandemPropertyList"]),
     room("Values", "Wire", imports: ["TandemBase", "TandemPropertyList"]),
     room("Values", "Pattern", imports: ["CTandemPCRE2"]),
     room("Values", "Crypto", imports: ["CTandemOpenSSL", "TandemBase"]),
@@ -145,6 +147,7 @@ let testTargets: [Target] = [
         path: "Tests/Conformance", swiftSettings: strict),
     tests("Base", imports: ["TandemBase"]),
     tests("PropertyList", imports: ["TandemBase", "TandemPropertyList"]),
+    tests("PropertyListXML", imports: ["TandemBase", "TandemPropertyList", "TandemPropertyListXML"]),
     tests("Wire", imports: ["TandemBase", "TandemPropertyList", "TandemWire"]),
     tests("Pattern", imports: ["TandemPattern"]),
     tests("Crypto", imports: ["TandemBase", "TandemCrypto", "CTandemOpenSSL"]),

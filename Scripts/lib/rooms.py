@@ -18,6 +18,7 @@ DOORS = {
     "CTandemOpenSSL": {"Crypto"},
     "CTandemSQLite": {"Store"},
     "CTandemPCRE2": {"Pattern"},
+    "CTandemExpat": {"PropertyListXML"},
     "CTandemQREncode": {"tandem"},
     "CTandemLinux": {"Reactor"},
 }
