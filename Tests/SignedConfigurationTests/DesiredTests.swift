@@ -75,9 +75,10 @@ private struct Fleet {
     }
 
     /// The link of a member comes up; none of its items is in its queue any more, unless said otherwise.
-    mutating func link(_ index: Int, underWay: Bool = false) -> ConfigurationItem? {
+    mutating func link(_ index: Int, underWay: Bool = false, bringsKeys: Bool = true) -> ConfigurationItem? {
         let transition = desired.linked(
-            addressee(index), isUnderWay: { _ in underWay }, at: now, identifier: { .random() })
+            addressee(index), isUnderWay: { _ in underWay }, bringsKeys: { _ in bringsKeys }, at: now,
+            identifier: { .random() })
         return deliveries(of: transition)[index]
     }
 
@@ -261,6 +262,15 @@ private struct Fleet {
             #expect(fleet.announce(0) == nil)
             #expect(fleet.link(0) != nil, "\(rejection)")
         }
+    }
+
+    @Test("CFG-73: old-keyset is final for a primary that brings no key sets")
+    func oldKeySetWithoutAChain() throws {
+        var fleet = try Fleet()
+        let item = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, item, .rejected(.oldKeySet)) == nil)
+        #expect(fleet.link(0, bringsKeys: false) == nil)
+        #expect(fleet.link(0) != nil, "with a chain the secondary may have been behind it")
     }
 
     @Test(

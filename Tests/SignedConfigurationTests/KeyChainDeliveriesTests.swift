@@ -69,7 +69,7 @@ import Testing
         #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
     }
 
-    @Test("CFG-92: after a refusal the chain starts again from its beginning, at the next occasion")
+    @Test("CFG-95: after a refusal the chain starts again from its beginning, at the next occasion")
     func aRefusalStartsTheChainAgain() throws {
         var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
@@ -86,7 +86,7 @@ import Testing
         #expect(advance(&deliveries, isUnderWay: false).isEmpty)
     }
 
-    @Test("CFG-92: what is on its way behind a refused step is cancelled, and sent again after it")
+    @Test("CFG-95: what is on its way behind a refused step is cancelled, and sent again after it")
     func whatIsBehindARefusedStepIsCancelled() throws {
         var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
@@ -99,6 +99,23 @@ import Testing
         }
         let nothing = transition(&deliveries)
         #expect(nothing.items.isEmpty && nothing.cancelled.isEmpty)
+    }
+
+    @Test("CFG-95: a refusal of a step that a later anchor has no use for is no answer about the next ones")
+    func aRefusalBelowALaterAnchorIsNoAnswer() throws {
+        var deliveries = KeyChainDeliveries()
+        let items = advance(&deliveries)
+        let last = SHA256.digest(chain[2])
+        try take(try report(items[0], .rejected(.rollback), counter: 1), &deliveries)
+        #expect(deliveries[key]?.verdict(on: last, at: 2) == nil)
+        try take(try report(items[1], .rejected(.oldKeySet), counter: 2), &deliveries)
+        #expect(deliveries[key]?.verdict(on: SHA256.digest(chain[1]), at: 1) == .rejected(.oldKeySet))
+        try take(try report(items[2], .applied, counter: 3), &deliveries)
+        #expect(deliveries[key]?.verdict(on: last, at: 2) == .applied)
+        var refused = KeyChainDeliveries()
+        let others = advance(&refused)
+        try take(try report(others[0], .rejected(.threshold), counter: 1), &refused)
+        #expect(refused[key]?.verdict(on: last, at: 2) == .rejected(.threshold), "nothing follows from a forged one")
     }
 
     @Test("CFG-51: a report by another key, on other bytes, replayed or not asked for changes nothing")

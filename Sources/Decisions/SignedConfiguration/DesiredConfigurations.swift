@@ -81,6 +81,13 @@ package struct DesiredConfigurations: Sendable {
         secondaries.values.flatMap { $0.states.values.flatMap { $0.open + ($0.last.map { [$0] } ?? []) } }
     }
 
+    /// The pairings of which anything is known, and those that a rollout names.
+    package var pairings: Set<UniqueIdentifier> {
+        slots.values.reduce(into: Set(secondaries.keys)) { pairings, slot in
+            for desired in slot.desired { pairings.formUnion(desired.rollout?.first ?? []) }
+        }
+    }
+
     // MARK: the operator
 
     /// Accepts an envelope and delivers it to the secondaries that lack it. The same bytes again are delivered to those
@@ -271,26 +278,31 @@ package struct DesiredConfigurations: Sendable {
     // MARK: the secondaries
 
     /// The link of a secondary is ready: it gets all that it lacks.
-    /// - Parameter isUnderWay: whether an item waits in its queue or has not been handled by the secondary.
+    /// - Parameters:
+    ///   - isUnderWay: whether an item waits in its queue or has not been handled by the secondary.
+    ///   - bringsKeys: whether this primary has the chain of key sets, which it brings first.
     package mutating func linked(
-        _ addressee: ConfigurationAddressee, isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime,
-        identifier: () -> UniqueIdentifier
+        _ addressee: ConfigurationAddressee, isUnderWay: (ForwardedConfiguration) -> Bool,
+        bringsKeys: (KeySubject) -> Bool = { _ in true }, at now: WallTime, identifier: () -> UniqueIdentifier
     ) -> DesiredTransition {
         var transition = DesiredTransition()
         for key in slots.keys {
-            forgetRetried(key, at: addressee.pairing, &transition)
+            forgetRetried(key, at: addressee.pairing, bringsKeys(key.subject), &transition)
             deliverAgain(key, to: addressee, isUnderWay, at: now, identifier, &transition)
         }
         return transition
     }
 
     private mutating func forgetRetried(
-        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ transition: inout DesiredTransition
+        _ key: ConfigurationSlotKey, at pairing: UniqueIdentifier, _ bringsKeys: Bool,
+        _ transition: inout DesiredTransition
     ) {
+        // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
+        let retried = bringsKeys ? Self.retried.union([Rejection.oldKeySet.rawValue]) : Self.retried
         let refusals = state(of: key, at: pairing)?.refusals ?? []
-        guard refusals.contains(where: { Self.retried.contains($0.verdict) }) else { return }
+        guard refusals.contains(where: { retried.contains($0.verdict) }) else { return }
         change(key, at: pairing, &transition) { state, _ in
-            state.refusals.removeAll { Self.retried.contains($0.verdict) }
+            state.refusals.removeAll { retried.contains($0.verdict) }
         }
     }
 
@@ -310,7 +322,7 @@ package struct DesiredConfigurations: Sendable {
     /// Rejections that another state of the secondary can end without the primary's knowledge: it took the primary's
     /// new identifier, its clock was set, it has a newer key set.
     private static let retried: Set<String> = Set(
-        [Rejection.wrongTarget, .future, .oldKeySet, .keySetGap, .keySetExpired].map(\.rawValue))
+        [Rejection.wrongTarget, .future, .keySetGap, .keySetExpired].map(\.rawValue))
 
     /// A secondary's app has been announced, or the primary has another paired identifier for it.
     package mutating func changed(

@@ -68,6 +68,19 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             }
         }
 
+        /// The verdict on a step; nil while there is none.
+        package func verdict(on digest: [UInt8], at index: Int) -> Verdict? {
+            if accepted > index { return .applied }
+            guard let result else { return nil }
+            if result.digest == digest { return result.verdict }
+            switch result.verdict {
+            case .applied: return nil
+            // Of a step that a verifier with a later anchor has no use for; the next ones may follow.
+            case .rejected(.rollback), .rejected(.oldKeySet): return underWay.isEmpty ? result.verdict : nil
+            default: return result.verdict
+            }
+        }
+
         /// A refusal ends the deliveries until the next link.
         fileprivate var isRefused: Bool { result.map { $0.verdict != .applied } ?? false }
     }
@@ -79,6 +92,9 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     package init() {}
 
     package subscript(key: Key) -> Place? { places[key] }
+
+    /// The pairings of which anything is known.
+    package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
 
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool {

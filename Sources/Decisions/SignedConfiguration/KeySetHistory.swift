@@ -140,6 +140,11 @@ package struct KeySetHistory: Sendable, Equatable {
         return anchor.configuration == bare.anchor.configuration
     }
 
+    /// Whether the bytes claim to come before the anchor, so that this history passes over them (CFG-90).
+    package func precedesAnchor(_ bytes: [UInt8]) -> Bool {
+        ClaimedStatement(bytes)?.keySetVersion.map { $0 < anchor.version } ?? false
+    }
+
     /// Whether a configuration's version is below what the set in force accepts for its target.
     package func minimumVersion(for target: PairedIdentifier) -> UInt64 { current.minimumVersions[target] ?? 0 }
 

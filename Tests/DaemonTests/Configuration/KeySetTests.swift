@@ -237,7 +237,7 @@ import Testing
         nodes.stop()
     }
 
-    @Test("CFG-92: a secondary that learns its anchor later gets the chain then")
+    @Test("CFG-92, CFG-95: a secondary that learns its anchor later gets the chain then")
     func aSecondaryWithoutAnAnchorGetsTheChainLater() throws {
         try trust(at: nodes.primary)
         #expect(verdicts(try set(2, successor), wait: 2_000) == ["applied", "waiting-for-key"])
@@ -426,6 +426,22 @@ import Testing
         try nodes.restart(.secondary)
         let shown = nodes.ask(nodes.secondary, "status").body["applications"]?.arrayValue?.first?.dictionaryValue
         #expect(shown?["anchor"]?.dataValue?.count == 32)
+        nodes.stop()
+    }
+
+    @Test("CFG-90, CFG-95: a secondary whose anchor is a later set passes over the chain before it")
+    func aLaterAnchorPassesOverTheChain() throws {
+        try trust(at: nodes.primary)
+        let (second, third, fourth) = (
+            try set(2, nodes.signer, successor), try set(3, successor), try set(4, successor)
+        )
+        let later = TandemSession.Registration(anchor: KeySetText.text(of: third))
+        try nodes.connect(to: .secondary, later).disconnect()
+        for statement in [second, try revocation(of: nodes.signer, under: 2), third, fourth] {
+            #expect(verdicts(statement) == ["applied", "applied"])
+        }
+        #expect(keySetVersion(of: nodes.secondary) == 4)
+        #expect(!nodes.hasNoted("key statement refused"))
         nodes.stop()
     }
 }

@@ -7,6 +7,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -127,5 +128,41 @@ import Testing
         var body = nodes.application(of: try nodes.envelope(1) { $0.role = .primary })
         body["first"] = 1
         #expect(nodes.ask(nodes.primary, "apply", body).name == "bad-request")
+    }
+
+    @Test func `CFG-79: no rollout waits for a pairing whose end a crash has cut short`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp()
+        let waiting = apply(try nodes.envelope(1), ["only": ["the other"]], wait: 500)
+        #expect(waiting == ["the other": "waiting-for-key", "the secondary": "held-back"])
+        let ended = try #require(try nodes.rows("pairings", of: nodes.primary).first { $0["name"] == "the other" })
+        let pairing = try #require(ended["pairing"]?.dataValue)
+        nodes.stop()
+        let store = try Store(path: nodes.directory.path("primary-state/tandem.sqlite"))
+        let mine = try store.read(RowRange(space: RowSpace(rawValue: 1), limit: nil)).filter { $0.contains(pairing) }
+        try #require(!mine.isEmpty)
+        var isStored = false
+        LoopStore(store, on: nodes.clock).commit(mine.map { .delete($0.space, key: $0.key) }) { _ in isStored = true }
+        nodes.run(until: {
+            _ = try? store.read(RowRange(space: RowSpace(rawValue: 1), limit: 1))
+            return isStored
+        })
+        store.close()
+        try nodes.start(.primary)
+        nodes.run(until: { (try? rollout()) == "stopped: unpaired" })
+        nodes.stop(.primary)
+        let after = try Store(path: nodes.directory.path("primary-state/tandem.sqlite"))
+        for space in [UInt8(3), 40, 41, 43, 45, 47] {
+            let rows = try after.read(RowRange(space: RowSpace(rawValue: space), limit: nil))
+            #expect(!rows.contains { $0.key.starts(with: pairing) }, "space \(space)")
+        }
+        after.close()
+    }
+}
+
+extension Row {
+    /// Whether its key or its value names an identifier.
+    fileprivate func contains(_ bytes: [UInt8]) -> Bool {
+        key.firstRange(of: bytes) != nil || value.firstRange(of: bytes) != nil
     }
 }

@@ -144,12 +144,16 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     }
 
     /// Follows a key set or a revocation (CFG-84, CFG-85); returns the anchor with it, or nil for one that is known.
-    mutating func follow(_ bytes: [UInt8], of key: AnchorKey) throws(VerificationFailure) -> KnownAnchor? {
+    /// - Parameter isCarried: it comes with a primary's chain, whose beginning a later anchor passes over (CFG-90).
+    mutating func follow(
+        _ bytes: [UInt8], of key: AnchorKey, isCarried: Bool
+    ) throws(VerificationFailure) -> KnownAnchor? {
         guard var anchor = known[key] else {
             throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
         }
         var history = try anchor.anchor.history()
         try history.check(key)
+        if isCarried, history.precedesAnchor(bytes) { return nil }
         guard try history.take(bytes) != .known else { return nil }
         anchor.anchor = .trusted(history)
         known[key] = anchor

@@ -109,14 +109,19 @@ final class ConfigurationForwarder {
 
     /// Makes the configuration the desired one, and delivers it to the secondaries that lack it; returns one result for
     /// each when all have one, or when `wait` is over.
-    /// - Parameter first: the secondaries that get it first (CFG-79); nil for all at once.
+    /// - Parameters:
+    ///   - first: the secondaries that get it first (CFG-79); nil for all at once.
+    ///   - check: the primary's own, under the keys in force when it is accepted.
     func apply(
-        _ desired: DesiredConfiguration, first: Set<UniqueIdentifier>?, to peers: [ConfigurationPeer], wait: Duration
+        _ desired: DesiredConfiguration, first: Set<UniqueIdentifier>?, to peers: [ConfigurationPeer], wait: Duration,
+        check: @escaping () throws(VerificationFailure) -> Void
     ) async -> ApplyOutcome {
         let (now, addressees) = (context.reading.wall, peers.map(addressee))
-        let refusal: DesiredRefusal?
+        let refusal: ControlFailure?
         do throws(StoreError) {
             refusal = try await committed.commit { [self] next in
+                // Again, after those before it: a key may have been revoked since the envelope came (CFG-94).
+                do throws(VerificationFailure) { try check() } catch { return ([], { ControlFailure(error) }) }
                 do throws(DesiredRefusal) {
                     let transition = try next.accept(desired, first: first, for: addressees, at: now) { .random() }
                     return (
@@ -127,13 +132,13 @@ final class ConfigurationForwarder {
                         }
                     )
                 } catch {
-                    return ([], { error })
+                    return ([], { ControlFailure(error) })
                 }
             }
         } catch {
             return .failed(ControlFailure(error))
         }
-        if let refusal { return .failed(ControlFailure(refusal)) }
+        if let refusal { return .failed(refusal) }
         let pairings = peers.map(\.pairing)
         await self.wait(atMost: wait) { forwarder in
             pairings.allSatisfy { forwarder.result(desired, $0)?.isDone ?? true }
@@ -184,6 +189,30 @@ final class ConfigurationForwarder {
         }
     }
 
+    /// Ends what is desired for an app and is refused by every secondary from now on, after what is being accepted;
+    /// returns it with the reasons. On a full disk, too: it makes room.
+    func end(
+        _ subject: KeySubject, where isRefused: @escaping (DesiredConfiguration) -> Rejection?
+    ) async throws(StoreError) -> [(desired: DesiredConfiguration, reason: Rejection)] {
+        let now = context.reading.wall
+        return try await committed.commit(room: .reserve) { [self] next in
+            var ended: [(desired: DesiredConfiguration, reason: Rejection)] = []
+            var transition = DesiredTransition()
+            for desired in next.keys.filter({ $0.subject == subject }).flatMap({ next.desired(of: $0) }) {
+                guard let reason = isRefused(desired) else { continue }
+                transition.append(next.withdraw(desired.key, version: desired.version, at: now).transition)
+                ended.append((desired, reason))
+            }
+            return (
+                transition.rows,
+                { [self] in
+                    carryOut(transition)
+                    return ended
+                }
+            )
+        }
+    }
+
     /// Waits for a change after an ordinal, at most for a time.
     func waitForChange(after ordinal: UInt64, atMost wait: Duration) async {
         await self.wait(atMost: wait) { $0.ordinal != ordinal }
@@ -200,11 +229,14 @@ final class ConfigurationForwarder {
     // MARK: the secondaries
 
     /// The link of a secondary is ready.
-    func linked(_ peer: ConfigurationPeer) {
+    /// - Parameter bringsKeys: whether this primary has the chain of an app.
+    func linked(_ peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
         linkedPairings.insert(peer.pairing)
         guard !state.isEmpty else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
-        change { [self] next in next.linked(addressee, isUnderWay: isUnderWay, at: now) { .random() } }
+        change { [self] next in
+            next.linked(addressee, isUnderWay: isUnderWay, bringsKeys: bringsKeys, at: now) { .random() }
+        }
     }
 
     /// Those of these secondaries with a ready link, and then the others; each by its name.
@@ -388,6 +420,9 @@ extension ControlFailure {
             )
         }
     }
+
+    /// A rejection by the primary's own check.
+    init(_ failure: VerificationFailure) { self.init(name: failure.rejection.rawValue, text: failure.detail) }
 
     /// A change that could not be stored.
     init(_ error: StoreError) { self.init(error.isFull ? .full : .store, error.description) }

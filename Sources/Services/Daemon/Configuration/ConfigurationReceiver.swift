@@ -136,7 +136,9 @@ final class ConfigurationReceiver {
         let outcome: Result<Void, VerificationFailure>?
         do throws(StoreError) {
             outcome = try await committed.commit { [self] next in
-                let outcome = Result { () throws(VerificationFailure) in try next.follow(statement, of: subject) }
+                let outcome = Result { () throws(VerificationFailure) in
+                    try next.follow(statement, of: subject, isCarried: source != nil)
+                }
                 var changes = (try? outcome.get()) ?? []
                 let hasGrown = !changes.isEmpty
                 let judged = hasGrown ? judgeAgain(subject, in: &next) : []

@@ -76,6 +76,8 @@ final class ConfigurationService {
     private let forwarder: ConfigurationForwarder
     private let chains: KeyChainForwarder
     private var lastTick: MonotonicTime
+    /// Apps of which something may be desired that a change of their keys refuses: no step of their chains is sent.
+    private var unended: Set<KeySubject> = []
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
@@ -109,12 +111,27 @@ final class ConfigurationService {
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
         let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
         for subject in followed where !apps.contains(subject.application) { receiver.writeChain(of: subject) }
-        // A crash may have come between a change of keys and the end of what was desired.
-        if options.role == .primary {
-            for subject in followed { scheduler.start { [self] in await endRefused(subject) } }
-        }
+        if options.role == .primary { unended.formUnion(followed) }
+        endAll()
+        forgetUnknownPairings()
         receiver.submitOwed()
         scheduleTick()
+    }
+
+    /// Ends what a change of keys has refused where that could not be stored, or a crash came between the two.
+    private func endAll() {
+        for subject in unended {
+            scheduler.start { [self] in
+                guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
+                await chains.advance(subject, to: device.receivers())
+            }
+        }
+    }
+
+    /// A crash or a full disk may have left rows of a pairing that is gone: a rollout would wait for it.
+    private func forgetUnknownPairings() {
+        let known = forwarder.state.pairings.union(chains.pairings).union(receiver.state.pairings)
+        for pairing in known where device.peer(pairing) == nil { unpaired(pairing, targets: [:]) }
     }
 
     private func scheduleTick() {
@@ -122,6 +139,7 @@ final class ConfigurationService {
             guard let self else { return }
             receiver.timePassed(running: scheduler.now.since(lastTick), now: scheduler.wallNow)
             lastTick = scheduler.now
+            endAll()
             scheduleTick()
         }
     }
@@ -173,7 +191,9 @@ final class ConfigurationService {
     /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
     private func advanceChains(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
         for anchor in receiver.state.anchors.all
-        where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true {
+        where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
+            && !unended.contains(anchor.key)
+        {
             chains.advance(anchor.key, to: peer)
         }
     }
@@ -189,7 +209,7 @@ final class ConfigurationService {
         receiver.linked(pairing, readsTrials: readsTrials)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         advanceChains(at: peer)
-        forwarder.linked(peer)
+        forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
     }
 
     /// The path is gone.
@@ -297,9 +317,14 @@ final class ConfigurationService {
         guard options.role == .primary || subject.role == .secondary else {
             return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
         }
+        // From before it is in force: no link may bring it to a secondary ahead of the end of what it refuses.
+        let isFirst = unended.insert(subject).inserted
         switch await receiver.follow(envelope, of: subject) {
-        case nil: return .failed(ControlFailure(.store, "the statement could not be stored; see the log"))
+        case nil:
+            if isFirst { unended.remove(subject) }
+            return .failed(ControlFailure(.store, "the statement could not be stored; see the log"))
         case .failure(let failure)?:
+            if isFirst { unended.remove(subject) }
             let hint = failure.rejection == .noKey ? "; see 'tandem trust list'" : ""
             return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
         case .success?: break
@@ -307,8 +332,11 @@ final class ConfigurationService {
         let own = ApplyResult(
             pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
             version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
-        guard options.role == .primary, subject.role == .secondary else { return .results([own], ordinal: nil) }
-        await endRefused(subject)
+        guard options.role == .primary, subject.role == .secondary else {
+            unended.remove(subject)
+            return .results([own], ordinal: nil)
+        }
+        do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
         let peers = device.receivers()
         await chains.advance(subject, to: peers)
         let steps = receiver.state.anchors[subject]?.steps ?? []
@@ -322,23 +350,29 @@ final class ConfigurationService {
     }
 
     /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
-    /// revoked key's configuration must not arrive before the revocation (CFG-92).
-    private func endRefused(_ subject: KeySubject) async {
-        let keys = forwarder.state.keys.filter { $0.subject == subject }
-        for desired in keys.flatMap({ forwarder.state.desired(of: $0) }) {
-            do throws(VerificationFailure) {
-                // At a time at which only the keys can be the fault: neither a clock that is wrong nor a key set that
-                // has expired may hide that they are, or end what is good.
-                try checkEarly(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
-            } catch {
-                guard [.threshold, .oldKeySet].contains(error.rejection) else { continue }
-                _ = try? await forwarder.withdraw(desired.key, version: desired.version)
-                context.log(
-                    LogEvent(
-                        .warning, "desired configuration ended by a change of keys",
-                        .text("app", "\(subject.application)"),
-                        .integer("version", desired.version), .text("verdict", error.rejection.rawValue)))
-            }
+    /// revoked key's configuration must not arrive before the revocation (CFG-94).
+    private func endRefused(_ subject: KeySubject) async throws(StoreError) {
+        unended.insert(subject)
+        let ended = try await forwarder.end(subject) { [self] in refusal(of: $0) }
+        unended.remove(subject)
+        for (desired, reason) in ended {
+            context.log(
+                LogEvent(
+                    .warning, "desired configuration ended by a change of keys",
+                    .text("app", "\(subject.application)"), .integer("version", desired.version),
+                    .text("verdict", reason.rawValue)))
+        }
+    }
+
+    /// The rejection of a desired configuration under the keys in force; nil if they are no reason for one.
+    private func refusal(of desired: DesiredConfiguration) -> Rejection? {
+        do throws(VerificationFailure) {
+            // At a time at which only the keys can be the fault: neither a clock that is wrong nor a key set that has
+            // expired may hide that they are, or end what is good.
+            try checkEarly(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
+            return nil
+        } catch {
+            return [.threshold, .oldKeySet].contains(error.rejection) ? error.rejection : nil
         }
     }
 
@@ -432,7 +466,9 @@ final class ConfigurationService {
         }
         do throws(ConfigurationRecordError) {
             let desired = try DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow)
-            return await forwarder.apply(desired, first: first, to: named, wait: wait)
+            return await forwarder.apply(desired, first: first, to: named, wait: wait) {
+                [self] () throws(VerificationFailure) in try checkEarly(envelope, payload)
+            }
         } catch {
             return .failed(ControlFailure(name: Rejection.payloadMalformed.rawValue, text: error.description))
         }

@@ -34,6 +34,9 @@ final class KeyChainForwarder {
         committed = CommittedState(state, in: store)
     }
 
+    /// The pairings of which anything is known.
+    var pairings: Set<UniqueIdentifier> { committed.state.pairings }
+
     /// A secondary may lack a part of a chain.
     func advance(_ subject: KeySubject, to peer: ConfigurationPeer) {
         guard !steps(subject).isEmpty else { return }
@@ -99,7 +102,7 @@ final class KeyChainForwarder {
         let digest = SHA256.digest(bytes)
         let keys = peers.map { KeyChainDeliveries.Key(pairing: $0.pairing, subject: subject) }
         let waiter = Waiter(
-            isDone: { [self] in keys.allSatisfy { committed.state.verdict(digest, at: index, of: $0) != nil } },
+            isDone: { [self] in keys.allSatisfy { committed.state[$0]?.verdict(on: digest, at: index) != nil } },
             finished: Expectation(on: context.scheduler))
         if !waiter.isDone() {
             waiters.append(waiter)
@@ -107,7 +110,7 @@ final class KeyChainForwarder {
             waiters.removeAll { $0.finished === waiter.finished }
         }
         return zip(peers, keys).map { peer, key in
-            let verdict = committed.state.verdict(digest, at: index, of: key)
+            let verdict = committed.state[key]?.verdict(on: digest, at: index)
             return ApplyResult(
                 pairing: peer.pairing, name: peer.name, verdict: verdict?.name,
                 text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: version, digest: digest)
@@ -181,14 +184,6 @@ final class KeyChainForwarder {
 }
 
 extension KeyChainDeliveries {
-    /// The verdict of a secondary on a step; nil while there is none.
-    fileprivate func verdict(_ digest: [UInt8], at index: Int, of key: Key) -> Verdict? {
-        guard let place = self[key] else { return nil }
-        if place.accepted > index { return .applied }
-        guard let result = place.result, result.digest == digest || result.verdict != .applied else { return nil }
-        return result.verdict
-    }
-
     fileprivate func stored(_ key: Key) -> RowChange {
         guard let row = row(of: key) else { return .delete(.keyChainPlace, key: key.bytes) }
         return ReceiverState.row(.keyChainPlace, key.bytes, row)

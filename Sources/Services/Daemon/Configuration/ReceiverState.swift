@@ -55,8 +55,11 @@ struct ReceiverState {
     }
 
     /// Follows a key set or a revocation; returns the rows to commit, none for one that is known.
-    mutating func follow(_ statement: [UInt8], of key: AnchorKey) throws(VerificationFailure) -> [RowChange] {
-        guard let anchor = try anchors.follow(statement, of: key) else { return [] }
+    /// - Parameter isCarried: it comes with a primary's chain.
+    mutating func follow(
+        _ statement: [UInt8], of key: AnchorKey, isCarried: Bool
+    ) throws(VerificationFailure) -> [RowChange] {
+        guard let anchor = try anchors.follow(statement, of: key, isCarried: isCarried) else { return [] }
         return [Self.row(.anchor, key.bytes, anchor.row)]
     }
 
@@ -76,6 +79,9 @@ struct ReceiverState {
         gates = gates.filter { $0.key.pairing != pairing }
         return setReadsTrials(false, pairing)
     }
+
+    /// The pairings of which anything is known but their targets.
+    var pairings: Set<UniqueIdentifier> { trialReaders }
 
     /// Whether the primary of a pairing reads reports of the second form, as its last link said.
     mutating func setReadsTrials(_ reads: Bool, _ pairing: UniqueIdentifier) -> [RowChange] {

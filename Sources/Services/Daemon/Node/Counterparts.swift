@@ -38,6 +38,11 @@ final class Counterparts {
         stored.perform(room: .reserve, { ($0.remove(pairing), {}) }, failure: { [self] in failed($0) })
     }
 
+    /// Forgets all pairings but these: a crash may have come between a pairing's end and this.
+    func keepOnly(_ known: Set<UniqueIdentifier>) {
+        for pairing in stored.state.apps.keys where !known.contains(pairing) { remove(pairing) }
+    }
+
     private func storePending() {
         guard !isStoring, !pending.isEmpty else { return }
         isStoring = true

@@ -225,6 +225,7 @@ package final class Node {
         }
         let known = pairings.all.map(\.pairing)
         directories.keepOnly(known)
+        counterparts.keepOnly(Set(known))
         for application in installed.state.records.values where !application.isReserved {
             relay.install(
                 application.app, role: options.role, identifier: application.identifier,

@@ -1,0 +1,67 @@
+// Changes of keys at a primary and what they end (CFG-94), beside an apply at the same time and on a disk that fails.
+
+import TandemBase
+import TandemReactor
+import TandemSignedConfiguration
+import TandemTestSupport
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct ChangeOfKeysTests {
+    private let primary: OnePrimary
+
+    init() throws { primary = try OnePrimary() }
+
+    @Test("CFG-94: what is applied while its key is being revoked does not stay desired")
+    func anApplyBesideARevocation() throws {
+        let revoked = try primary.revocation()
+        primary.store.hold(commits: true)
+        primary.begin(revoked)
+        primary.begin(try primary.envelope(1))
+        #expect(primary.store.heldCount == 2, "the key is good as long as the revocation is not durable")
+        primary.store.doOne()
+        primary.scheduler.run()
+        primary.store.goOn()
+        primary.scheduler.run()
+        #expect(primary.desired == [])
+        #expect(primary.apply(try primary.envelope(2)) == "threshold")
+    }
+
+    @Test("CFG-94: on a full disk the revocation says so, sends no step, and the same request goes on")
+    func aRevocationOnADiskThatFills() throws {
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        let revoked = try primary.revocation()
+        var outcome: ApplyOutcome?
+        primary.store.hold(commits: true)
+        primary.begin(revoked) { outcome = $0 }
+        primary.store.isFull = false
+        primary.store.doOne()
+        primary.store.isFull = true
+        primary.scheduler.run()
+        primary.store.goOn()
+        primary.scheduler.run()
+        guard case .failed(let failure) = outcome else {
+            Issue.record("\(String(describing: outcome))")
+            return
+        }
+        #expect(failure.name == "full" && primary.desired == [1])
+        primary.store.isFull = false
+        #expect(primary.apply(revoked) == nil)
+        #expect(primary.desired == [])
+    }
+
+    @Test("CFG-94, DEL-31: what a change of keys ends makes room on a full disk")
+    func theEndUsesTheReserve() throws {
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        let revoked = try primary.revocation()
+        primary.store.hold(commits: true)
+        primary.begin(revoked)
+        primary.store.doOne()
+        (primary.store.isFull, primary.store.hasReserve) = (true, true)
+        primary.scheduler.run()
+        primary.store.goOn()
+        primary.scheduler.run()
+        #expect(primary.desired == [])
+    }
+}
