@@ -103,11 +103,15 @@ let serviceRooms: [Target] = [
         ]),
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",
-        imports: values + ["TandemSettings", "TandemSignedConfiguration", "TandemReactor", "TandemFiles"]),
+        imports: values + [
+            "PairedSession", "TandemSettings", "TandemSession", "TandemSignedConfiguration", "TandemReactor",
+            "TandemFiles",
+        ]),
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",
         imports: [
-            "PairedSession", "TandemBase", "TandemPropertyList", "TandemReactor", "TandemSession", "TandemWire",
+            "PairedSession", "PairedConfiguration", "TandemBase", "TandemPropertyList", "TandemReactor",
+            "TandemSession", "TandemWire",
         ]),
 ]
 
@@ -163,7 +167,8 @@ let testTargets: [Target] = [
     tests("Daemon", imports: ["TandemDaemon"] + values + decisions + machinery),
     tests(
         "PairedSession",
-        imports: ["PairedSession", "PairedSessionFoundation", "TandemDaemon"] + values + decisions + machinery),
+        imports: ["PairedSession", "PairedSessionFoundation", "PairedConfiguration", "TandemDaemon"] + values
+            + decisions + machinery),
     tests(
         "PairedConfiguration",
         imports: ["PairedConfiguration", "TandemSettings", "TandemSignedConfiguration", "TandemFiles", "TandemReactor"]

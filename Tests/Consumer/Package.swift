@@ -18,7 +18,10 @@ let package = Package(
                 .product(name: "PairedConfiguration", package: "tandem"),
             ], swiftSettings: strict),
         .executableTarget(
-            name: "PortedApp", dependencies: [.product(name: "PairedSessionFoundation", package: "tandem")],
-            swiftSettings: strict),
+            name: "PortedApp",
+            dependencies: [
+                .product(name: "PairedSessionFoundation", package: "tandem"),
+                .product(name: "PairedConfiguration", package: "tandem"),
+            ], swiftSettings: strict),
     ]
 )

@@ -1,5 +1,5 @@
-// The app itself. The order matters: what belongs to the configuration waits until the configuration knows whose it is,
-// because a daemon may hand over a signed one as soon as the app is registered.
+// The app itself: a configuration, a session with it, and an echo for every message. The session loads the
+// configuration before `activate()` returns, and hands it each one that the daemon brings.
 
 import Glibc
 import PairedConfiguration
@@ -9,16 +9,11 @@ import PairedSession
 struct Lamp {
     private let configuration = LampConfiguration()
     private let session: PairedSession
-    private let application: ApplicationIdentifier
 
     init(_ launch: Launch) throws {
-        application = try ApplicationIdentifier(launch.application)
-        var options = PairedSessionOptions(application: launch.application, socketPath: launch.device)
-        options.anchor = configuration.publicKey
-        options.identifier = configuration.customIdentifier
-        options.allowsInvalidSignatures = configuration.allowsInvalidSignatures
+        var options = PairedSessionOptions(socketPath: launch.device)
         options.software = "SampleApp"
-        session = try PairedSession(options)
+        session = try PairedSession(launch.application, options: options, configuration: configuration)
     }
 
     /// Runs until the process is stopped.
@@ -26,30 +21,16 @@ struct Lamp {
         let observation = configuration.observe(Self.show)
         let events = configuration.observeEvents(Self.show)
         defer { withExtendedLifetime((observation, events)) {} }
-        let loading = Task { try await load() }
-        session.handleMessages { [configuration] message in
-            // Until this is done, a configuration would be refused as another app's.
-            try await loading.value
-            return Self.answer(message, configuration)
-        }
-        try await loading.value
+        session.handleMessages { [configuration] message in Self.echo(message, configuration) }
+        try await session.activate()
+        for (name, value) in configuration.snapshot.values { Output.show("value \(name) = \(value.text)") }
         for await status in session.reachabilityUpdates { Output.show("reachable \(status.level) \(status.reason)") }
     }
 
-    private func load() async throws {
-        try await session.activate()
-        guard let role = session.role else { return }
-        let found = configuration.load(application: application, role: role, directory: session.directory)
-        for failure in found.failures { Output.show("not applied: \(failure)") }
-        for (name, value) in configuration.snapshot.values { Output.show("value \(name) = \(value.text)") }
-    }
-
-    /// The hook's answer if the message is a configuration; otherwise the app's own, an echo.
-    private static func answer(
+    private static func echo(
         _ message: ReceivedMessage, _ configuration: LampConfiguration
     ) -> PropertyListDictionary? {
         guard let dictionary = message.dictionary else { return nil }
-        if message.isConfiguration { return configuration.sessionDidReceiveMessage(dictionary) }
         if configuration.logging { Output.show("message with \(dictionary.count) keys") }
         // It has done its work with these values: nobody needs to wait for half a minute.
         configuration.confirmHealthy()
@@ -69,6 +50,7 @@ struct Lamp {
             let warning = applied.hasInvalidSignature ? " WITH AN INVALID SIGNATURE" : ""
             Output.show("configuration \(applied.version) applied\(warning)")
         case .rejected(let rejection): Output.show("configuration refused as \(rejection)")
+        case .notApplied(let failure): Output.show("not applied: \(failure)")
         case .deactivated: Output.show("no signed configuration is active")
         case .assignmentIgnored(let error): Output.show("ignored: \(error)")
         }

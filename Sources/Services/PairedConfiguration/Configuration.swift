@@ -123,7 +123,7 @@ extension Configuration {
     ) -> ConfigurationLoad {
         defer { store.notices.deliver() }
         let home = SignedHome(application: application, role: role, directory: directory, time: time)
-        return signed.load(home, rules) { [weak self] in self?.timePassed() }
+        return reported(signed.load(home, rules) { [weak self] in self?.timePassed() })
     }
 
     private func timePassed() {
@@ -141,7 +141,12 @@ extension Configuration {
     @discardableResult
     public func reload() -> ConfigurationLoad {
         defer { store.notices.deliver() }
-        return signed.reload(rules)
+        return reported(signed.reload(rules))
+    }
+
+    private func reported(_ load: ConfigurationLoad) -> ConfigurationLoad {
+        for failure in load.failures { store.notices.add(.event(.notApplied(failure))) }
+        return load
     }
 
     /// The signed configuration that is applied now; nil for none.

@@ -36,6 +36,8 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case applied(AppliedConfiguration)
     /// A signed configuration was refused; the applied one stays.
     case rejected(ConfigurationRejection)
+    /// A file in the app's directory was not applied; what else there is applies.
+    case notApplied(ConfigurationFileFailure)
     /// No signed configuration is active any longer: unpaired, switched, or its lifetime is over.
     case deactivated
     /// An invalid value was assigned in code and ignored.

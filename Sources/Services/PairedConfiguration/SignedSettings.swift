@@ -331,21 +331,7 @@ package struct ConfigurationTime: Sendable {
 
     /// The system's clocks.
     static var system: ConfigurationTime {
-        ConfigurationTime(wall: { Linux.wallTime }, boot: { Linux.bootTime }, wake: Alarm.set)
-    }
-}
-
-/// The process's one thread for alarms; started with the first one that is set.
-private enum Alarm {
-    /// Nil if the system has no thread for it: then lifetimes end at the next load.
-    private static let loop: EventLoop? = {
-        guard let loop = try? EventLoop(), (try? loop.startThread()) != nil else { return nil }
-        return loop
-    }()
-
-    @Sendable static func set(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
-        guard let loop else { return }
-        loop.submit { loop.schedule(after: delay, action) }
+        ConfigurationTime(wall: { Linux.wallTime }, boot: { Linux.bootTime }, wake: ConfigurationThread.wake)
     }
 }
 

@@ -123,6 +123,9 @@ public final class PairedSession: Sendable {
     /// A durable item has come and waits for its first handler.
     public var hasContentPending: Bool { core.states.snapshot.hasContentPending }
 
+    /// The identifier under which the app registers.
+    public var application: ApplicationIdentifier { core.settings.application }
+
     /// This device's part; nil before the first activation.
     public var role: DeviceRole? { core.states.snapshot.role }
 

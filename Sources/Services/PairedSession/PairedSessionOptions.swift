@@ -57,7 +57,8 @@ package struct SessionSettings: Sendable {
     ) throws(SessionError) {
         application = try Self.application(options.application ?? environment("TANDEM_APPLICATION"))
         registration = TandemSession.Registration(
-            receives: options.receivesMessages, anchor: options.anchor, identifier: try Self.identifier(options),
+            receives: options.receivesMessages, anchor: options.anchor,
+            identifier: try Self.identifier(options.identifier),
             allowsInvalidSignatures: options.allowsInvalidSignatures, features: try Self.features(options))
         addresses = try Self.addresses(options, environment)
         software = options.software
@@ -75,8 +76,16 @@ package struct SessionSettings: Sendable {
         }
     }
 
-    private static func identifier(_ options: PairedSessionOptions) throws(SessionError) -> CustomIdentifier? {
-        guard let text = options.identifier else { return nil }
+    /// The registration with what an installed configuration declares in place of the options.
+    func registration(with configuration: InstalledConfiguration) throws(SessionError) -> TandemSession.Registration {
+        TandemSession.Registration(
+            receives: registration.receives, anchor: configuration.anchor,
+            identifier: try Self.identifier(configuration.identifier),
+            allowsInvalidSignatures: configuration.allowsInvalidSignatures, features: registration.features)
+    }
+
+    private static func identifier(_ text: String?) throws(SessionError) -> CustomIdentifier? {
+        guard let text else { return nil }
         do { return try CustomIdentifier(text) } catch {
             throw SessionError(.invalidParameter, .identifier, reason: "\(error)")
         }

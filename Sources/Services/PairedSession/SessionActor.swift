@@ -7,27 +7,12 @@ package import TandemBase
 import TandemFiles
 import TandemPropertyList
 package import TandemReactor
-package import TandemSession
+import TandemSession
 package import TandemWire
-
-/// One step of a session's life, in order.
-package enum SessionEvent: Sendable {
-    case activation(ActivationState)
-    /// How a call of `activate` by a layer above ended.
-    case asked(Result<Void, SessionError>)
-    case refused(SessionError)
-    /// The daemon has answered what a layer above asked after an activation, which names it by this number.
-    case learned(Int)
-    /// Pairings or reachability may have changed.
-    case state
-}
-
-/// Completes one call: its value, or why there is none.
-package typealias Completion<Value> = (Result<Value, SessionError>) -> Void
 
 package actor SessionActor {
     private nonisolated let scheduler: any Scheduler
-    private nonisolated let settings: SessionSettings
+    nonisolated let settings: SessionSettings
     /// The published state; usable from any thread.
     nonisolated let states: SessionStatePublisher
     private nonisolated let counts = SessionCounts()
@@ -42,6 +27,8 @@ package actor SessionActor {
     private let files: FileSubmissions
     let items: ItemInbox
     private var contexts = ContextTable()
+    private let gate = ActivationGate()
+    private var configuration: InstalledConfiguration?
 
     private var activating: [UInt64: Completion<Void>] = [:]
     /// The connection whose daemon knows which items this process waits for.
@@ -105,7 +92,7 @@ package actor SessionActor {
     package func activate(
         waiter number: UInt64 = .random(in: .min ... .max), _ completion: @escaping Completion<Void>
     ) {
-        if connection.machine.activation == .activated { return completion(.success(())) }
+        if connection.machine.activation == .activated, !gate.isClosed { return completion(.success(())) }
         guard !isEnded else { return completion(.failure(SessionError(.ended, messageID: nil))) }
         activating[number] = completion
         connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
@@ -148,6 +135,7 @@ package actor SessionActor {
         connection.end()
         finishActivating(.failure(SessionError(.ended, messageID: nil)))
         fail(to: nil, .ended)
+        gate.removeAll()
         messages.removeAll()
         items.removeAll()
         files.end()
@@ -178,8 +166,16 @@ package actor SessionActor {
 
     private func passed(through state: ActivationState) {
         publish(state)
-        onEvent?(.activation(state))
-        guard state == .activated else { return }
+        guard state == .activated else { return onEvent?(.activation(state)) ?? () }
+        guard let configuration, let role = states.snapshot.role else { return activated() }
+        let number = gate.close()
+        configuration.load(role, states.snapshot.directory) { [weak self] in
+            self?.run { core in core.gate.open(number) { core.activated() } }
+        }
+    }
+
+    private func activated() {
+        onEvent?(.activation(.activated))
         transfers.submitAgain()
         if followedOn != daemon.number { transfers.followAgain() }
         followedOn = daemon.number
@@ -233,7 +229,9 @@ package actor SessionActor {
         case .reply: replyArrived(try ReplyFrame(envelope))
         case .failure: failureArrived(try FailureFrame(envelope))
         case .pong: if let id = PingFrame(envelope).id { broadcasts.pongArrived(id) }
-        case .delivery: delivered(try DeliveryFrame(envelope))
+        case .delivery:
+            let frame = try DeliveryFrame(envelope)
+            gate.pass { [weak self] in self?.assumeIsolated { $0.delivered(frame) } }
         case .accepted: transfers.accepted(try AcceptedFrame(envelope))
         case .progress: progressed(try ProgressFrame(envelope))
         case .finished:
@@ -255,9 +253,10 @@ package actor SessionActor {
         let token = ReplyToken(wantsReply: frame.wantsReply, topic: frame.topic) { [weak self] answer in
             self?.run { $0.send(answer, to: id, pairing: pairing, ifOn: number) }
         }
-        if let message = ReceivedMessage(frame, peer: state?.pairing(pairing)?.peer, token) {
-            messages.arrived(message)
-        }
+        guard let message = ReceivedMessage(frame, peer: state?.pairing(pairing)?.peer, token) else { return }
+        if message.isConfiguration, let configuration { return configuration.take(message) }
+        guard !gate.isFull else { return message.refuseFull() }
+        gate.pass { [messages] in messages.arrived(message) }
     }
 
     private func send(_ answer: MessageAnswer, to id: UniqueIdentifier, pairing: UniqueIdentifier, ifOn number: UInt64)
@@ -556,6 +555,16 @@ package actor SessionActor {
 
     // MARK: for layers above
 
+    /// Registers the configuration's part, from the next connection on, and gives it what concerns it.
+    /// - Throws: 7008 for a custom identifier that cannot be.
+    package nonisolated func install(_ configuration: InstalledConfiguration) throws(SessionError) {
+        let registration = try settings.registration(with: configuration)
+        run { core in
+            core.configuration = configuration
+            core.connection.register(registration)
+        }
+    }
+
     /// The pairing that the default session is bound to; nil without one, or without a daemon.
     package var activePairing: UniqueIdentifier? { daemon.isRegistered ? state?.active : nil }
 
@@ -588,11 +597,4 @@ package actor SessionActor {
     nonisolated var statistics: SessionStatistics { counts.statistics }
 
     private var state: SessionState? { connection.machine.state }
-}
-
-/// A session that its subscriptions and transfers do not keep alive.
-struct WeakSession: Sendable {
-    weak let value: SessionActor?
-
-    init(_ value: SessionActor) { self.value = value }
 }

@@ -97,6 +97,7 @@ final class SessionConnection {
     private var random: () -> UInt64 = { .random(in: .min ... .max) }
     private var switches = 0
     private var refusalText = ""
+    private var registration: TandemSession.Registration
     /// The daemon carries topics (SES-3).
     private(set) var takesTopics = false
     /// The daemon has said `bye` on this connection.
@@ -106,6 +107,7 @@ final class SessionConnection {
         self.settings = settings
         self.scheduler = scheduler
         self.channel = channel
+        registration = settings.registration
         machine = ClientSession(now: Linux.bootTime)
     }
 
@@ -114,6 +116,9 @@ final class SessionConnection {
         self.onEvent = onEvent
         perform(machine.activate())
     }
+
+    /// Changes the content of the registration, from the next one on.
+    func register(_ registration: TandemSession.Registration) { self.registration = registration }
 
     /// The app ends the session.
     func end() {
@@ -150,7 +155,7 @@ final class SessionConnection {
             isDaemonLeaving = false
             channel.connect { [weak self] in self?.happened($0) }
         case .sendHello: channel.send(HelloFrame(.offer(software: settings.software)))
-        case .sendRegister: channel.send(ApplicationFrame(.register, settings.application, settings.registration.body))
+        case .sendRegister: channel.send(ApplicationFrame(.register, settings.application, registration.body))
         case .disconnect:
             channel.disconnect()
             onEvent(.disconnected)

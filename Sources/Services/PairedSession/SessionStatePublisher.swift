@@ -3,7 +3,22 @@
 
 import Synchronization
 import TandemBase
-import TandemSession
+package import TandemSession
+
+/// One step of a session's life, in order.
+package enum SessionEvent: Sendable {
+    case activation(ActivationState)
+    /// How a call of `activate` by a layer above ended.
+    case asked(Result<Void, SessionError>)
+    case refused(SessionError)
+    /// The daemon has answered what a layer above asked after an activation, which names it by this number.
+    case learned(Int)
+    /// Pairings or reachability may have changed.
+    case state
+}
+
+/// Completes one call: its value, or why there is none.
+package typealias Completion<Value> = (Result<Value, SessionError>) -> Void
 
 /// The latest snapshot and its watchers; usable from any thread.
 final class SessionStatePublisher: Sendable {

@@ -5,6 +5,7 @@
 // session activates again by itself and tells the delegate so.
 
 public import Foundation
+public import PairedConfiguration
 // With this one import come the session underneath and the error codes, which are the same type.
 @_exported public import PairedSession
 import Synchronization
@@ -20,6 +21,8 @@ public final class WCSession: NSObject, Sendable {
         var watchDirectory: String?
         var session: PairedSession?
         var options = PairedSessionOptions()
+        /// Waits for the next `activate()`.
+        var configuration: Configuration?
     }
 
     /// The process's session.
@@ -110,6 +113,11 @@ public final class WCSession: NSObject, Sendable {
     public func activate() {
         do {
             let session = try openedSession()
+            let configuration = state.withLock { state in
+                defer { state.configuration = nil }
+                return state.configuration
+            }
+            try configuration?.install(on: session)
             session.core.run { core in
                 core.activate { [weak core] result in core?.assumeIsolated { $0.report(.asked(result)) } }
             }
@@ -119,6 +127,11 @@ public final class WCSession: NSObject, Sendable {
             }
         }
     }
+
+    /// Gives the session a typed configuration, before its first `activate()`; as `Configuration.install(on:)`. With or
+    /// without a delegate, what the daemon brings goes to the configuration and to no delegate method.
+    /// ``activate()`` reports a custom identifier that cannot be.
+    public func install(_ configuration: Configuration) { state.withLock { $0.configuration = configuration } }
 
     private func openedSession() throws(SessionError) -> PairedSession {
         if let session = pairedSession { return session }

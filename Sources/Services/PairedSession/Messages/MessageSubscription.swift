@@ -64,3 +64,10 @@ public final class MessageSubscription: Sendable {
         session.value?.run { core in remove(core, number) }
     }
 }
+
+/// A session that its subscriptions and transfers do not keep alive.
+struct WeakSession: Sendable {
+    weak let value: SessionActor?
+
+    init(_ value: SessionActor) { self.value = value }
+}

@@ -1,4 +1,4 @@
-// Typed configuration beside the session: declared, loaded after activation, and asked first by the message handler.
+// Typed configuration on a session: declared, installed, read and observed.
 
 import PairedConfiguration
 import PairedSession
@@ -19,18 +19,8 @@ final class KitchenConfiguration: Configuration, @unchecked Sendable {
 
 // snippet.configured
 func configured(_ configuration: KitchenConfiguration) async throws -> PairedSession {
-    let application = try ApplicationIdentifier("com.example.kitchen")
-    var options = PairedSessionOptions(application: application.description)
-    options.anchor = configuration.publicKey
-    let session = try PairedSession(options)
-    try await session.activate()
-    if let role = session.role {
-        configuration.load(application: application, role: role, directory: session.directory)
-    }
-    session.handleMessages { message in
-        guard message.isConfiguration, let dictionary = message.dictionary else { return nil }
-        return configuration.sessionDidReceiveMessage(dictionary)
-    }
+    let session = try PairedSession("com.example.kitchen", configuration: configuration)
+    try await session.activate()  // the stored values are loaded when this returns
     return session
 }
 // snippet.end
@@ -50,6 +40,7 @@ func observe(_ configuration: KitchenConfiguration) async {
         switch event {
         case .applied(let applied): print("version \(applied.version) for \(applied.target.text)")
         case .rejected(let rejection): print("refused as \(rejection.name): \(rejection.detail)")
+        case .notApplied(let failure): print("\(failure.file): \(failure.rejection)")
         case .deactivated: print("nothing signed is active")
         case .assignmentIgnored(let error): print("ignored: \(error)")
         }

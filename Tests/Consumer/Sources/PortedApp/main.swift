@@ -3,6 +3,7 @@
 // the other differences.
 
 import Foundation
+import PairedConfiguration
 import PairedSessionFoundation
 
 // snippet.delegate
@@ -126,6 +127,25 @@ extension Connectivity {
 }
 // snippet.end
 
+// snippet.configuration
+/// Appfigurate's way: the app's own delegate asks first. With `WCSession.default.install(configuration)` before
+/// `activate()` it need not.
+///
+/// `@unchecked`: every property is a wrapper around state behind a lock, which the base class checks.
+final class AppConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("Show the seconds") var showsSeconds = false
+    override var publicKey: String? { nil }
+}
+
+func received(
+    _ message: [String: Any], _ configuration: AppConfiguration, replyHandler: @escaping ([String: Any]) -> Void
+) {
+    let reply = configuration.sessionDidReceiveMessage(message)
+    if let reply { return replyHandler(reply) }
+    replyHandler(["seconds": configuration.showsSeconds])
+}
+// snippet.end
+
 // As an app's tests make and compare errors.
 extension Connectivity {
     func advice(for error: any Error) -> String {
@@ -136,6 +156,8 @@ extension Connectivity {
     }
 }
 
+let configuration = AppConfiguration()
+WCSession.default.install(configuration)
 let connectivity = Connectivity()
 connectivity.start()
 connectivity.ask()

@@ -1,0 +1,65 @@
+// Gate between the registration and the app. A typed configuration that is installed on a session loads its files
+// there: `activate()` returns, and messages and items reach the app, when its values are loaded. Arrivals wait in
+// order until then.
+
+package import TandemBase
+
+/// A typed configuration as a session sees it: its part of the registration, and the two calls that it takes.
+package struct InstalledConfiguration: Sendable {
+    /// PEM text of the compiled trust anchor.
+    let anchor: String?
+    /// The custom identifier that this device's app declares.
+    let identifier: String?
+    let allowsInvalidSignatures: Bool
+    /// Loads what is stored on this device, and calls back once, from any thread.
+    let load: @Sendable (DeviceRole, _ directory: String?, _ loaded: @escaping @Sendable () -> Void) -> Void
+    /// Answers a configuration from the daemon, at any later time, from any thread.
+    let take: @Sendable (ReceivedMessage) -> Void
+
+    package init(
+        anchor: String?, identifier: String?, allowsInvalidSignatures: Bool,
+        load: @escaping @Sendable (DeviceRole, String?, @escaping @Sendable () -> Void) -> Void,
+        take: @escaping @Sendable (ReceivedMessage) -> Void
+    ) {
+        self.anchor = anchor
+        self.identifier = identifier
+        self.allowsInvalidSignatures = allowsInvalidSignatures
+        self.load = load
+        self.take = take
+    }
+}
+
+/// The arrivals that wait until a configuration is loaded; confined to the session's scheduler.
+final class ActivationGate {
+    private var round: UInt64 = 0
+    private(set) var isClosed = false
+    private var waiting: [() -> Void] = []
+
+    /// A message that comes now has no place; the daemon bounds how many items wait.
+    var isFull: Bool { isClosed && waiting.count >= MessageInbox.capacity }
+
+    /// Lets an arrival pass, or keeps it until the gate opens.
+    func pass(_ arrival: @escaping () -> Void) {
+        if isClosed { waiting.append(arrival) } else { arrival() }
+    }
+
+    /// Closes the gate; the number opens it.
+    func close() -> UInt64 {
+        isClosed = true
+        round += 1
+        return round
+    }
+
+    /// Runs the action and lets pass what waits, unless the gate has been closed again since.
+    func open(_ number: UInt64, then action: () -> Void) {
+        guard isClosed, number == round else { return }
+        isClosed = false
+        action()
+        let arrivals = waiting
+        waiting = []
+        for arrival in arrivals { arrival() }
+    }
+
+    /// The session is over: messages that wait are let go, which answers them.
+    func removeAll() { waiting = [] }
+}

@@ -1,0 +1,191 @@
+// A typed configuration on a session (SES-70), beside a scripted daemon on a manual clock: its part of the
+// registration, arrivals that wait for the load, and configurations from the daemon.
+
+import Foundation
+import PairedConfiguration
+import PairedSession
+import PairedSessionFoundation
+import Synchronization
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+/// Loads when the test says so.
+private final class SlowConfiguration: Sendable {
+    typealias Loaded = @Sendable () -> Void
+
+    let loads = Collector<(role: DeviceRole, directory: String?, loaded: Loaded)>()
+    let taken = Collector<ReceivedMessage>()
+
+    func installed(identifier: String? = "kitchen") -> InstalledConfiguration {
+        InstalledConfiguration(
+            anchor: "the anchor", identifier: identifier, allowsInvalidSignatures: true,
+            load: { self.loads.add(($0, $1, $2)) }, take: { self.taken.add($0) })
+    }
+}
+
+struct InstalledConfigurationTests {
+    private let fixture: SessionFixture
+    private let pairing: UniqueIdentifier
+    private let configuration = SlowConfiguration()
+
+    init() throws {
+        fixture = try SessionFixture()
+        pairing = fixture.daemon.pair()
+    }
+
+    private func send(_ kind: FrameKind, _ body: PropertyListDictionary, channel: Channel? = nil) throws {
+        var envelope = Envelope(kind, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: channel)
+        if kind == .delivery { envelope.attempt = 1 } else { envelope.reply = true }
+        fixture.daemon.send(try envelope.with(body: body))
+        fixture.scheduler.run()
+    }
+
+    @Test("SES-70: an installed configuration registers its anchor, identifier and policy")
+    func registers() throws {
+        try fixture.core.install(configuration.installed())
+        fixture.activate()
+        let registration = try #require(fixture.daemon.registrations.first)
+        #expect(registration.anchor == "the anchor" && registration.identifier?.description == "kitchen")
+        #expect(registration.allowsInvalidSignatures && registration.receives)
+    }
+
+    @Test("SES-70: a custom identifier that cannot be is refused before anything is registered")
+    func badIdentifier() throws {
+        let error = #expect(throws: SessionError.self) {
+            try fixture.core.install(configuration.installed(identifier: ""))
+        }
+        #expect(error?.code == .invalidParameter && error?.name == "identifier")
+    }
+
+    @Test("SES-70: activation is complete, and messages and items reach the app, once the configuration is loaded")
+    func loadsFirst() throws {
+        try fixture.core.install(configuration.installed())
+        let (messages, items) = (fixture.receive(), Collector<DeliveredItem>())
+        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        let (first, second) = (fixture.activate(), fixture.activate())
+        try send(.message, ["n": 1])
+        try send(.delivery, ["n": 2], channel: .userInfo)
+        let load = try #require(configuration.loads.all.first)
+        #expect(load.role == .primary && load.directory == "/apps/x" && configuration.loads.all.count == 1)
+        #expect(first.all.isEmpty && second.all.isEmpty && messages.all.isEmpty && items.all.isEmpty)
+        load.loaded()
+        fixture.scheduler.run()
+        #expect(first.all.count == 1 && second.all.count == 1)
+        #expect(messages.all.count == 1 && items.all.count == 1)
+    }
+
+    @Test("SES-70: while it loads 256 messages wait, and the next is answered inbox-full; items always have a place")
+    func bounded() throws {
+        try fixture.core.install(configuration.installed())
+        let messages = fixture.receive()
+        fixture.activate()
+        for number in 0..<257 { try send(.message, ["n": .integer(Int64(number))]) }
+        #expect(fixture.daemon.received.last?.name == "inbox-full")
+        try send(.delivery, ["n": 2], channel: .userInfo)
+        let items = Collector<DeliveredItem>()
+        fixture.core.run { core in _ = core.handleItems([.userInfo]) { item, _ in items.add(item) } }
+        try #require(configuration.loads.all.first).loaded()
+        fixture.scheduler.run()
+        #expect(messages.all.map { $0.dictionary?["n"]?.integerValue } == (0..<256).map { Int64($0) })
+        #expect(items.all.count == 1)
+    }
+
+    @Test("SES-70: a connection that was lost while it loaded is activated by the load of the next one only")
+    func lostWhileLoading() throws {
+        try fixture.core.install(configuration.installed())
+        let results = fixture.activate()
+        fixture.daemon.cut()
+        fixture.scheduler.advance(by: .seconds(10))
+        let loads = configuration.loads.all
+        try #require(loads.count == 2)
+        loads[0].loaded()
+        fixture.scheduler.run()
+        #expect(results.all.isEmpty)
+        loads[1].loaded()
+        loads[1].loaded()
+        fixture.scheduler.run()
+        #expect(results.all.count == 1)
+    }
+
+    @Test("SES-70: configurations from the daemon go to the installed configuration and to no message handler")
+    func configurationsOnly() throws {
+        try fixture.core.install(configuration.installed())
+        let messages = fixture.receive()
+        fixture.activate()
+        try #require(configuration.loads.all.first).loaded()
+        try send(.configuration, ["tandem.configuration": .data([1])])
+        try send(.message, ["n": 1])
+        #expect(configuration.taken.all.count == 1 && messages.all.count == 1)
+        let taken = try #require(configuration.taken.all.first)
+        try taken.reply(["tandem.verdict": "applied"])
+        fixture.scheduler.run()
+        #expect(try #require(fixture.daemon.received.last).dictionaryBody() == ["tandem.verdict": "applied"])
+    }
+
+    @Test("SES-70: an ended session lets go what waits for the load, which answers it")
+    func endedWhileLoading() throws {
+        try fixture.core.install(configuration.installed())
+        let (messages, results) = (fixture.receive(), fixture.activate())
+        try send(.message, ["n": 1])
+        fixture.core.run { $0.end() }
+        fixture.scheduler.run()
+        try #require(configuration.loads.all.first).loaded()
+        fixture.scheduler.run()
+        #expect(messages.all.isEmpty && results.all.count == 1 && results.all[0].error?.name == "ended")
+    }
+}
+
+/// `@unchecked`: a wrapper around state behind a mutex, which the base class checks.
+private final class ClockConfiguration: Configuration, @unchecked Sendable {
+    @Toggle("Show the seconds") var showsSeconds = false
+    override var customIdentifier: String? { "clock" }
+}
+
+/// Waits for threads of the library, which the manual clock does not drive: each is a short step of work.
+private func turn(_ fixture: SessionFixture, _ session: WCSession, until condition: () -> Bool) {
+    while !condition() {
+        fixture.scheduler.run()
+        session.callbacks.sync {}
+        Thread.sleep(forTimeInterval: 0.001)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct InstalledOnWCSessionTests {
+    private let fixture: SessionFixture
+    private let pairing: UniqueIdentifier
+    private let session: WCSession
+    private let configuration = ClockConfiguration()
+
+    init() throws {
+        fixture = try SessionFixture()
+        pairing = fixture.daemon.pair()
+        session = WCSession(over: fixture.session)
+    }
+
+    @Test("SES-70: a WCSession without a delegate answers configurations, once one is installed on it")
+    func withoutDelegate() throws {
+        session.install(configuration)
+        session.activate()
+        turn(fixture, session) { session.activationState == .activated }
+        #expect(fixture.daemon.registrations.first?.identifier?.description == "clock")
+        let envelope = Envelope(.configuration, app: fixture.daemon.app, pairing: pairing, id: .random(), reply: true)
+        fixture.daemon.send(try envelope.with(body: ["tandem.reload": true]))
+        turn(fixture, session) { fixture.daemon.received.last?.kind == .reply }
+        #expect(try fixture.daemon.received.last?.dictionaryBody() == ["tandem.verdict": "applied"])
+    }
+
+    @Test(
+        "CFG-41: the hook by Apple's types answers what is a configuration, and returns nil for what is the app's own")
+    func hook() throws {
+        let reply: [String: Any]? = configuration.sessionDidReceiveMessage(["tandem.reload": true] as [String: Any])
+        #expect(reply?["tandem.verdict"] as? String == "applied")
+        #expect(configuration.sessionDidReceiveMessage(["volume": 3] as [String: Any]) == nil)
+        #expect(configuration.sessionDidReceiveMessage(["view": NSObject()] as [String: Any]) == nil)
+    }
+}
