@@ -48,6 +48,21 @@ import Testing
         #expect(applicable.payload.values.count == 2)
     }
 
+    @Test("CFG-12: a list of strings is signed under 1.1 and refused under 1.0; other lists under both")
+    func listsOfStringsNeedTheirVersion() throws {
+        let signed = try Fixture.envelope { $0.values["hosts"] = ["a", "b"] }
+        let applicable = try ApplicableConfiguration(verifying: signed, in: try Fixture.context())
+        #expect(applicable.payload.specification == "1.1")
+        #expect(applicable.payload.values["hosts"] == ["a", "b"])
+        #expect(try Fixture.payload().specification == "1.0")
+        let old = try Fixture.envelope(fields: ["values": ["hosts": ["a"]]])
+        try Fixture.expectRejected(old, .payloadMalformed)
+        for values: PropertyListDictionary in [["hosts": ["a", 1]], ["hosts": [["a"]]], ["hosts": ["a": "b"]]] {
+            let mixed = try Fixture.envelope(fields: ["spec": "1.1", "values": .dictionary(values)])
+            try Fixture.expectRejected(mixed, .payloadMalformed)
+        }
+    }
+
     private static func replacing(_ text: String, by other: String, in bytes: [UInt8]) -> [UInt8]? {
         let wanted = Array(text.utf8)
         for start in 0...(bytes.count - wanted.count) where Array(bytes[start..<start + wanted.count]) == wanted {

@@ -3,6 +3,7 @@
 // may still fail its expression. The wrappers of PairedConfiguration make declarations.
 
 import TandemPattern
+public import TandemPropertyList
 
 /// A label and the value it stands for.
 public struct SettingChoice: Sendable, Equatable {
@@ -48,16 +49,23 @@ public struct SettingDeclaration: Sendable {
     public let icon: SliderIcon?
     /// A change takes effect at the next start of the application only.
     public let needsRestart: Bool
-    /// Whether the value may be nil (strings only).
+    /// The value is shown nowhere: errors, descriptions, events and reports have ``SettingError/redacted`` instead.
+    public let isSecret: Bool
+    /// Whether the value may be nil.
     public let allowsNothing: Bool
+    /// The stored values that mean on and off; nil for a plain boolean, and for every other type.
+    public let toggleValues: ToggleValues?
     /// The declared default, before `reset()`.
     public package(set) var initialValue: SettingValue
+    /// Whether the Swift type can read the value; nil where every value of the type can be read.
+    package var isReadable: (@Sendable (SettingValue) -> Bool)?
 
     /// A declaration; an empty pattern is none. The wrappers make it, and nothing is judged here.
     public init(
         name: String = "", type: SettingType, editor: SettingEditor, summary: String, bounds: SettingBounds? = nil,
         pattern: String? = nil, choices: [SettingChoice] = [], icon: SliderIcon? = nil, needsRestart: Bool = false,
-        allowsNothing: Bool = false, initialValue: SettingValue
+        isSecret: Bool = false, allowsNothing: Bool = false, toggleValues: ToggleValues? = nil,
+        initialValue: SettingValue
     ) {
         self.name = name
         self.type = type
@@ -68,16 +76,97 @@ public struct SettingDeclaration: Sendable {
         self.choices = choices
         self.icon = icon
         self.needsRestart = needsRestart
+        self.isSecret = isSecret
         self.allowsNothing = allowsNothing
+        self.toggleValues = toggleValues
         self.initialValue = initialValue
     }
 }
 
+extension SettingDeclaration: CustomStringConvertible, CustomReflectable {
+    /// Name, type and editor; never a value.
+    public var description: String { "\(name): \(type.rawValue), \(editor.rawValue)\(isSecret ? ", secret" : "")" }
+
+    /// Only the description, so that a dump shows no value either.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+// MARK: - Stored form. Toggles alone are read loosely: settings pages and their files spell on and off in many ways.
+extension SettingDeclaration {
+    /// The value that a store or a settings page keeps for this property; nil if it is none of the property's type.
+    package func value(stored: PropertyListValue) -> SettingValue? {
+        guard type == .boolean else { return SettingValue(stored, as: type) }
+        return (toggleValues ?? ToggleValues()).isOn(stored).map { .boolean($0) }
+    }
+
+    /// The form in which stores and settings pages keep the value; nil for ``SettingValue/nothing``.
+    package func stored(_ value: SettingValue) -> PropertyListValue? {
+        guard case .boolean(let isOn) = value, let toggleValues else { return value.propertyListValue }
+        return isOn ? toggleValues.on : toggleValues.off
+    }
+
+    /// The value for people: redacted if it is secret.
+    func shown(_ value: SettingValue) -> String { isSecret ? SettingError.redacted : value.description }
+}
+
+/// The stored values that mean on and off (`TrueValue` and `FalseValue` of a settings page).
+public struct ToggleValues: Sendable, Equatable {
+    /// The value that means on.
+    public let on: PropertyListValue
+    /// The value that means off.
+    public let off: PropertyListValue
+
+    /// Two values; without them the booleans.
+    public init(on: PropertyListValue = true, off: PropertyListValue = false) {
+        self.on = on
+        self.off = off
+    }
+
+    /// The state that a stored value means: one of the two values, else a boolean, a number that is 0 or not, or one of
+    /// the words for yes and no; nil for anything else.
+    package func isOn(_ stored: PropertyListValue) -> Bool? {
+        if stored == on { return true }
+        if stored == off { return false }
+        return switch stored {
+        case .boolean(let value): value
+        case .integer(let value): value != 0
+        case .unsigned: true
+        case .real(let value): value != 0
+        case .string(let text): Self.words[text.lowercased()]
+        case .date, .data, .array, .dictionary: nil
+        }
+    }
+
+    private static var words: [String: Bool] {
+        [
+            "yes": true, "true": true, "y": true, "t": true, "1": true,
+            "no": false, "false": false, "n": false, "f": false, "0": false,
+        ]
+    }
+}
+
+// MARK: - rules
 extension SettingDeclaration {
     func brokenRule(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
         guard value.isOf(type, allowsNothing: allowsNothing) else { return .type(type) }
         if value == .nothing { return nil }
-        return brokenBound(by: value) ?? brokenChoice(by: value) ?? Self.brokenPattern(by: value, pattern: pattern)
+        return brokenBound(by: value) ?? brokenStorage(by: value) ?? brokenChoice(by: value)
+            ?? Self.brokenPattern(by: value, pattern: pattern) ?? brokenReading(by: value)
+    }
+
+    /// A value that no property list can hold would be lost at the next start.
+    private func brokenStorage(by value: SettingValue) -> SettingError.Rule? {
+        guard type.isContainer || type == .date, let stored = value.propertyListValue else { return nil }
+        do {
+            _ = try PropertyListWriter.write(stored)
+            return nil
+        } catch {
+            return .notStorable(error.reason.description)
+        }
+    }
+
+    private func brokenReading(by value: SettingValue) -> SettingError.Rule? {
+        isReadable?(value) == false ? .unreadable : nil
     }
 
     private func brokenBound(by value: SettingValue) -> SettingError.Rule? {
@@ -106,8 +195,11 @@ extension SettingDeclaration {
 
     private static func brokenPattern(by value: SettingValue, pattern: Pattern?) -> SettingError.Rule? {
         guard let pattern else { return nil }
+        // Each text of a list has the form.
+        let texts = if case .strings(let texts) = value { texts } else { [value.text] }
         do {
-            return try pattern.isFound(in: value.text) ? nil : .pattern(pattern.source)
+            for text in texts where try !pattern.isFound(in: text) { return .pattern(pattern.source) }
+            return nil
         } catch {
             return .patternTooCostly(pattern.source)
         }
@@ -124,8 +216,39 @@ public enum SettingType: String, Sendable, Hashable, CaseIterable {
     case float
     /// `Double`.
     case double
-    /// `String` and `String?`.
+    /// `String`.
     case string
+    /// A list of texts in an order.
+    case strings
+    /// Bytes.
+    case data
+    /// A point in time.
+    case date
+    /// ``SettingURL``.
+    case url
+    /// Property-list values in an order.
+    case array
+    /// Property-list values by key.
+    case dictionary
+    /// Property-list values without an order, each once.
+    case set
+    /// Any other Swift type, as tagged bytes: ``CodedSetting``.
+    case coded
+
+    /// Whether a signed configuration may set it (Protocol/SignedConfiguration.md CFG-12); the others are local.
+    public var isSignable: Bool {
+        switch self {
+        case .boolean, .integer, .float, .double, .string, .strings: true
+        case .data, .date, .url, .array, .dictionary, .set, .coded: false
+        }
+    }
+
+    var isContainer: Bool {
+        switch self {
+        case .array, .dictionary, .set: true
+        case .boolean, .integer, .float, .double, .string, .strings, .data, .date, .url, .coded: false
+        }
+    }
 }
 
 /// The kind of editor of a property.
@@ -140,6 +263,8 @@ public enum SettingEditor: String, Sendable, Hashable {
     case choice
     /// A labelled choice, or any other value within bounds and regular expression.
     case editableChoice
+    /// None: the app's own code sets it.
+    case preference
 }
 
 /// The pictures at the two ends of a slider.

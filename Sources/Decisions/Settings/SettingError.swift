@@ -24,11 +24,17 @@ public struct SettingError: Error, Sendable, Equatable {
         case patternTooCostly(String)
         /// None of the choices.
         case choice
+        /// No property list can hold the value, for this reason: a preference could not be stored.
+        case notStorable(String)
+        /// The property's Swift type cannot read the value: damaged bytes, or no case of an enumeration.
+        case unreadable
+        /// Signed configuration sets no property of this type.
+        case localOnly(SettingType)
     }
 
     /// The property's name.
     public let property: String
-    /// The value as ``SettingValue/description`` shows it.
+    /// The value as ``SettingValue/description`` shows it; ``redacted`` for a secret property's.
     public let value: String
     /// The rule that the value breaks.
     public let rule: Rule
@@ -39,6 +45,9 @@ public struct SettingError: Error, Sendable, Equatable {
         self.value = value
         self.rule = rule
     }
+
+    /// The text that stands for the value of a secret property.
+    public static let redacted = "<redacted>"
 }
 
 extension SettingError.Rule {
@@ -53,6 +62,9 @@ extension SettingError.Rule {
         case .pattern: "pattern"
         case .patternTooCostly: "pattern-too-costly"
         case .choice: "choice"
+        case .notStorable: "not-storable"
+        case .unreadable: "unreadable"
+        case .localOnly: "local-only"
         }
     }
 }
@@ -69,6 +81,9 @@ extension SettingError: CustomStringConvertible {
         case .patternTooCostly(let pattern):
             "\(property): searching \(value) for \(OutsideText.quoted(pattern)) costs too much"
         case .choice: "\(property): \(value) is none of the choices"
+        case .notStorable(let reason): "\(property): \(value) cannot be stored: \(reason)"
+        case .unreadable: "\(property): \(value) cannot be read"
+        case .localOnly(let type): "\(property): a value of type \(type.rawValue) cannot be signed"
         }
     }
 }
@@ -101,8 +116,8 @@ extension DeclarationProblem: CustomStringConvertible {
         case .noProperties:
             "the configuration has no properties; was it built with reflection metadata switched off?"
         case .notASetting(let label):
-            "the stored property '\(label)' is not a setting; declare it with @Toggle, @Slider, @Edit, @Choice or "
-                + "@EditableChoice, or compute it"
+            "the stored property '\(label)' is not a setting; declare it with @Toggle, @Slider, @Edit, @Choice, "
+                + "@EditableChoice or @Preference, or compute it"
         case .duplicateName(let name): "the property '\(name)' is declared twice"
         case .invalidName(let name): "'\(name)' is no name for a property: 1 to 256 bytes"
         case .invalidPattern(let property, let reason): "\(property): \(reason)"

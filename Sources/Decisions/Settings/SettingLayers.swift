@@ -30,7 +30,7 @@ package struct SettingLayers: Sendable {
 
     /// The effective values of all properties.
     package var snapshot: SettingsSnapshot {
-        SettingsSnapshot(values: schema.declarations.indices.map { (schema.declarations[$0].name, value(at: $0)) })
+        SettingsSnapshot(schema.declarations.indices.map { (schema.declarations[$0], value(at: $0)) })
     }
 
     /// Sets a property in one layer.
@@ -76,7 +76,7 @@ package struct SettingLayers: Sendable {
         let changes = schema.declarations.indices.compactMap { place -> SettingChange? in
             let now = value(at: place)
             guard now != before[place] else { return nil }
-            return SettingChange(name: schema.declarations[place].name, old: before[place], new: now)
+            return SettingChange(of: schema.declarations[place], old: before[place], new: now)
         }
         return SettingChanges(origin: origin, changes: changes)
     }
@@ -120,13 +120,38 @@ public struct SettingChange: Sendable, Equatable {
     public let old: SettingValue
     /// The effective value now.
     public let new: SettingValue
+    /// The change takes effect at the next start of the application only.
+    public let needsRestart: Bool
+    /// The values are shown nowhere.
+    public let isSecret: Bool
 
     /// A change, as an app's own tests may make it.
-    public init(name: String, old: SettingValue, new: SettingValue) {
+    public init(
+        name: String, old: SettingValue, new: SettingValue, needsRestart: Bool = false, isSecret: Bool = false
+    ) {
         self.name = name
         self.old = old
         self.new = new
+        self.needsRestart = needsRestart
+        self.isSecret = isSecret
     }
+
+    init(of declaration: SettingDeclaration, old: SettingValue, new: SettingValue) {
+        self.init(
+            name: declaration.name, old: old, new: new, needsRestart: declaration.needsRestart,
+            isSecret: declaration.isSecret)
+    }
+}
+
+extension SettingChange: CustomStringConvertible, CustomReflectable {
+    /// `volume: 75 -> 80`, and whether the app must start again; a secret value is redacted.
+    public var description: String {
+        let values = isSecret ? SettingError.redacted : "\(old) -> \(new)"
+        return "\(name): \(values)\(needsRestart ? " (at the next start)" : "")"
+    }
+
+    /// Only the description, so that a dump shows no secret either.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The changes that happened as one.
@@ -142,8 +167,18 @@ public struct SettingChanges: Sendable, Equatable {
 
 /// The effective values of all properties at one moment.
 public struct SettingsSnapshot: Sendable, Equatable {
-    /// In the order of declaration.
+    /// In the order of declaration; secret values, too.
     public let values: [(name: String, value: SettingValue)]
+    /// The properties whose changes take effect at the next start of the application only.
+    public let restartNames: Set<String>
+    /// The properties whose values are shown nowhere.
+    public let secretNames: Set<String>
+
+    init(_ values: [(declaration: SettingDeclaration, value: SettingValue)]) {
+        self.values = values.map { ($0.declaration.name, $0.value) }
+        restartNames = Set(values.lazy.filter(\.declaration.needsRestart).map(\.declaration.name))
+        secretNames = Set(values.lazy.filter(\.declaration.isSecret).map(\.declaration.name))
+    }
 
     /// The value of a property; nil if there is none of that name.
     public subscript(name: String) -> SettingValue? { values.first { $0.name == name }?.value }
@@ -151,4 +186,15 @@ public struct SettingsSnapshot: Sendable, Equatable {
     public static func == (left: SettingsSnapshot, right: SettingsSnapshot) -> Bool {
         left.values.elementsEqual(right.values) { $0.name == $1.name && $0.value == $1.value }
     }
+}
+
+extension SettingsSnapshot: CustomStringConvertible, CustomReflectable {
+    /// `volume=75, colour=nil`; secret values are redacted.
+    public var description: String {
+        values.map { "\($0.name)=\(secretNames.contains($0.name) ? SettingError.redacted : $0.value.description)" }
+            .joined(separator: ", ")
+    }
+
+    /// Only the description, so that a dump shows no secret either.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -1,10 +1,11 @@
 // Value of a property, in the property's own type. Nothing converts between the cases: a Float 120.41 and a Double
 // 120.41 are different numbers, and a rule that compared them as one would refuse its own upper bound. Conversion from
 // a property list is exact or refused: a boolean is never a number, a real never an integer, and an integer becomes a
-// real only if it is exactly that number. Floats are rounded from the Double that they travel as.
+// real only if it is exactly that number. Floats are rounded from the Double that they travel as. The way back is
+// total: every value but nothing has one property-list value, which reads back as an equal value of its type.
 
 import TandemBase
-package import TandemPropertyList
+public import TandemPropertyList
 
 /// A value of a property.
 public enum SettingValue: Sendable, Equatable {
@@ -16,16 +17,44 @@ public enum SettingValue: Sendable, Equatable {
     case float(Float)
     /// Of a `Double`.
     case double(Double)
-    /// Of a `String`, or of a `String?` that is not nil.
+    /// Of a `String`.
     case string(String)
-    /// An optional string that is nil.
+    /// Of a `[String]`.
+    case strings([String])
+    /// Of bytes, `[UInt8]`.
+    case data([UInt8])
+    /// Of a `PropertyListDate`.
+    case date(PropertyListDate)
+    /// Of a ``SettingURL``.
+    case url(SettingURL)
+    /// Of a `[PropertyListValue]`, or of a set: then each value once, in the order of ``set(_:)``.
+    case array([PropertyListValue])
+    /// Of a `PropertyListDictionary`.
+    case dictionary(PropertyListDictionary)
+    /// Of any other Swift type.
+    case coded(CodedSetting)
+    /// An optional that is nil.
     case nothing
+
+    /// The value of a set: each element once, in one order, so that equal sets are equal values.
+    public static func set(_ elements: [PropertyListValue]) -> SettingValue {
+        var unique: [String: [PropertyListValue]] = [:]
+        for element in elements {
+            let text = element.description
+            if unique[text]?.contains(element) != true { unique[text, default: []].append(element) }
+        }
+        return .array(unique.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.flatMap(\.value))
+    }
 
     /// Whether a property of the type may have the value.
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
         switch (self, type) {
-        case (.boolean, .boolean), (.integer, .integer), (.float, .float), (.double, .double), (.string, .string): true
-        case (.nothing, .string): allowsNothing
+        case (.boolean, .boolean), (.integer, .integer), (.float, .float), (.double, .double), (.string, .string),
+            (.strings, .strings), (.data, .data), (.date, .date), (.url, .url), (.array, .array),
+            (.dictionary, .dictionary), (.coded, .coded):
+            true
+        case (.array(let elements), .set): Self.set(elements) == self
+        case (.nothing, _): allowsNothing
         default: false
         }
     }
@@ -38,6 +67,14 @@ public enum SettingValue: Sendable, Equatable {
         case (.float(let left), .float(let right)): left == right
         case (.double(let left), .double(let right)): left == right
         case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.strings(let left), .strings(let right)):
+            left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
+        case (.data(let left), .data(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.url(let left), .url(let right)): left == right
+        case (.array(let left), .array(let right)): left == right
+        case (.dictionary(let left), .dictionary(let right)): left == right
+        case (.coded(let left), .coded(let right)): left == right
         case (.nothing, .nothing): true
         default: false
         }
@@ -45,7 +82,7 @@ public enum SettingValue: Sendable, Equatable {
 }
 
 extension SettingValue: CustomStringConvertible {
-    /// The text that a regular expression is searched in; numbers in their shortest decimal form.
+    /// The text that a regular expression is searched in; numbers in their shortest decimal form, lists as JSON.
     public var text: String {
         switch self {
         case .boolean(let value): value ? "true" : "false"
@@ -53,20 +90,27 @@ extension SettingValue: CustomStringConvertible {
         case .float(let value): DecimalText.shortest(value)
         case .double(let value): DecimalText.shortest(value)
         case .string(let value): value
+        case .url(let value): value.text
+        case .strings, .data, .date, .array, .dictionary, .coded: propertyListValue?.description ?? ""
         case .nothing: ""
         }
     }
 
-    /// ``text``, with strings quoted, escaped and cut at 128 bytes, so that it may stand in a log line.
+    /// ``text``, with strings quoted, escaped and cut at 128 bytes, so that it may stand in a log line; containers and
+    /// bytes by their kind. It redacts nothing: the value does not know whether its property is secret.
     public var description: String {
         switch self {
-        case .string(let value): OutsideText.quoted(value)
+        case .boolean, .integer, .float, .double: text
+        case .string, .url: OutsideText.quoted(text)
+        case .date(let date): WallTime(milliseconds: date.millisecondsSince1970).description
+        case .strings, .data, .array, .dictionary: propertyListValue?.kind ?? ""
+        case .coded(let value): "'\(value.tag)' in \(value.bytes.count) bytes"
         case .nothing: "nil"
-        default: text
         }
     }
 }
 
+// MARK: - property lists
 extension SettingValue {
     /// The value as a property of this type holds it; nil if that type does not take it.
     package init?(_ value: PropertyListValue, as type: SettingType) {
@@ -78,7 +122,43 @@ extension SettingValue {
         case (.real(let value), .float): self = .float(Float(value))
         case (.integer(let value), .double): self.init(Double(exactly: value).map { .double($0) })
         case (.integer(let value), .float): self.init(Float(exactly: value).map { .float($0) })
+        default: self.init(further: value, as: type)
+        }
+    }
+
+    private init?(further value: PropertyListValue, as type: SettingType) {
+        switch (value, type) {
+        case (.array(let values), .strings):
+            let texts = values.compactMap(\.stringValue)
+            self.init(texts.count == values.count ? .strings(texts) : nil)
+        case (.data(let bytes), .data): self = .data(bytes)
+        case (.date(let date), .date): self = .date(date)
+        case (.string(let text), .url): self.init(SettingURL(text).map { .url($0) })
+        case (.array(let values), .array): self = .array(values)
+        case (.array(let values), .set): self = .set(values)
+        case (.dictionary(let pairs), .dictionary): self = .dictionary(pairs)
+        case (.dictionary(let pairs), .coded): self.init(CodedSetting(pairs).map { .coded($0) })
         default: return nil
+        }
+    }
+
+    /// The property-list value, from which the property's type reads an equal value; nil for ``nothing``, which no
+    /// property list can hold.
+    public var propertyListValue: PropertyListValue? {
+        switch self {
+        case .boolean(let value): .boolean(value)
+        case .integer(let value): .integer(Int64(value))
+        case .float(let value): .real(Double(value))
+        case .double(let value): .real(value)
+        case .string(let value): .string(value)
+        case .strings(let values): .array(values.map { .string($0) })
+        case .data(let bytes): .data(bytes)
+        case .date(let date): .date(date)
+        case .url(let url): .string(url.text)
+        case .array(let values): .array(values)
+        case .dictionary(let pairs): .dictionary(pairs)
+        case .coded(let value): .dictionary(value.dictionary)
+        case .nothing: nil
         }
     }
 

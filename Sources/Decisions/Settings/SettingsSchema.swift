@@ -42,7 +42,7 @@ package struct SettingsSchema: Sendable {
     package func problem(of value: SettingValue, at place: Int) -> SettingError? {
         let declaration = declarations[place]
         guard let rule = declaration.brokenRule(by: value, pattern: patterns[place]) else { return nil }
-        return SettingError(property: declaration.name, value: value.description, rule: rule)
+        return SettingError(property: declaration.name, value: declaration.shown(value), rule: rule)
     }
 
     /// The problems of a set of defaults, judged together; one for each declaration, in its order.
@@ -103,14 +103,26 @@ extension SettingsSchema {
         _ key: String, _ value: PropertyListValue
     ) -> Result<(place: Int, value: SettingValue), SettingError> {
         guard let place = place(of: key) else {
-            return .failure(SettingError(property: key, value: value.shown, rule: .unknownProperty))
+            // An app of another version may have a secret of this name.
+            return .failure(SettingError(property: key, value: value.kind, rule: .unknownProperty))
         }
-        let type = declarations[place].type
-        guard let typed = SettingValue(value, as: type) else {
-            return .failure(SettingError(property: key, value: value.shown, rule: .type(type)))
+        let declaration = declarations[place]
+        guard declaration.type.isSignable else {
+            return .failure(SettingError(property: key, value: value.kind, rule: .localOnly(declaration.type)))
+        }
+        guard let typed = SettingValue(value, as: declaration.type) else {
+            return .failure(mistype(value, at: place))
         }
         if let error = problem(of: typed, at: place) { return .failure(error) }
         return .success((place, typed))
+    }
+
+    /// The error of a value that is none of the property's type.
+    package func mistype(_ value: PropertyListValue, at place: Int) -> SettingError {
+        let declaration = declarations[place]
+        return SettingError(
+            property: declaration.name, value: declaration.isSecret ? SettingError.redacted : value.shown,
+            rule: .type(declaration.type))
     }
 }
 
@@ -123,6 +135,17 @@ extension PropertyListValue {
         case .unsigned(let value): String(value)
         case .real(let value): SettingValue.double(value).description
         case .string(let value): SettingValue.string(value).description
+        case .date, .data, .array, .dictionary: kind
+        }
+    }
+
+    /// The kind of value, for an error message that must not show the value itself.
+    package var kind: String {
+        switch self {
+        case .boolean: "a boolean"
+        case .integer, .unsigned: "an integer"
+        case .real: "a real"
+        case .string: "a string"
         case .date: "a date"
         case .data(let bytes): "data of \(bytes.count) bytes"
         case .array(let values): "an array of \(values.count)"

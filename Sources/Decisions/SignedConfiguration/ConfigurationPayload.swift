@@ -8,7 +8,8 @@ package import TandemPropertyList
 
 /// The fields of a configuration's payload (CFG-10).
 package struct ConfigurationPayload: Sendable, Equatable {
-    package let specification: String
+    /// The version of this form: `1.1` if a value needs it.
+    package private(set) var specification: String
     package var application: ApplicationIdentifier
     /// For which side's app.
     package var role: DeviceRole
@@ -32,14 +33,16 @@ package struct ConfigurationPayload: Sendable, Equatable {
     /// Keys of ``values`` that an app without such a property ignores.
     package var optional: [String]?
     /// The complete set of overrides.
-    package var values: PropertyListDictionary
+    package var values: PropertyListDictionary {
+        didSet { specification = Self.specification(for: values) }
+    }
 
     /// A payload with the fields that every configuration has.
     package init(
         application: ApplicationIdentifier, role: DeviceRole, target: PairedIdentifier, version: UInt64,
         keySetVersion: UInt64 = 1, transaction: UniqueIdentifier, issued: UInt64, values: PropertyListDictionary
     ) {
-        specification = "1.0"
+        specification = Self.specification(for: values)
         self.application = application
         self.role = role
         self.target = target
@@ -111,9 +114,17 @@ extension ConfigurationPayload {
                 throw FieldError(field: "expires", problem: "is not within 400 days after 'iat'")
             }
         }
-        if let key = values.firstKey(whereValue: { !$0.isScalarSetting }) {
-            throw FieldError(field: "values.\(key)", problem: "is not a boolean, integer, real or string")
+        // Version 1.0 has no lists. Any version that is no 1.n is refused by its own name, in step 11.
+        let hasLists = specification != "1.0"
+        if let key = values.firstKey(whereValue: { !($0.isScalarSetting || hasLists && $0.isTextList) }) {
+            let list = hasLists ? ", or a list of strings" : ""
+            throw FieldError(field: "values.\(key)", problem: "is not a boolean, integer, real or string\(list)")
         }
+    }
+
+    /// The lowest version of the form that has such values.
+    private static func specification(for values: PropertyListDictionary) -> String {
+        values.firstKey(whereValue: { $0.isTextList }) == nil ? "1.0" : "1.1"
     }
 
     private static func names(_ value: PropertyListValue) -> [String]? {
@@ -150,6 +161,11 @@ extension PropertyListValue {
         case .boolean, .integer, .unsigned, .real, .string: true
         case .date, .data, .array, .dictionary: false
         }
+    }
+
+    fileprivate var isTextList: Bool {
+        guard case .array(let elements) = self else { return false }
+        return elements.allSatisfy { if case .string = $0 { true } else { false } }
     }
 }
 

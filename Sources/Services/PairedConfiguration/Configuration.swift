@@ -13,7 +13,7 @@ import TandemSignedConfiguration
 /// The base class of a typed configuration, Appfigurate's `APLConfiguration`; any thread.
 ///
 /// Declare `final class AppConfiguration: Configuration, @unchecked Sendable` whose stored properties are all declared
-/// with ``Toggle``, ``Slider``, ``Edit``, ``Choice`` or ``EditableChoice``. Make one instance.
+/// with ``Toggle``, ``Slider``, ``Edit``, ``Choice``, ``EditableChoice`` or ``Preference``. Make one instance.
 ///
 /// `@unchecked`: a lock protects the state of each stored property: the mutex `problems`, and those of the store and of
 /// the signed settings. A subclass only adds wrappers around the store; the initialiser reports any other property.
@@ -91,11 +91,13 @@ extension Configuration {
     /// ``ConfigurationUpdates/bufferLimit`` are kept.
     public var updates: ConfigurationUpdates { ConfigurationUpdates(store.notices) }
 
-    /// As ``observe(_:)``, for what belongs into a log.
+    /// As ``observe(_:)``, for what belongs into a log. The observer receives the mistakes in the declaration at once.
     public func observeEvents(
         _ observer: @escaping @Sendable (ConfigurationEvent) -> Void
     ) -> ConfigurationObservation {
-        store.notices.observe { if case .event(let event) = $0 { observer(event) } }
+        let observation = store.notices.observe { if case .event(let event) = $0 { observer(event) } }
+        for problem in declarationProblems { observer(.declarationProblem(problem)) }
+        return observation
     }
 }
 

@@ -40,6 +40,8 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case notApplied(ConfigurationFileFailure)
     /// No signed configuration is active any longer: unpaired, switched, or its lifetime is over.
     case deactivated
+    /// A mistake in the declaration: each observer receives those found at start before anything else.
+    case declarationProblem(DeclarationProblem)
     /// An invalid value was assigned in code and ignored.
     case assignmentIgnored(SettingError)
 }

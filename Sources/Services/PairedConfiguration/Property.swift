@@ -6,25 +6,50 @@ import Synchronization
 public import TandemSettings
 
 /// A declared property; any thread.
-public final class Property<Value: SettingRepresentable>: Sendable {
+public final class Property<Value: Sendable>: Sendable {
     private struct State {
         var declaration: SettingDeclaration
         var home: (store: SettingsStore, place: Int)?
     }
 
     private let state: Mutex<State>
+    private let form: SettingForm<Value>
+    /// The value in the declaration, for the case that the default itself could not be encoded.
+    private let declared: Value
+    /// The key, if it is another than the property's name in the code.
+    private let key: String?
 
+    /// - Parameters:
+    ///   - choices: label and value; those of the type itself (an enumeration's) if there are none.
+    ///   - key: nil for the property's name in the code.
     init(
-        _ editor: SettingEditor, _ value: Value, _ summary: String, bounds: SettingBounds? = nil,
-        icon: SliderIcon? = nil, pattern: String? = nil, choices: KeyValuePairs<String, Value> = [:], restart: Bool
+        _ form: SettingForm<Value>, _ editor: SettingEditor, _ value: Value, _ summary: String,
+        bounds: SettingBounds? = nil, icon: SliderIcon? = nil, pattern: String? = nil,
+        choices: [SettingChoice] = [], toggleValues: ToggleValues? = nil, key: String? = nil, restart: Bool,
+        secret: Bool
     ) {
-        let choices = choices.map { SettingChoice(label: $0.key, value: $0.value.settingValue) }
-        state = Mutex(
-            State(
-                declaration: SettingDeclaration(
-                    type: Value.settingType, editor: editor, summary: summary, bounds: bounds, pattern: pattern,
-                    choices: choices, icon: icon, needsRestart: restart, allowsNothing: Value.allowsNothing,
-                    initialValue: value.settingValue)))
+        self.form = form
+        declared = value
+        self.key = key
+        var declaration = SettingDeclaration(
+            type: form.type, editor: editor, summary: summary, bounds: bounds, pattern: pattern, choices: choices,
+            icon: icon, needsRestart: restart, isSecret: secret, allowsNothing: form.allowsNothing,
+            toggleValues: toggleValues, initialValue: Self.initial(value, form))
+        if !form.readsAll {
+            let read = form.read
+            declaration.isReadable = { read($0) != nil }
+        }
+        state = Mutex(State(declaration: declaration))
+    }
+
+    /// The default in a setting. One that cannot be encoded is bytes that nobody can read, which the check of the
+    /// declaration reports.
+    private static func initial(_ value: Value, _ form: SettingForm<Value>) -> SettingValue {
+        do {
+            return try form.write(value)
+        } catch {
+            return .coded(CodedSetting(tag: String(describing: Value.self), version: 1, bytes: []))
+        }
     }
 
     /// The declaration.
@@ -32,12 +57,9 @@ public final class Property<Value: SettingRepresentable>: Sendable {
 
     /// The effective value.
     public var value: Value {
-        let (declaration, home) = state.withLock { ($0.declaration, $0.home) }
-        let current = home.map { $0.store.value(at: $0.place) } ?? declaration.initialValue
-        guard let value = Value(current) else {
-            preconditionFailure("the store holds values of the declared type only")
-        }
-        return value
+        let current = state.withLock { $0.home.map { $0.store.value(at: $0.place) } ?? $0.declaration.initialValue }
+        // The store holds readable values only, except a default that could not be encoded.
+        return form.read(current) ?? declared
     }
 
     /// Where the effective value comes from.
@@ -46,10 +68,20 @@ public final class Property<Value: SettingRepresentable>: Sendable {
     /// Sets the stored preference; a signed override continues to hide it.
     /// - Throws: the rule that the value breaks; nothing is changed then.
     public func set(_ value: Value) throws(SettingError) {
+        let setting = try setting(value)
         if let home {
-            try home.store.set(value.settingValue, at: home.place)
+            try home.store.set(setting, at: home.place)
         } else {
-            state.withLock { $0.declaration.initialValue = value.settingValue }
+            state.withLock { $0.declaration.initialValue = setting }
+        }
+    }
+
+    private func setting(_ value: Value) throws(SettingError) -> SettingValue {
+        do {
+            return try form.write(value)
+        } catch {
+            throw SettingError(
+                property: declaration.name, value: "a value of type \(Value.self)", rule: .notStorable(error.reason))
         }
     }
 
@@ -75,7 +107,7 @@ public final class Property<Value: SettingRepresentable>: Sendable {
 extension Property: AnyProperty {
     func name(_ name: String) -> SettingDeclaration {
         state.withLock {
-            $0.declaration.name = name
+            $0.declaration.name = key ?? name
             return $0.declaration
         }
     }
@@ -87,7 +119,7 @@ extension Property: AnyProperty {
 
 /// A property of any type, as the configuration's initialiser binds it.
 protocol AnyProperty: Sendable {
-    /// Gives the property its name.
+    /// Names the property as the code does, unless it has a key of its own.
     func name(_ name: String) -> SettingDeclaration
     func bind(to store: SettingsStore, at place: Int)
 }

@@ -5,6 +5,10 @@
 //     @Edit("Colour", matching: "^#([a-f0-9]{6})$") var colour: String?
 //     @Choice("Rating", ["Low": 10, "Average": 50]) var rating = 50
 //     @EditableChoice("Duration", in: 0...365, ["Week": 7, "Year": 365]) var duration = 45
+//     @Preference var window = Frame(width: 800, height: 600)
+
+public import TandemPropertyList
+import TandemSettings
 
 /// A property that is on or off. Appfigurate's `BOOL_PROPERTY`.
 @propertyWrapper public struct Toggle: Sendable, SettingWrapper {
@@ -21,9 +25,18 @@
     /// - Parameters:
     ///   - wrappedValue: the default; without one false, 0, an empty text or nil.
     ///   - summary: what it is, for people.
+    ///   - on: the value that stores and settings pages keep for on (`TrueValue`).
+    ///   - off: the value that they keep for off (`FalseValue`).
     ///   - restart: a change takes effect at the next start only.
-    public init(wrappedValue: Bool = false, _ summary: String, restart: Bool = false) {
-        projectedValue = Property(.toggle, wrappedValue, summary, restart: restart)
+    ///   - secret: the value is shown nowhere.
+    public init(
+        wrappedValue: Bool = false, _ summary: String, on: PropertyListValue = true, off: PropertyListValue = false,
+        restart: Bool = false, secret: Bool = false
+    ) {
+        let values = ToggleValues(on: on, off: off)
+        projectedValue = Property(
+            .ofSetting, .toggle, wrappedValue, summary, toggleValues: values == ToggleValues() ? nil : values,
+            restart: restart, secret: secret)
     }
 }
 
@@ -45,12 +58,14 @@
     ///   - range: the bounds in the property's own type.
     ///   - icon: the pictures at the two ends.
     ///   - restart: a change takes effect at the next start only.
+    ///   - secret: the value is shown nowhere.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        icon: SliderIcon = .numeric, restart: Bool = false
+        icon: SliderIcon = .numeric, restart: Bool = false, secret: Bool = false
     ) {
         projectedValue = Property(
-            .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon, restart: restart)
+            .ofSetting, .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon,
+            restart: restart, secret: secret)
     }
 }
 
@@ -74,20 +89,23 @@
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - restart: a change takes effect at the next start only.
+    ///   - secret: the value is shown nowhere.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        matching pattern: String? = nil, restart: Bool = false
+        matching pattern: String? = nil, restart: Bool = false, secret: Bool = false
     ) where Value: NumericSetting {
         projectedValue = Property(
-            .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern, restart: restart)
+            .ofSetting, .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
+            restart: restart, secret: secret)
     }
 
     /// Text; a nil of an optional breaks no pattern.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
-        restart: Bool = false
+        restart: Bool = false, secret: Bool = false
     ) where Value: TextSetting {
-        projectedValue = Property(.edit, wrappedValue, summary, pattern: pattern, restart: restart)
+        projectedValue = Property(
+            .ofSetting, .edit, wrappedValue, summary, pattern: pattern, restart: restart, secret: secret)
     }
 }
 
@@ -108,11 +126,23 @@
     ///   - summary: what it is, for people.
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
+    ///   - secret: the value is shown nowhere.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, _ choices: KeyValuePairs<String, Value>,
-        restart: Bool = false
+        restart: Bool = false, secret: Bool = false
     ) {
-        projectedValue = Property(.choice, wrappedValue, summary, choices: choices, restart: restart)
+        projectedValue = Property(
+            .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices), restart: restart, secret: secret)
+    }
+}
+
+extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: SettingRepresentable {
+    /// One of the cases of an enumeration, labelled with their names in the code.
+    public init(
+        wrappedValue: Value = .settingDefault, _ summary: String, restart: Bool = false, secret: Bool = false
+    ) {
+        projectedValue = Property(
+            .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices, restart: restart, secret: secret)
     }
 }
 
@@ -137,21 +167,81 @@
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - choices: label and value; each label once.
     ///   - restart: a change takes effect at the next start only.
+    ///   - secret: the value is shown nowhere.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, in range: ClosedRange<Value>,
-        matching pattern: String? = nil, _ choices: KeyValuePairs<String, Value>, restart: Bool = false
+        matching pattern: String? = nil, _ choices: KeyValuePairs<String, Value>, restart: Bool = false,
+        secret: Bool = false
     ) where Value: NumericSetting {
         projectedValue = Property(
-            .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            choices: choices, restart: restart)
+            .ofSetting, .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
+            choices: .labelled(choices), restart: restart, secret: secret)
     }
 
     /// Text; the choices keep the rule too.
     public init(
         wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
-        _ choices: KeyValuePairs<String, Value>, restart: Bool = false
+        _ choices: KeyValuePairs<String, Value>, restart: Bool = false, secret: Bool = false
     ) where Value: TextSetting {
         projectedValue = Property(
-            .editableChoice, wrappedValue, summary, pattern: pattern, choices: choices, restart: restart)
+            .ofSetting, .editableChoice, wrappedValue, summary, pattern: pattern, choices: .labelled(choices),
+            restart: restart, secret: secret)
+    }
+}
+
+/// A preference that the app's own code sets: any type of settings, and any other Codable type as tagged bytes. Nothing
+/// else is needed; it is kept in the store that the configuration has opened.
+@propertyWrapper public struct Preference<Value: Sendable>: Sendable, SettingWrapper {
+    /// The property itself, as `$name`: its layer, and setting with an error instead of a trap.
+    public let projectedValue: Property<Value>
+
+    /// The effective value. Assigning sets the preference; a value that cannot be stored traps in a debug build, and is
+    /// ignored and reported as an event in a release build.
+    public var wrappedValue: Value {
+        get { projectedValue.value }
+        nonmutating set { projectedValue.assign(newValue) }
+    }
+
+    /// - Parameters:
+    ///   - wrappedValue: the default; without one false, 0, an empty text or list, an enumeration's first case, or nil.
+    ///   - summary: what it is, for people.
+    ///   - key: the key in stores; nil for the property's name.
+    ///   - restart: a change takes effect at the next start only.
+    ///   - secret: the value is shown nowhere.
+    public init(
+        wrappedValue: Value = .settingDefault, _ summary: String = "", key: String? = nil, restart: Bool = false,
+        secret: Bool = false
+    ) where Value: SettingRepresentable {
+        projectedValue = Property(
+            .ofSetting, .preference, wrappedValue, summary, choices: Value.settingChoices, key: key, restart: restart,
+            secret: secret)
+    }
+
+    /// Any other Codable type. See ``VersionedSetting`` for types whose form changes between releases.
+    @_disfavoredOverload
+    public init(
+        wrappedValue: Value, _ summary: String = "", key: String? = nil, restart: Bool = false, secret: Bool = false
+    ) where Value: Codable {
+        projectedValue = Property(
+            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret)
+    }
+}
+
+extension Preference {
+    /// An optional of any other Codable type; nil without a default.
+    @_disfavoredOverload
+    public init<Wrapped: Codable>(
+        wrappedValue: Value = nil, _ summary: String = "", key: String? = nil, restart: Bool = false,
+        secret: Bool = false
+    ) where Value == Wrapped? {
+        projectedValue = Property(
+            .ofCodable, .preference, wrappedValue, summary, key: key, restart: restart, secret: secret)
+    }
+}
+
+extension [SettingChoice] {
+    /// The labelled values of a wrapper.
+    fileprivate static func labelled(_ choices: KeyValuePairs<String, some SettingRepresentable>) -> [SettingChoice] {
+        choices.map { SettingChoice(label: $0.key, value: $0.value.settingValue) }
     }
 }

@@ -42,6 +42,7 @@ func observe(_ configuration: KitchenConfiguration) async {
         case .rejected(let rejection): print("refused as \(rejection.name): \(rejection.detail)")
         case .notApplied(let failure): print("\(failure.file): \(failure.rejection)")
         case .deactivated: print("nothing signed is active")
+        case .declarationProblem(let problem): print("mistake in a declaration: \(problem)")
         case .assignmentIgnored(let error): print("ignored: \(error)")
         }
     }
