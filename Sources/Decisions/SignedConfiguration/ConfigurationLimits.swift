@@ -38,6 +38,13 @@ package enum ConfigurationLimits {
     package static let attempts: UInt64 = 3
     /// Time after which what ended undelivered on a link is delivered again on it (LIM-90).
     package static let repetition = Duration.seconds(60)
+    /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.
+    package static let carriedSecondaries = 128
+    /// Carriers between a primary and a far secondary (LIM-94): longer chains are rings, or somebody's mistake.
+    package static let chainLength = 4
+    /// Devices that one carrier has ever named (LIM-94): each keeps its report key here for as long as the carrier is
+    /// paired.
+    package static let certifiedDevices = 1024
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

@@ -68,6 +68,11 @@ package struct DesiredConfigurations: Sendable {
         secondaries[pairing]?.states[key]
     }
 
+    /// Whether a delivery through a pairing has no final verdict.
+    package func isOpen(_ id: UniqueIdentifier, at pairing: UniqueIdentifier) -> Bool {
+        secondaries[pairing]?.states.values.contains { $0.open.contains { $0.id == id } } ?? false
+    }
+
     /// The standing of one secondary; nil if nothing is desired of it for this slot.
     package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
         guard addressee.target(key.application) == key.target,

@@ -170,7 +170,7 @@ extension KeySetHistory {
         switch envelope.claimedType {
         case .keySet: return try rotate(envelope, isComplete)
         case .revocation: return try revoke(envelope, isComplete)
-        case .configuration, .report, nil:
+        case .configuration, .report, .carrier, nil:
             throw VerificationFailure(.wrongType, "the payload type is neither that of a key set nor of a revocation")
         }
     }

@@ -385,7 +385,7 @@ package struct ClaimedStatement: Sendable, Equatable {
         switch type {
         case .keySet: keySetVersion = fields["ver"]?.positiveValue
         case .revocation: keySetVersion = fields["keyset"]?.positiveValue
-        case .configuration, .report: return nil
+        case .configuration, .report, .carrier: return nil
         }
         self.type = type
         subject = KeySubject(application: application, role: role)

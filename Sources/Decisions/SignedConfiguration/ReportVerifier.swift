@@ -38,19 +38,25 @@ package struct ReportVerifier: Sendable {
     }
 
     private func verified(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
+        let fields = try key.payload(of: bytes, type: .report)
+        do { return try ConfigurationReport(fields) } catch { throw .payloadMalformed }
+    }
+}
+
+extension ReportPublicKey {
+    /// The payload of an envelope of a type that has exactly one signature: a good one by this key.
+    func payload(of bytes: [UInt8], type: SignedPayloadType) throws(ReportFailure) -> PropertyListDictionary {
         let envelope: UnverifiedEnvelope
         do { envelope = try UnverifiedEnvelope(bytes) } catch { throw error.rejection == .shape ? .shape : .malformed }
         guard envelope.signatures.count == 1, let signature = envelope.signatures.first,
-            signature.keyIdentifier == key.identifier.bytes,
-            key.key.isValid(
+            signature.keyIdentifier == identifier.bytes,
+            key.isValid(
                 signature.bytes,
                 for: PreAuthenticationEncoding.bytes(type: envelope.payloadType, body: envelope.payload))
         else { throw .threshold }
-        guard envelope.claimedType == .report else { throw .wrongType }
-        guard let fields = try? PropertyListReader.readDictionary(envelope.payload),
-            let report = try? ConfigurationReport(fields)
-        else { throw .payloadMalformed }
-        return report
+        guard envelope.claimedType == type else { throw .wrongType }
+        guard let fields = try? PropertyListReader.readDictionary(envelope.payload) else { throw .payloadMalformed }
+        return fields
     }
 }
 

@@ -39,7 +39,7 @@ package enum SignedEnvelope {
         }
         switch try UnverifiedEnvelope(longer).claimedType {
         case .keySet, .revocation: try UnverifiedEnvelope.checkStatement(longer)
-        case .configuration, .report, nil: break
+        case .configuration, .report, .carrier, nil: break
         }
         return longer
     }
@@ -63,6 +63,7 @@ package enum SignedPayloadType: String, Sendable, Hashable, CaseIterable {
     case report = "application/vnd.tandem.report.v1+bplist"
     case keySet = "application/vnd.tandem.keyset.v1+bplist"
     case revocation = "application/vnd.tandem.revocation.v1+bplist"
+    case carrier = "application/vnd.tandem.carrier.v1+bplist"
 }
 
 /// One signature of an envelope: a claimed key identifier, and bytes.

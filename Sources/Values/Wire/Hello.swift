@@ -70,6 +70,8 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
     case topic
     /// Reports with `spec` 1.1 are read (CFG-67).
     case trial
+    /// Carriers and far secondaries are known (CFG-100).
+    case chain
 }
 
 /// The part of hello that device links add.

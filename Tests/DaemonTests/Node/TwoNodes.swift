@@ -13,10 +13,10 @@ import TandemTransport
 import TandemWire
 import Testing
 
-/// A primary's and a secondary's daemon, and a third one that a test may start.
+/// A primary's and a secondary's daemon, and others that a test may start.
 final class TwoNodes {
-    /// The devices; the third one is a second primary or a second secondary.
-    enum Place: String, CaseIterable { case primary, secondary, other }
+    /// The devices; the third one is a second primary or a second secondary, and the last one is at the end of a chain.
+    enum Place: String, CaseIterable { case primary, secondary, other, last }
 
     let directory = TemporaryDirectory()
     /// A daemon that stops is gone before the next attempt reaches its address.
@@ -27,6 +27,8 @@ final class TwoNodes {
     private var otherRole = DeviceRole.secondary
     /// Where the primary listens, from its next start on.
     var linkName = "link.sock"
+    /// The secondaries that have secondaries of their own, from their next starts on.
+    var carriers: Set<Place> = []
     /// The daemons' half of that decision, from their next starts on.
     var allowsInvalidSignatures = false
     /// State directories elsewhere.
@@ -50,7 +52,7 @@ final class TwoNodes {
             role: role(place), name: "the \(place)", state: states[place] ?? directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
         options.allowsInvalidSignatures = allowsInvalidSignatures
-        if options.role == .primary {
+        if options.role == .primary || carriers.contains(place) {
             options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]
         }
         return options
@@ -66,6 +68,7 @@ final class TwoNodes {
     var primary: Node { node(.primary) }
     var secondary: Node { node(.secondary) }
     var other: Node { node(.other) }
+    var last: Node { node(.last) }
 
     private func node(_ place: Place) -> Node {
         guard let node = nodes[place] else { preconditionFailure("\(place) runs between restarts") }

@@ -28,7 +28,7 @@ private struct StatusReport {
     let facts: Fact
 
     var lines: [String] {
-        let tables = [pairings, applications, queues, contexts, configurations, desired].map(\.lines).filter {
+        let tables = [pairings, far, applications, queues, contexts, configurations, desired].map(\.lines).filter {
             !$0.isEmpty
         }
         return device + tables.flatMap { [""] + $0 }
@@ -57,6 +57,17 @@ private struct StatusReport {
                 pairing.text("level"), pairing.text("reason"), pairing.span("since"), pairing.text("waiting"),
                 Self.mark(pairing.body["active"]),
                 pairing.text("address"), pairing.text("pairing"))
+        }
+        return table
+    }
+
+    /// The devices below secondaries that carry.
+    private var far: Table {
+        var table = Table("far secondaries", ["name", "via", "app", "target", "device"])
+        for device in facts.list("far") {
+            table.add(
+                device.text("name"), device.text("via"), device.text("app"), device.text("target"),
+                device.text("device"))
         }
         return table
     }

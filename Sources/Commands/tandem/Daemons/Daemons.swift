@@ -23,9 +23,14 @@ extension Subcommand {
         notes: """
             It keeps working without its primary and connects again by itself. Ctrl-C or SIGTERM lets it finish what it
             has accepted; a second one ends it at once.
+            With --listen it may have secondaries of its own ('tandem pair --device secondary'): it then carries their
+            configurations from its primary, and their reports back; its socket serves its part as a secondary.
             \(wake)
             """,
-        examples: ["secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk"])
+        examples: [
+            "secondary", "secondary --state kiosk --local ./kiosk.sock --name kiosk",
+            "secondary --listen 127.0.0.1:4748 --name gateway",
+        ])
 
     private static let wake = """
         The file of --wake has a line for each app: its identifier, then a program by its absolute path and its

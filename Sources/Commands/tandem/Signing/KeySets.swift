@@ -407,7 +407,7 @@ private enum StatementDescription {
             let fields = try PropertyListReader.readDictionary(envelope.payload)
             return ["configuration"] + fields.map { "  \(Printable.text($0.key)) = \(text($0.value))" }
         case .keySet, .revocation: return try lines(ofStatement: bytes, after: chain)
-        case .report, nil:
+        case .report, .carrier, nil:
             throw VerificationFailure(.wrongType, "it is no configuration, key set or revocation")
         }
     }

@@ -1,19 +1,50 @@
-// Surroundings of signed configuration in a daemon: what its receiving and its forwarding half use of the device. Lines
+// Surroundings of signed configuration in a daemon: what its parts use of the device, and its peers near and far. Lines
 // of the log that peers and apps can cause go through here, so that nobody fills it.
 
 import TandemBase
 import TandemDelivery
 import TandemOperations
+import TandemPairing
 import TandemReactor
 import TandemSignedConfiguration
 import TandemWire
 
-/// Surroundings of both halves of the service; confined to its loop.
+/// The other end of a pairing, for configuration.
+struct ConfigurationPeer {
+    let pairing: UniqueIdentifier
+    /// This device's part in the pairing.
+    let role: DeviceRole
+    /// For people.
+    let name: String
+    let device: UniqueIdentifier?
+    /// Verifies the peer's reports.
+    let reportKey: [UInt8]
+    /// Of the pairing.
+    var epoch: UInt64 = 1
+    /// For a far secondary (CFG-101) the pairing with the secondary that carries for it, and that one's name.
+    var carrier: UniqueIdentifier?
+    var via: String?
+
+    /// The pairing whose link and queues lead to it.
+    var link: UniqueIdentifier { carrier ?? pairing }
+}
+
+extension ConfigurationPeer {
+    init(_ record: PairingRecord) {
+        self.init(
+            pairing: record.pairing, role: record.role, name: record.name, device: record.peerVendorIdentifier,
+            reportKey: record.reportKey, epoch: record.epoch)
+    }
+}
+
+/// Surroundings of the parts of the service; confined to its loop.
 final class ConfigurationContext {
     let options: ConfigurationService.Options
     let device: ConfigurationService.Surroundings
     let delivery: DurableDelivery
     let scheduler: any Scheduler
+    /// Knows the far secondaries.
+    weak var carrier: ConfigurationCarrier?
     private let sink: LogHandler
     /// Of the warnings, which peers cause, and of what the apps of each user cause (LIM-54).
     private var paces = (peers: LogPaces.ofLinks, users: LogPaces<UInt32?>(burst: 20))
@@ -44,5 +75,52 @@ final class ConfigurationContext {
     /// The slot whose files the app sees now; nil if nothing pairs this device on the app's side.
     func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
         device.target(app, role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
+    }
+
+    // MARK: peers
+
+    /// The secondaries of this device, those of its carriers included.
+    var receivers: [ConfigurationPeer] { device.receivers() + (carrier?.peers ?? []) }
+
+    /// The peer of a pairing, or a far secondary.
+    func peer(_ pairing: UniqueIdentifier) -> ConfigurationPeer? { device.peer(pairing) ?? carrier?.peer(pairing) }
+
+    /// The target of configuration through a pairing, near or far.
+    func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
+        device.targetThrough(app, pairing) ?? carrier?.target(of: app, at: pairing)
+    }
+}
+
+/// A value that one caller awaits for a limited time; confined to its loop.
+final class Expectation<Value: Sendable> {
+    private let scheduler: any Scheduler
+    private var value: Value?
+    private var waiting: UnsafeContinuation<Void, Never>?
+    private var timer: TimerToken?
+
+    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// The value has come; a second one is ignored.
+    func fulfil(_ value: Value) {
+        guard self.value == nil else { return }
+        self.value = value
+        resume()
+    }
+
+    private func resume() {
+        if let timer { scheduler.cancel(timer) }
+        timer = nil
+        waiting?.resume()
+        waiting = nil
+    }
+
+    /// The value, or nil if it has not come in time; once.
+    func value(within time: Duration) async -> Value? {
+        guard value == nil else { return value }
+        await withUnsafeContinuation { continuation in
+            waiting = continuation
+            timer = scheduler.schedule(after: time) { [self] in resume() }
+        }
+        return value
     }
 }

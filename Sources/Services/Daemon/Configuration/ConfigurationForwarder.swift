@@ -86,7 +86,8 @@ final class ConfigurationForwarder {
     private var waiters: [Waiter] = []
     /// The secondaries with a ready link.
     private var linkedPairings: Set<UniqueIdentifier> = []
-    /// Queues whose undelivered items wait to be delivered again on the same link.
+    /// Queues whose undelivered items wait to be delivered again on the same link. Those of far secondaries are here by
+    /// their own pairings.
     private var repetitions: Set<QueueKey> = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
     private(set) var ordinal: UInt64 = 0
@@ -101,7 +102,7 @@ final class ConfigurationForwarder {
 
     func addressee(_ peer: ConfigurationPeer) -> ConfigurationAddressee {
         ConfigurationAddressee(pairing: peer.pairing, device: peer.device) { [context] app in
-            context.device.targetThrough(app, peer.pairing)
+            context.target(of: app, through: peer.pairing)
         }
     }
 
@@ -159,7 +160,7 @@ final class ConfigurationForwarder {
     }
 
     private func result(_ desired: DesiredConfiguration, _ pairing: UniqueIdentifier) -> ApplyResult? {
-        guard let peer = context.device.peer(pairing) else { return nil }
+        guard let peer = context.peer(pairing) else { return nil }
         let state = state.state(of: desired.key, at: pairing)
         let delivery = state?.delivery(of: desired.digest)
         // One that had applied these bytes got no delivery, or one that ended without a verdict.
@@ -231,7 +232,7 @@ final class ConfigurationForwarder {
     /// The link of a secondary is ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
     func linked(_ peer: ConfigurationPeer, bringsKeys: @escaping (KeySubject) -> Bool) {
-        linkedPairings.insert(peer.pairing)
+        linkedPairings.insert(peer.link)
         guard !state.isEmpty else { return }
         let (now, addressee) = (context.reading.wall, addressee(peer))
         change { [self] next in
@@ -242,8 +243,8 @@ final class ConfigurationForwarder {
     /// Those of these secondaries with a ready link, and then the others; each by its name.
     func reachableFirst(_ peers: [ConfigurationPeer]) -> [ConfigurationPeer] {
         let sorted = peers.sorted { ($0.name, "\($0.pairing)") < ($1.name, "\($1.pairing)") }
-        return sorted.filter { linkedPairings.contains($0.pairing) }
-            + sorted.filter { !linkedPairings.contains($0.pairing) }
+        return sorted.filter { linkedPairings.contains($0.link) }
+            + sorted.filter { !linkedPairings.contains($0.link) }
     }
 
     /// The link is gone.
@@ -264,7 +265,7 @@ final class ConfigurationForwarder {
     func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
 
     private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool {
-        context.delivery.submissions.record(of: entry.id, in: entry.queue)?.record.isUnfinished ?? false
+        context.delivery.submissions.record(of: entry.id, in: queue(of: entry))?.record.isUnfinished ?? false
     }
 
     /// The item has ended. One that the secondary took is finished by its report.
@@ -273,13 +274,18 @@ final class ConfigurationForwarder {
         _ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome, again: @escaping (ConfigurationPeer) -> Void
     ) {
         guard let ending = outcome.ending else { return }
-        change { next in next.ended(id, at: queue.pairing, ending, nil) }
+        // Those for far secondaries are in the queue of their carrier.
+        let near = queue.pairing
+        let far = context.carrier?.peers(behind: near).map(\.pairing).first { state.isOpen(id, at: $0) }
+        let pairing = state.isOpen(id, at: near) ? near : far ?? near
+        change { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
-        guard ending == .undelivered, repetitions.insert(queue).inserted else { return }
+        let place = QueueKey(pairing: pairing, app: queue.app, channel: queue.channel)
+        guard ending == .undelivered, repetitions.insert(place).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
-            guard let self, repetitions.remove(queue) != nil, linkedPairings.contains(queue.pairing),
-                let peer = context.device.peer(queue.pairing)
+            guard let self, repetitions.remove(place) != nil, linkedPairings.contains(near),
+                let peer = context.peer(pairing)
             else { return }
             again(peer)
             changed(queue.app, at: peer)
@@ -348,7 +354,7 @@ final class ConfigurationForwarder {
         if !transition.changes.isEmpty { ordinal += 1 }
         for item in transition.deliveries { submit(item) }
         for entry in transition.cancellations {
-            context.delivery.submissions.cancel(entry.id, in: entry.queue) { _ in }
+            context.delivery.submissions.cancel(entry.id, in: queue(of: entry)) { _ in }
         }
         for application in transition.promoted { goOn(application) }
         for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
@@ -356,7 +362,7 @@ final class ConfigurationForwarder {
 
     /// A rollout of an app's configuration has come to all: each secondary gets what it lacks.
     private func goOn(_ application: ApplicationIdentifier) {
-        let (now, addressees) = (context.reading.wall, context.device.receivers().map(addressee))
+        let (now, addressees) = (context.reading.wall, context.receivers.map(addressee))
         change { [self] next in
             var transition = DesiredTransition()
             for addressee in addressees {
@@ -373,19 +379,28 @@ final class ConfigurationForwarder {
             LogEvent(
                 .debug, "configuration forwarded", .text("pairing", "\(entry.pairing)"),
                 .text("app", "\(key.application)"), .integer("version", entry.version)))
-        let outbound = OutboundItem(
-            id: entry.id, payload: item.envelope,
-            supersedeKey: SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8)))
-        context.delivery.submissions.submit(outbound, to: entry.queue) { [weak self] result in
+        let slot = SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8))
+        let outbound =
+            if context.peer(entry.pairing)?.carrier == nil {
+                OutboundItem(id: entry.id, payload: item.envelope, supersedeKey: slot)
+            } else {
+                OutboundItem(
+                    id: entry.id,
+                    payload: CarriedConfiguration(to: entry.pairing, slot: slot, envelope: item.envelope).bytes,
+                    supersedeKey: SHA256.digest(entry.pairing.bytes + slot))
+            }
+        context.delivery.submissions.submit(outbound, to: queue(of: entry)) { [weak self] result in
             guard case .failure(let error) = result else { return }
             self?.change { next in next.ended(entry.id, at: entry.pairing, .notQueued, error.description) }
         }
     }
-}
 
-extension ForwardedConfiguration {
-    /// The queue of its item.
-    fileprivate var queue: QueueKey { QueueKey(pairing: pairing, app: key.application, channel: .configuration) }
+    /// The queue of a delivery's item: that of the secondary, or of the one that carries for it.
+    private func queue(of entry: ForwardedConfiguration) -> QueueKey {
+        QueueKey(
+            pairing: context.peer(entry.pairing)?.link ?? entry.pairing, app: entry.key.application,
+            channel: .configuration)
+    }
 }
 
 extension Outcome {

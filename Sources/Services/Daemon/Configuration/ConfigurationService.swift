@@ -14,26 +14,6 @@ import TandemSignedConfiguration
 import TandemStore
 import TandemWire
 
-/// The other end of a pairing, for configuration.
-struct ConfigurationPeer {
-    let pairing: UniqueIdentifier
-    /// This device's part in the pairing.
-    let role: DeviceRole
-    /// For people.
-    let name: String
-    let device: UniqueIdentifier?
-    /// Verifies the peer's reports.
-    let reportKey: [UInt8]
-}
-
-extension ConfigurationPeer {
-    init(_ record: PairingRecord) {
-        self.init(
-            pairing: record.pairing, role: record.role, name: record.name, device: record.peerVendorIdentifier,
-            reportKey: record.reportKey)
-    }
-}
-
 /// Signed configuration of one device; confined to its loop.
 final class ConfigurationService {
     struct Options {
@@ -58,6 +38,8 @@ final class ConfigurationService {
         /// The secondaries of the active pairings.
         let receivers: () -> [ConfigurationPeer]
         let peer: (UniqueIdentifier) -> ConfigurationPeer?
+        /// The apps that a peer has.
+        let installed: (UniqueIdentifier) -> Set<ApplicationIdentifier>
         /// The user that an app belongs to; nil for one that never registered.
         let owner: (ApplicationIdentifier) -> UInt32?
         /// A key is trusted for the app's configuration from now on, or none any longer.
@@ -75,6 +57,7 @@ final class ConfigurationService {
     private let receiver: ConfigurationReceiver
     private let forwarder: ConfigurationForwarder
     private let chains: KeyChainForwarder
+    private let carrier: ConfigurationCarrier
     private var lastTick: MonotonicTime
     /// Apps of which something may be desired that a change of their keys refuses: no step of their chains is sent.
     private var unended: Set<KeySubject> = []
@@ -90,10 +73,21 @@ final class ConfigurationService {
         receiver = ConfigurationReceiver(
             context, files: ConfigurationSlotFiles(context, applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
-        forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
+        let forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
+        self.forwarder = forwarder
         chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
             [receiver] subject in receiver.state.anchors[subject]?.steps ?? []
         }
+        let carrier = ConfigurationCarrier(
+            context, state: try ConfigurationCarrier.State(rows: rows), store: store,
+            outlets: ConfigurationCarrier.Outlets(
+                present: { [context] app, pairings in
+                    for peer in pairings.compactMap({ context.peer($0) }) { forwarder.changed(app, at: peer) }
+                },
+                renewed: { for pairing in $0 { forwarder.renewed(pairing) } },
+                gone: { for pairing in $0 { forwarder.unpaired(pairing) } }))
+        self.carrier = carrier
+        context.carrier = carrier
         lastTick = scheduler.now
     }
 
@@ -131,7 +125,8 @@ final class ConfigurationService {
     /// A crash or a full disk may have left rows of a pairing that is gone: a rollout would wait for it.
     private func forgetUnknownPairings() {
         let known = forwarder.state.pairings.union(chains.pairings).union(receiver.state.pairings)
-        for pairing in known where device.peer(pairing) == nil { unpaired(pairing, targets: [:]) }
+            .union(carrier.pairings)
+        for pairing in known where context.peer(pairing) == nil { unpaired(pairing, targets: [:]) }
     }
 
     private func scheduleTick() {
@@ -162,7 +157,9 @@ final class ConfigurationService {
         receiver.targetChanged(of: app, as: role, isConnected: isConnected)
         switch role {
         case .secondary: receiver.closeAbandonedSlots(of: app)
-        case .primary: for peer in device.receivers() { forwarder.changed(app, at: peer) }
+        case .primary:
+            for peer in device.receivers() { forwarder.changed(app, at: peer) }
+            carrier.changed()
         }
     }
 
@@ -173,8 +170,8 @@ final class ConfigurationService {
         let isDurable =
             switch device.peer(item.queue.pairing) {
             case nil: true
-            case let peer? where peer.role == .primary: await report(item.payload, from: peer)
-            default: await receiver.received(item)
+            case let peer? where peer.role == .primary: await take(item, from: peer)
+            default: await takeFromPrimary(item)
             }
         if isDurable {
             context.delivery.arrivals.handled(item.ordinal, in: item.queue)
@@ -183,9 +180,21 @@ final class ConfigurationService {
         }
     }
 
+    private func take(_ item: ReceivedItem, from secondary: ConfigurationPeer) async -> Bool {
+        switch await carrier.received(item, from: secondary) {
+        case .taken(let isDone): isDone
+        case .report(let bytes, let peer): await report(bytes, from: peer)
+        }
+    }
+
     private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
-        if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
+        if peer.carrier == nil, let isDurable = await chains.received(bytes, from: peer) { return isDurable }
         return await forwarder.received(bytes, from: peer)
+    }
+
+    private func takeFromPrimary(_ item: ReceivedItem) async -> Bool {
+        if let isDone = await carrier.carry(item) { return isDone }
+        return await receiver.received(item)
     }
 
     /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
@@ -200,20 +209,34 @@ final class ConfigurationService {
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
-        forwarder.ended(id, in: queue, outcome) { [weak self] peer in self?.advanceChains(of: queue.app, at: peer) }
+        forwarder.ended(id, in: queue, outcome) { [weak self] peer in
+            if peer.carrier == nil { self?.advanceChains(of: queue.app, at: peer) }
+        }
+        carrier.ended(id, in: queue, hasArrived: outcome == .handled || outcome == .withdrawn(.superseded))
     }
 
     /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
-    /// - Parameter readsTrials: both ends know reports of the second form (CFG-67).
-    func linked(_ pairing: UniqueIdentifier, readsTrials: Bool) {
+    /// - Parameters:
+    ///   - readsTrials: both ends know reports of the second form (CFG-67).
+    ///   - carries: both ends know carriers (CFG-100).
+    func linked(_ pairing: UniqueIdentifier, readsTrials: Bool, carries: Bool) {
         receiver.linked(pairing, readsTrials: readsTrials)
+        carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         advanceChains(at: peer)
-        forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
+        for peer in [peer] + carrier.peers(behind: pairing) {
+            forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
+        }
     }
 
     /// The path is gone.
-    func unlinked(_ pairing: UniqueIdentifier) { forwarder.unlinked(pairing) }
+    func unlinked(_ pairing: UniqueIdentifier) {
+        forwarder.unlinked(pairing)
+        carrier.unlinked(pairing)
+    }
+
+    /// The secondaries of this device, or their apps, have changed: its primaries learn of it.
+    func secondariesChanged() { carrier.changed() }
 
     /// A peer's app may take a configuration that it could not take before.
     func becameConfigurable(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
@@ -226,6 +249,7 @@ final class ConfigurationService {
     func renewed(_ pairing: UniqueIdentifier) {
         chains.renewed(pairing)
         forwarder.renewed(pairing)
+        carrier.renewed(pairing)
     }
 
     /// A pairing is gone.
@@ -233,6 +257,7 @@ final class ConfigurationService {
     func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
         chains.unpaired(pairing)
         forwarder.unpaired(pairing)
+        carrier.unpaired(pairing)
         receiver.unpaired(pairing, targets: targets)
     }
 
@@ -289,11 +314,12 @@ final class ConfigurationService {
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            if payload.role != options.role { try checkEarly(envelope, payload) }
+            if payload.role != options.role || isForSecondaries(payload) { try checkEarly(envelope, payload) }
         } catch {
             return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
         switch (options.role, payload.role) {
+        case _ where isForSecondaries(payload): return await forward(envelope, payload, wait, stage)
         case (.primary, .primary), (.secondary, .secondary):
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))
@@ -376,6 +402,14 @@ final class ConfigurationService {
         }
     }
 
+    /// Whether it is for the secondaries of a device whose socket serves a secondary's apps.
+    private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
+        let app = payload.application
+        return (options.role, payload.role) == (.secondary, .secondary)
+            && device.target(app, .secondary) != payload.target
+            && context.receivers.contains { context.target(of: app, through: $0.pairing) == payload.target }
+    }
+
     /// The results of an envelope that was applied before, once anything has changed after an ordinal (CTL-25).
     func follow(
         _ envelope: [UInt8], app: ApplicationIdentifier, after ordinal: UInt64?, wait: Duration
@@ -383,8 +417,8 @@ final class ConfigurationService {
         guard let desired = try? DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow),
             desired.key.application == app
         else { return .failed(ControlFailure(.badRequest, "this is no configuration of '\(app)'")) }
-        let named = device.receivers().filter {
-            desired.payload.isFor(device.targetThrough(app, $0.pairing), $0.device)
+        let named = context.receivers.filter {
+            desired.payload.isFor(context.target(of: app, through: $0.pairing), $0.device)
         }
         return await forwarder.follow(desired, at: named, after: ordinal, wait: wait)
     }
@@ -445,12 +479,14 @@ final class ConfigurationService {
     private func forward(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, _ stage: RolloutStage?
     ) async -> ApplyOutcome {
-        let all = device.receivers()
-        guard !all.isEmpty else {
+        guard !device.receivers().isEmpty else {
             return .failed(ControlFailure(.notFound, "no secondary is paired; run 'tandem pair' first"))
         }
         let own = device.target(payload.application, .primary)
-        guard own == payload.target else {
+        let all = context.receivers.filter {
+            context.target(of: payload.application, through: $0.pairing) == payload.target
+        }
+        guard !all.isEmpty else {
             let text =
                 "it is for '\(payload.target)'; the paired identifier of this device's secondaries is '\(own?.text ?? "")'"
             return .failed(ControlFailure(name: Rejection.wrongTarget.rawValue, text: text))
@@ -521,8 +557,13 @@ final class ConfigurationService {
     var desired: DesiredStatus {
         DesiredStatus(
             state: forwarder.state,
-            secondaries: device.receivers().map { DesiredStatus.Secondary(name: $0.name, forwarder.addressee($0)) })
+            secondaries: context.receivers.map {
+                DesiredStatus.Secondary(name: $0.name, via: $0.via, forwarder.addressee($0))
+            })
     }
+
+    /// The far secondaries that carriers state, for `status`.
+    var farSecondaries: [PropertyListDictionary] { carrier.describe() }
 
     /// The trusted keys, for `trust-list`.
     var anchors: [PropertyListDictionary] { receiver.state.anchors.all.map(\.summary) }
@@ -540,39 +581,5 @@ final class ConfigurationService {
     /// The app's own directory, made if it is missing; nil if it cannot be.
     func directory(of app: ApplicationIdentifier) -> String? {
         receiver.directory(of: app)
-    }
-}
-
-/// A value that one caller awaits for a limited time; confined to its loop.
-final class Expectation<Value: Sendable> {
-    private let scheduler: any Scheduler
-    private var value: Value?
-    private var waiting: UnsafeContinuation<Void, Never>?
-    private var timer: TimerToken?
-
-    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
-
-    /// The value has come; a second one is ignored.
-    func fulfil(_ value: Value) {
-        guard self.value == nil else { return }
-        self.value = value
-        resume()
-    }
-
-    private func resume() {
-        if let timer { scheduler.cancel(timer) }
-        timer = nil
-        waiting?.resume()
-        waiting = nil
-    }
-
-    /// The value, or nil if it has not come in time; once.
-    func value(within time: Duration) async -> Value? {
-        guard value == nil else { return value }
-        await withUnsafeContinuation { continuation in
-            waiting = continuation
-            timer = scheduler.schedule(after: time) { [self] in resume() }
-        }
-        return value
     }
 }

@@ -87,7 +87,7 @@ struct ConfigurationStatus {
     }
 
     private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
-        let name = context.device.peer(entry.pairing)?.name ?? "\(entry.pairing)"
+        let name = context.peer(entry.pairing)?.name ?? "\(entry.pairing)"
         var body: PropertyListDictionary = [
             "app": .string(entry.key.application.description), "role": .string(entry.key.role.rawValue),
             "target": .string(entry.key.target.text), "version": PropertyListValue(entry.version),

@@ -9,10 +9,13 @@ import TandemSignedConfiguration
 struct DesiredStatus {
     struct Secondary {
         let name: String
+        /// The name of the secondary that carries for it; nil for one of this device's own.
+        let via: String?
         let addressee: ConfigurationAddressee
 
-        init(name: String, _ addressee: ConfigurationAddressee) {
+        init(name: String, via: String? = nil, _ addressee: ConfigurationAddressee) {
             self.name = name
+            self.via = via
             self.addressee = addressee
         }
     }
@@ -55,6 +58,7 @@ struct DesiredStatus {
     ) -> PropertyListDictionary {
         var body = Self.body(key)
         body["name"] = .string(secondary.name)
+        body["via"] = secondary.via.map { .string($0) }
         body["pairing"] = .data(secondary.addressee.pairing.bytes)
         body["version"] = PropertyListValue(standing.desired.version)
         body["digest"] = .data(standing.desired.digest)

@@ -16,6 +16,8 @@ final class Counterparts {
     private var pending: [UniqueIdentifier: [ApplicationIdentifier: Bool]] = [:]
     private var isStoring = false
     private var pace = LogPace()
+    /// Called when announcements have been stored.
+    var whenStored: () -> Void = {}
 
     init(_ stored: CommittedState<CounterpartApplications>, scheduler: any Scheduler, log: @escaping LogHandler) {
         self.stored = stored
@@ -59,7 +61,13 @@ final class Counterparts {
                     }
                 }
                 pending = [:]
-                return (changes, { [self] in finished() })
+                return (
+                    changes,
+                    { [self, changes] in
+                        finished()
+                        if !changes.isEmpty { whenStored() }
+                    }
+                )
             },
             failure: { [self] error in
                 failed(error)

@@ -71,14 +71,16 @@ final class DeviceRouter {
     ///   - channels: the channels that both ends know.
     ///   - isSameRun: whether the same run of the peer's daemon had the last path.
     ///   - readsTrials: whether both ends know reports of the second form (CFG-67).
+    ///   - carries: whether both ends know carriers (CFG-100).
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
         received: [(app: ApplicationIdentifier, channel: Channel, sequence: UInt64)] = [],
-        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true
+        channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false, readsTrials: Bool = true,
+        carries: Bool = false
     ) {
         peers[pairing] = Peer(path: path, port: port)
         delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
-        configuration?.linked(pairing, readsTrials: readsTrials)
+        configuration?.linked(pairing, readsTrials: readsTrials, carries: carries)
     }
 
     /// The path is gone.

@@ -201,7 +201,8 @@ extension LinkService: LinkHost {
             link.pairing, over: link, port: port, received: link.peer.received,
             channels: Set(link.agreement.capabilities.compactMap(\.channel)),
             isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
-            readsTrials: link.agreement.capabilities.contains(.trial))
+            readsTrials: link.agreement.capabilities.contains(.trial),
+            carries: link.agreement.capabilities.contains(.chain))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

@@ -102,7 +102,8 @@ package final class Node {
             options: LocalEndpoint.Options(
                 role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: applications.records.mapValues(\.user), log: log)
-        configuration = try Self.configuration(options, device, delivery, store, pairings, installed, local, relay, log)
+        configuration = try Self.configuration(
+            options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
         router = DeviceRouter(endpoint: local, delivery: delivery, configuration: configuration)
         items = router.apps
         directories = PairingDirectories(
@@ -135,8 +136,8 @@ package final class Node {
 
     private static func configuration(
         _ options: NodeOptions, _ device: DeviceState, _ delivery: DurableDelivery, _ store: LoopStore,
-        _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ local: LocalEndpoint,
-        _ relay: Relay, _ log: @escaping LogHandler
+        _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ counterparts: Counterparts,
+        _ local: LocalEndpoint, _ relay: Relay, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
         let role = options.role
         let surroundings = ConfigurationService.Surroundings(
@@ -145,7 +146,8 @@ package final class Node {
             receivers: {
                 pairings.all.filter { $0.role == .primary && $0.state == .active }.map { ConfigurationPeer($0) }
             },
-            peer: { pairings[$0].map { ConfigurationPeer($0) } }, owner: { installed.state[$0]?.user },
+            peer: { pairings[$0].map { ConfigurationPeer($0) } }, installed: { counterparts[$0] },
+            owner: { installed.state[$0]?.user },
             keyTrusted: { app, of, isTrusted in
                 if of == role, installed.state[app] != nil { relay.install(app, role: role, isAnchored: isTrusted) }
             },
@@ -207,6 +209,7 @@ package final class Node {
             configuredApplications: { [weak configuration] in configuration?.configuredApplications ?? [] },
             contents: { [weak self] in self?.contents(of: $0, $1) ?? PairingContents() },
             onEvent: { [weak self] in self?.follow($0) })
+        counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
         links.whenChanged { [weak self] in self?.health.observe() }
         items.onTrace { [weak self] in self?.note($0) }
         router.connect(
@@ -242,6 +245,7 @@ package final class Node {
 
     /// Relay, queues, links, directories and configuration follow the pairings.
     private func follow(_ event: PairingService.Event) {
+        defer { configuration.secondariesChanged() }
         switch event {
         case .paired(let record):
             guard let peer = record.peerVendorIdentifier else { return }

@@ -39,6 +39,7 @@ struct StatusCommand: ControlCommand {
         let (rows, more) = desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
+        status["far"] = .array(node.configuration.farSecondaries.map { .dictionary($0) })
         status["contexts"] = .array(node.contexts)
         status["health"] = .dictionary(node.health.report())
         status["counters"] = .dictionary(

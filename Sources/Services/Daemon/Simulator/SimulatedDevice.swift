@@ -192,7 +192,8 @@ private final class SimulatedPeers {
             targetThrough: { [self] in target(of: $0, through: $1) },
             targets: { [self] app in all.compactMap { target(of: app, through: $0.pairing) } },
             receivers: { [self] in role == .primary ? all : [] },
-            peer: { [self] pairing in all.first { $0.pairing == pairing } }, owner: { _ in Linux.user },
+            peer: { [self] pairing in all.first { $0.pairing == pairing } }, installed: { _ in [] },
+            owner: { _ in Linux.user },
             keyTrusted: { [self] app, of, isTrusted in if of == role { trusts(app, isTrusted) } },
             offer: { [self] body, app, pairing, completion in
                 guard let endpoint else { return completion(.notConnected) }

@@ -1,0 +1,267 @@
+// Deliveries that a carrier passes on (CFG-103, CFG-104): the frames around the bytes that it does not open, the way
+// back of each report, and its announcements to its own primaries. A carrier never judges, stages or wants anything
+// that it carries.
+
+package import TandemBase
+import TandemCrypto
+package import TandemPropertyList
+
+/// A configuration for a far secondary, as a primary gives it to a carrier.
+package struct CarriedConfiguration: Sendable, Equatable {
+    /// The far pairing.
+    package let to: UniqueIdentifier
+    /// 32 bytes: a later one of the same slot takes its place in a queue.
+    package let slot: [UInt8]
+    /// The exact bytes.
+    package let envelope: [UInt8]
+
+    package init(to: UniqueIdentifier, slot: [UInt8], envelope: [UInt8]) {
+        (self.to, self.slot, self.envelope) = (to, slot, envelope)
+    }
+
+    package var bytes: [UInt8] {
+        Carriage.bytes(["v": 1, "to": .data(to.bytes), "slot": .data(slot), "envelope": .data(envelope)])
+    }
+
+    /// Nil for anything else, such as an envelope for this device itself.
+    package init?(_ bytes: [UInt8]) {
+        guard let fields = Carriage.fields(bytes, 4), let to = fields["to"]?.identifierValue,
+            let slot = fields["slot"]?.digestValue, let envelope = fields["envelope"]?.dataValue
+        else { return nil }
+        self.init(to: to, slot: slot, envelope: envelope)
+    }
+}
+
+/// The report of a far secondary, as a carrier gives it to its primary.
+package struct CarriedReport: Sendable, Equatable {
+    /// The far pairing.
+    package let from: UniqueIdentifier
+    /// The exact bytes.
+    package let report: [UInt8]
+
+    package init(from: UniqueIdentifier, report: [UInt8]) { (self.from, self.report) = (from, report) }
+
+    package var bytes: [UInt8] { Carriage.bytes(["v": 1, "from": .data(from.bytes), "report": .data(report)]) }
+
+    package init?(_ bytes: [UInt8]) {
+        guard let fields = Carriage.fields(bytes, 3), let from = fields["from"]?.identifierValue,
+            let report = fields["report"]?.dataValue
+        else { return nil }
+        self.init(from: from, report: report)
+    }
+}
+
+private enum Carriage {
+    static func bytes(_ fields: PropertyListDictionary) -> [UInt8] {
+        do { return try PropertyListWriter.write(fields) } catch {
+            preconditionFailure("a carriage holds only what a property list can: \(error)")
+        }
+    }
+
+    static func fields(_ bytes: [UInt8], _ count: Int) -> PropertyListDictionary? {
+        guard let fields = try? PropertyListReader.readDictionary(bytes), fields.count == count,
+            fields["v"]?.integerValue == 1
+        else { return nil }
+        return fields
+    }
+}
+
+/// The carrying side of one device.
+package struct CarriedDeliveries: Sendable {
+    /// The way of one delivery through this device.
+    package struct Way: Sendable, Equatable {
+        /// The item, and the nonce that the report repeats.
+        package let nonce: UniqueIdentifier
+        package let application: ApplicationIdentifier
+        /// The pairing with the primary that it came from.
+        package let upstream: UniqueIdentifier
+        /// The pairing that it went out through.
+        package let downstream: UniqueIdentifier
+        /// The far pairing.
+        package let to: UniqueIdentifier
+        /// In the order in which they came.
+        fileprivate(set) var ordinal: UInt64 = 0
+
+        package init(
+            nonce: UniqueIdentifier, application: ApplicationIdentifier, upstream: UniqueIdentifier,
+            downstream: UniqueIdentifier, to: UniqueIdentifier
+        ) {
+            (self.nonce, self.application, self.to) = (nonce, application, to)
+            (self.upstream, self.downstream) = (upstream, downstream)
+        }
+    }
+
+    /// The last statement to one primary about one app.
+    package struct Announcement: Sendable, Equatable {
+        /// The item that took it there.
+        package let item: UniqueIdentifier
+        package let contents: [UInt8]
+    }
+
+    private struct Route: Hashable {
+        let upstream: UniqueIdentifier
+        let to: UniqueIdentifier
+        let application: ApplicationIdentifier
+    }
+
+    private var ways: [UniqueIdentifier: Way] = [:]
+    /// The nonces of each route, the newest last.
+    private var routes: [Route: [UniqueIdentifier]] = [:]
+    private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
+    /// Of the last statement.
+    private var counter: UInt64 = 0
+    /// Of the last way.
+    private var lastOrdinal: UInt64 = 0
+
+    package init() {}
+
+    /// This device's pairings of ways and announcements.
+    package var pairings: Set<UniqueIdentifier> {
+        ways.values.reduce(into: Set(announcements.keys)) { $0.formUnion([$1.upstream, $1.downstream]) }
+    }
+
+    // MARK: the ways
+
+    /// A configuration passes. The oldest way of the same route is forgotten beyond LIM-85.
+    package mutating func carry(_ new: Way) -> [CarriedChange] {
+        guard ways[new.nonce] == nil else { return [] }
+        var way = new
+        way.ordinal = lastOrdinal + 1
+        restore(way)
+        let route = Route(upstream: way.upstream, to: way.to, application: way.application)
+        let surplus = routes[route]?.prefix(max(0, (routes[route]?.count ?? 0) - ConfigurationLimits.openDeliveries))
+        routes[route]?.removeFirst(surplus?.count ?? 0)
+        return [.way(way)]
+            + (surplus ?? []).map { nonce in
+                ways[nonce] = nil
+                return .forgotten(nonce)
+            }
+    }
+
+    /// The way back of a report that came through a pairing about a far one; nil for one that this device did not
+    /// carry.
+    package func way(
+        of nonce: UniqueIdentifier, from downstream: UniqueIdentifier, about far: UniqueIdentifier
+    ) -> Way? {
+        ways[nonce].flatMap { $0.downstream == downstream && $0.to == far ? $0 : nil }
+    }
+
+    // MARK: announcements
+
+    /// The apps that a primary has been told of.
+    package func announced(to upstream: UniqueIdentifier) -> [ApplicationIdentifier: Announcement] {
+        announcements[upstream] ?? [:]
+    }
+
+    /// The statement to make to a primary; nil if it would say what the last one said.
+    package mutating func announce(
+        _ secondaries: [CarrierStatement.Secondary], below: [[UInt8]], about app: ApplicationIdentifier,
+        to upstream: UniqueIdentifier, of device: UniqueIdentifier, item: UniqueIdentifier
+    ) -> (statement: CarrierStatement, changes: [CarriedChange])? {
+        let last = announcements[upstream]?[app]
+        guard last != nil || !secondaries.isEmpty else { return nil }
+        let statement = CarrierStatement(
+            of: device, through: upstream, about: app, counter: counter + 1, secondaries: secondaries, below: below)
+        guard last?.contents != statement.contents else { return nil }
+        counter += 1
+        let announcement = Announcement(item: item, contents: statement.contents)
+        announcements[upstream, default: [:]][app] = announcement
+        return (statement, [.counter(counter), .announced(upstream, app, announcement)])
+    }
+
+    /// A statement has not arrived, or its reader has lost it: it is made again.
+    package mutating func forgetAnnouncement(
+        to upstream: UniqueIdentifier, where isLost: (Announcement, ApplicationIdentifier) -> Bool
+    ) -> [CarriedChange] {
+        let lost = (announcements[upstream] ?? [:]).filter { isLost($0.value, $0.key) && !$0.value.contents.isEmpty }
+        return lost.map { app, lost in
+            // Its app stays known: a primary that has an earlier statement must hear that nothing is left.
+            let empty = Announcement(item: lost.item, contents: [])
+            announcements[upstream]?[app] = empty
+            return .announced(upstream, app, empty)
+        }
+    }
+
+    /// A pairing is gone.
+    package mutating func unpaired(_ pairing: UniqueIdentifier) -> [CarriedChange] {
+        let ended = ways.values.filter { $0.upstream == pairing || $0.downstream == pairing || $0.to == pairing }
+        for way in ended {
+            ways[way.nonce] = nil
+            routes[Route(upstream: way.upstream, to: way.to, application: way.application)]?
+                .removeAll { $0 == way.nonce }
+        }
+        routes = routes.filter { !$0.value.isEmpty }
+        let hadAnnouncements = announcements.removeValue(forKey: pairing) != nil
+        return ended.map { .forgotten($0.nonce) } + (hadAnnouncements ? [.unpaired(pairing)] : [])
+    }
+
+    // MARK: restoring
+
+    package mutating func restore(_ way: Way) {
+        ways[way.nonce] = way
+        lastOrdinal = max(lastOrdinal, way.ordinal)
+        let route = Route(upstream: way.upstream, to: way.to, application: way.application)
+        let before = routes[route]?.lastIndex { (ways[$0]?.ordinal ?? 0) < way.ordinal }
+        routes[route, default: []].insert(way.nonce, at: before.map { $0 + 1 } ?? 0)
+    }
+
+    package mutating func restore(
+        _ announcement: Announcement, about app: ApplicationIdentifier, to upstream: UniqueIdentifier
+    ) { announcements[upstream, default: [:]][app] = announcement }
+
+    package mutating func restore(counter: UInt64) { self.counter = counter }
+}
+
+extension CarriedDeliveries.Way {
+    package var dictionary: PropertyListDictionary {
+        [
+            "v": 1, "nonce": .data(nonce.bytes), "app": .string(application.description),
+            "upstream": .data(upstream.bytes), "downstream": .data(downstream.bytes), "to": .data(to.bytes),
+            "ordinal": PropertyListValue(ordinal),
+        ]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            nonce = try fields.required("nonce", "16 bytes of data") { $0.identifierValue }
+            application = try fields.required("app", "an application identifier") { $0.applicationValue }
+            upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
+            downstream = try fields.required("downstream", "16 bytes of data") { $0.identifierValue }
+            to = try fields.required("to", "16 bytes of data") { $0.identifierValue }
+            ordinal = try fields.required("ordinal", "an integer from 1") { $0.positiveValue }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+extension CarriedDeliveries.Announcement {
+    package var dictionary: PropertyListDictionary {
+        ["v": 1, "item": .data(item.bytes), "contents": .data(contents)]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
+            contents = try fields.required("contents", "data") { $0.dataValue }
+            try fields.refuseUnknownFields()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+/// A durable change of the carrying side.
+package enum CarriedChange: Sendable, Equatable {
+    case way(CarriedDeliveries.Way)
+    case forgotten(UniqueIdentifier)
+    case counter(UInt64)
+    case announced(UniqueIdentifier, ApplicationIdentifier, CarriedDeliveries.Announcement)
+    /// The announcements to a primary go.
+    case unpaired(UniqueIdentifier)
+}

@@ -1,0 +1,150 @@
+// Chains of whole daemons: a secondary that has secondaries of its own passes configurations down and reports up, and
+// never makes one its own.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct ChainTests {
+    /// The primary, the secondary that carries, and `other` below it.
+    private let nodes: TwoNodes
+    private let target: PairedIdentifier
+
+    init() throws {
+        nodes = try TwoNodes()
+        nodes.carriers = [.secondary, .other]
+        try nodes.restart(.secondary)
+        try nodes.pair()
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.secondary, nodes.other)
+        target = .vendor(try nodes.device(of: nodes.secondary))
+    }
+
+    private func envelope(
+        _ version: UInt64, with key: ConfigurationPrivateKey? = nil,
+        _ change: (inout ConfigurationPayload) throws -> Void = { _ in }
+    ) throws -> [UInt8] {
+        try nodes.envelope(version, with: key) { payload in
+            payload.target = target
+            try change(&payload)
+        }
+    }
+
+    /// The far secondaries that the primary knows.
+    private func far() -> [PropertyListDictionary] { (try? nodes.rows("far", of: nodes.primary)) ?? [] }
+
+    private func waitForFar(_ count: Int = 1) { nodes.run(until: { far().count == count }) }
+
+    private func desired(of name: String) -> PropertyListDictionary? {
+        (try? nodes.rows("desired", of: nodes.primary))?.first { $0["name"]?.stringValue == name }
+    }
+
+    private func waitFor(_ verdict: String, at name: String = "the other", version: UInt64 = 1) {
+        nodes.run(until: {
+            let row = desired(of: name)
+            return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
+        })
+    }
+
+    @Test func `CFG-100, CFG-103, CFG-104, CTL-36: the exact bytes go down two hops, and the report is verified above`()
+        throws
+    {
+        defer { nodes.stop() }
+        let between = try nodes.startApp()
+        let app = try nodes.startApp(at: .other)
+        waitForFar()
+        #expect(far().first?["via"] == "the secondary")
+        #expect(far().first?["name"] == "the other")
+        #expect(far().first?["target"]?.stringValue == target.text)
+        let envelope = try envelope(1)
+        #expect(nodes.results(envelope)["the other"]?["verdict"] == "applied")
+        #expect(app.offers.map(\.envelope) == [envelope])
+        #expect(desired(of: "the other")?["via"] == "the secondary")
+        #expect(desired(of: "the other")?["stale"] == nil)
+        #expect(between.offers.isEmpty, "the carrier makes nothing its own")
+        #expect(try nodes.rows("configurations", of: nodes.secondary).allSatisfy { $0["version"] == nil })
+        #expect(try nodes.rows("desired", of: nodes.secondary).isEmpty)
+    }
+
+    @Test func `CFG-103: what is desired reaches a device that was away, across restarts of all three`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp(at: .other)
+        waitForFar()
+        nodes.stop(.other)
+        let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try envelope(1), wait: 0))
+        #expect(answer.code == 0, "\(answer)")
+        nodes.run(until: { (try? nodes.rows("queues", of: nodes.primary))?.isEmpty == true })
+        try nodes.restart(.secondary)
+        try nodes.restart(.primary)
+        #expect(far().count == 1, "the statement outlives the restart")
+        try nodes.start(.other)
+        let app = try nodes.startApp(at: .other)
+        waitFor("applied")
+        #expect(app.offers.count == 1)
+    }
+
+    @Test func `CFG-105: a device that is paired below later gets it, and one that is unpaired there is gone`() throws {
+        defer { nodes.stop() }
+        _ = try nodes.startApp(at: .other)
+        waitForFar()
+        #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
+        try nodes.start(.last)
+        let app = try nodes.startApp(at: .last)
+        try nodes.pair(nodes.secondary, nodes.last)
+        waitFor("applied", at: "the last")
+        #expect(app.offers.count == 1)
+        try nodes.unpair(nodes.last)
+        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the last"]).code == 0)
+        waitForFar(1)
+        #expect(desired(of: "the last") == nil)
+    }
+
+    @Test func `CFG-101, CFG-103: a chain of two carriers`() throws {
+        defer { nodes.stop() }
+        try nodes.start(.last)
+        let app = try nodes.startApp(at: .last)
+        try nodes.pair(nodes.other, nodes.last)
+        waitForFar(2)
+        let below = PairedIdentifier.vendor(try nodes.device(of: nodes.other))
+        let envelope = try nodes.envelope(1) { $0.target = below }
+        let results = nodes.results(envelope)
+        #expect(results["the last"]?["verdict"] == "applied")
+        #expect(results.count == 1, "the others have another target")
+        #expect(app.offers.map(\.envelope) == [envelope])
+    }
+
+    @Test func `CFG-106: a carrier that sends something else down gets nothing applied, the next valid one applies`()
+        throws
+    {
+        defer { nodes.stop() }
+        let app = try nodes.startApp(at: .other)
+        waitForFar()
+        let first = try envelope(1)
+        #expect(nodes.results(first)["the other"]?["verdict"] == "applied")
+        let second = try envelope(2)
+        #expect(nodes.results(second)["the other"]?["verdict"] == "applied")
+        // A carrier is the primary of the device below it and can send it anything.
+        #expect(nodes.verdict(try envelope(6, with: .generate()), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(first, at: nodes.secondary) == "rollback", "a replay of the older version")
+        let third = try envelope(3)
+        #expect(nodes.results(third)["the other"]?["verdict"] == "applied")
+        #expect(app.offers.map(\.envelope) == [first, second, third])
+        #expect(desired(of: "the other")?["reported"] == 3)
+    }
+
+    @Test func `CFG-105: without secondaries below it a device announces nothing`() throws {
+        defer { nodes.stop() }
+        #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the other"]).code == 0)
+        _ = try nodes.startApp(at: .other)
+        let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try envelope(1)))
+        #expect(answer.name == "wrong-target")
+        #expect(far().isEmpty)
+    }
+}
