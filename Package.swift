@@ -104,8 +104,8 @@ let serviceRooms: [Target] = [
     room(
         "Services", "PairedConfiguration", target: "PairedConfiguration",
         imports: values + [
-            "PairedSession", "TandemSettings", "TandemSession", "TandemSignedConfiguration", "TandemReactor",
-            "TandemFiles",
+            "PairedSession", "TandemPropertyListXML", "TandemSettings", "TandemSession", "TandemSignedConfiguration",
+            "TandemReactor", "TandemFiles",
         ]),
     room(
         "Services", "PairedSessionFoundation", target: "PairedSessionFoundation",

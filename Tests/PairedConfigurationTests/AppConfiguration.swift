@@ -51,7 +51,7 @@ final class BrokenConfiguration: BaseConfiguration, @unchecked Sendable {
     @Slider("Level", in: 1...5) var level = 3
     var stray = 1
 
-    init() { super.init(problems: .collect) }
+    required init() { super.init(problems: .collect) }
 
     override func reset() {
         volume = 49

@@ -210,7 +210,7 @@ private struct Refusing: Codable {
         /// `@unchecked`: its property is a wrapper around state behind a mutex.
         final class Refused: Configuration, @unchecked Sendable {
             @Preference var value = Refusing()
-            init() { super.init(problems: .collect) }
+            required init() { super.init(problems: .collect) }
         }
         let app = Refused()
         #expect(app.declarationProblems.count == 1)

@@ -18,9 +18,9 @@ import Testing
             initialValue: .nothing),
     ])
 
-    @Test func theOrderOfLayersIsTheOrderOfPrecedence() {
+    @Test("SET-7: the order of layers is the order of precedence") func theOrderOfLayersIsTheOrderOfPrecedence() {
         let expected: [SettingLayer] = [
-            .signedOverride, .userEdit, .storedPreference, .environment, .file, .declaredDefault,
+            .signedOverride, .userEdit, .storedPreference, .commandLine, .environment, .file, .declaredDefault,
         ]
         #expect(SettingLayer.allCases == expected)
         #expect(SettingLayer.allCases.sorted() == expected)

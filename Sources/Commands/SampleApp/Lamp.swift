@@ -52,6 +52,8 @@ struct Lamp {
         case .rejected(let rejection): Output.show("configuration refused as \(rejection)")
         case .notApplied(let failure): Output.show("not applied: \(failure)")
         case .deactivated: Output.show("no signed configuration is active")
+        case .fileLoaded(let load): Output.show("configuration file \(load.file ?? "none")")
+        case .fileRefused(let failure): Output.show("configuration file refused: \(failure)")
         case .declarationProblem(let problem): Output.show("mistake in a declaration: \(problem)")
         case .assignmentIgnored(let error): Output.show("ignored: \(error)")
         }

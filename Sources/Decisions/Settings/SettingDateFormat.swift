@@ -67,6 +67,13 @@ package struct SettingDateFormat: Sendable {
         }
     }
 
+    /// The standard pattern, in GMT.
+    package static var standard: SettingDateFormat {
+        do throws(SettingDateFormatError) { return try SettingDateFormat() } catch {
+            preconditionFailure("the standard pattern is one: \(error)")
+        }
+    }
+
     // MARK: the pattern
 
     private static func parts(of pattern: String) throws(SettingDateFormatError) -> [Part] {

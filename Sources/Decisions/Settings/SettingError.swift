@@ -106,6 +106,8 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case duplicateLabel(property: String, label: String)
     /// A choice breaks the property's own rule.
     case choice(SettingError, label: String)
+    /// The format or the zone of dates that are text means nothing.
+    case invalidDateFormat(reason: String)
     /// The default (declared, or assigned in `reset()`) breaks the property's own rule.
     case defaultValue(SettingError)
 }
@@ -124,6 +126,7 @@ extension DeclarationProblem: CustomStringConvertible {
         case .noChoices(let property): "\(property): a choice needs at least one value"
         case .duplicateLabel(let property, let label): "\(property): the label '\(label)' is used twice"
         case .choice(let error, let label): "choice '\(label)' of \(error)"
+        case .invalidDateFormat(let reason): reason
         case .defaultValue(let error): "default of \(error)"
         }
     }

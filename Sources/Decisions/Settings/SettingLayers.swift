@@ -90,6 +90,8 @@ public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {
     case userEdit
     /// Set in code.
     case storedPreference
+    /// The process's command line.
+    case commandLine
     /// The process's environment.
     case environment
     /// A file beside the app.
@@ -104,11 +106,17 @@ public enum SettingLayer: Int, Sendable, Hashable, CaseIterable, Comparable {
 public enum SettingOrigin: String, Sendable, Hashable {
     /// The application's own code.
     case local
-    /// A person on a settings page.
-    case page
+    /// A person on this device: a settings page or the shell.
+    case user
+    /// A person or the app on the paired device.
+    case counterpart
     /// Signed configuration.
     case signed
-    /// A file.
+    /// The process's command line.
+    case commandLine
+    /// The process's environment.
+    case environment
+    /// A configuration file.
     case file
 }
 

@@ -20,6 +20,7 @@ import TandemSignedConfiguration
 open class Configuration: @unchecked Sendable {
     private let store: SettingsStore
     private let signed: SignedSettings
+    private let files: FileSettings
     private let problems = Mutex<[DeclarationProblem]>([])
 
     /// Mistakes in the declaration, found at start; empty for a sound one.
@@ -29,19 +30,20 @@ open class Configuration: @unchecked Sendable {
     public init(problems policy: ProblemPolicy) {
         store = SettingsStore()
         signed = SignedSettings(store)
+        files = FileSettings(store)
         let discovery = PropertyDiscovery(self)
         let schema = SettingsSchema(discovery.declarations)
         for (place, property) in discovery.properties.enumerated() { property.bind(to: store, at: place) }
         let ofDefaults = store.open(schema) { reset() }
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
-        let found = discovery.problems + ofSchema + ofDefaults
+        let found = discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems
         problems.withLock { $0 = found }
         policy.judge(found)
     }
 
     /// As ``init(problems:)`` with ``ProblemPolicy/stop``.
-    public convenience init() { self.init(problems: .stop) }
+    public required convenience init() { self.init(problems: .stop) }
 
     /// Override to change defaults by assignment. Called once, by the initialiser; the result must keep all rules.
     /// Appfigurate's `reset`.
@@ -65,6 +67,20 @@ open class Configuration: @unchecked Sendable {
     /// Override on a primary to target this app's secondaries by a name of its own instead of the device's vendor
     /// identifier: 1-256 bytes of UTF-8 without NUL. Appfigurate's `customIdentifier`.
     open var customIdentifier: String? { nil }
+
+    /// Override to take the entries of a configuration file by hand, such as `home = file["base_url"]?.stringValue`:
+    /// what is assigned here is the file's value, of the layer ``SettingLayer/file``, and one that breaks its rule is
+    /// skipped. Called for each file that is read, also when it has been edited, on a thread of the library's then.
+    /// Call `super` for the automatic loading. CRUConfig's `setPropertiesWithContentsOfConfigDictionary:`.
+    open func setProperties(withContentsOf file: PropertyListDictionary) { store.read(file) }
+
+    /// Override to read and write dates that are text in another form. Letters as in Foundation's date formats: `y`,
+    /// `M`, `d`, `H`, `m`, `s`, `S`, `z`, `Z`, `X`, and 'quoted text'. CRUConfig's `dateFormat`.
+    open var dateFormat: String { "yyyy-MM-dd HH:mm:ss zzz" }
+
+    /// Override to change the zone of dates that are text: `GMT`, `UTC`, `Z` or an offset such as `+01:00`.
+    /// CRUConfig's `timeZone`.
+    open var timeZone: String { "GMT" }
 }
 
 extension Configuration {
@@ -98,6 +114,107 @@ extension Configuration {
         let observation = store.notices.observe { if case .event(let event) = $0 { observer(event) } }
         for problem in declarationProblems { observer(.declarationProblem(problem)) }
         return observation
+    }
+}
+
+// MARK: - Sources of values besides what is signed and what the app sets: files, environment, command line. Each fills
+// a layer of its own as one batch. An entry that is no property's, or that its property does not take, is skipped.
+extension Configuration {
+    /// Loads the configuration file of the environment (Protocol/Settings.md SET-11): `config.<environment>.plist`,
+    /// else `config.default.plist`, else `config.plist`; the first that exists counts, whole. It is a property list,
+    /// XML or binary, of this process's user or of root. Without a file all properties have the values of the layers
+    /// below.
+    /// - Parameters:
+    ///   - directory: the directory of the files. One that is missing has none.
+    ///   - environment: nil for the variable `TANDEM_ENVIRONMENT`, or else `debug` or `release` as the build is. In the
+    ///     file's name it is in lower case.
+    ///   - watching: whether an edit is read at once, as long as this configuration lives.
+    /// - Returns: what was taken and skipped. A file that cannot be read is reported here and as an event; the values
+    ///   are then those before.
+    @discardableResult
+    public func loadFiles(
+        in directory: String, environment: String? = nil, watching: Bool = true
+    ) -> ConfigurationFileLoad {
+        defer { store.notices.deliver() }
+        let source = EnvironmentFile(directory: directory, environment: EnvironmentFile.environment(environment))
+        let changed: @Sendable () -> Void = { [weak self] in self?.filesChanged() }
+        return files.load(source, conversion: conversion, changed: watching ? changed : nil) {
+            setProperties(withContentsOf: $0)
+        }
+    }
+
+    private func filesChanged() {
+        defer { store.notices.deliver() }
+        files.reload(conversion: conversion) { setProperties(withContentsOf: $0) }
+    }
+
+    /// The environment whose configuration file counts, in lower case. CRUConfig's `configurationName`.
+    public var configurationName: String { files.name }
+
+    /// Takes the environment variables of all properties: with the prefix `KIOSK` that of `baseURL` is
+    /// `KIOSK_BASE_URL`. Values are converted as those of files are; a boolean is `true` or `false`, `yes` or `no`, 1
+    /// or 0; the texts of a list have commas between them. An empty variable counts as unset.
+    /// - Parameter environment: nil for the process's own.
+    /// - Throws: two properties have the same variable; nothing is taken then.
+    @discardableResult
+    public func load(
+        environment: [String: String]? = nil, prefix: String
+    ) throws(SettingNameCollision) -> LoadReport {
+        try load(.environment, origin: .environment) { reading throws(SettingNameCollision) in
+            try reading.readEnvironment(prefix: prefix, all: environment.map { Array($0.keys) } ?? []) { name in
+                environment.map { $0[name] } ?? Linux.environment(name)
+            }
+        }
+    }
+
+    /// Takes the options of all properties, up to `--`: that of `baseURL` is `--base-url VALUE` or `--base-url=VALUE`,
+    /// or spelled `--baseURL`; `--logging` and `--no-logging` set a boolean. The last option of a property counts; a
+    /// list takes all of them. Everything else is left to the app: other options are reported as skipped.
+    /// - Parameter arguments: without the name of the program.
+    /// - Throws: two properties have the same option; nothing is taken then.
+    @discardableResult
+    public func load(
+        arguments: [String] = Array(CommandLine.arguments.dropFirst())
+    ) throws(SettingNameCollision) -> LoadReport {
+        try load(.commandLine, origin: .commandLine) { reading throws(SettingNameCollision) in
+            try reading.read(arguments: arguments)
+        }
+    }
+
+    private func load(
+        _ layer: SettingLayer, origin: SettingOrigin,
+        _ read: (inout LayerReading) throws(SettingNameCollision) -> Void
+    ) throws(SettingNameCollision) -> LoadReport {
+        var reading = LayerReading(store.schema, conversion)
+        try read(&reading)
+        store.apply(reading, to: layer, origin: origin)
+        store.notices.deliver()
+        return reading.report
+    }
+
+    private var conversion: SettingConversion { ConversionRules(self).conversion }
+}
+
+/// The conversions as the app has them, and the mistakes in what it overrides.
+private struct ConversionRules {
+    let conversion: SettingConversion
+    let problems: [DeclarationProblem]
+
+    init(_ configuration: Configuration) {
+        var problems: [DeclarationProblem] = []
+        let zone = SettingTimeZone(configuration.timeZone)
+        if zone == nil {
+            let reason = "'\(configuration.timeZone)' is no time zone; write GMT, UTC, Z or an offset such as +01:00"
+            problems.append(.invalidDateFormat(reason: reason))
+        }
+        do throws(SettingDateFormatError) {
+            let dates = try SettingDateFormat(configuration.dateFormat, zone: zone ?? .gmt)
+            conversion = SettingConversion(dates: dates)
+        } catch {
+            problems.append(.invalidDateFormat(reason: error.description))
+            conversion = SettingConversion(dates: .standard)
+        }
+        self.problems = problems
     }
 }
 
@@ -139,9 +256,10 @@ extension Configuration {
     /// and exits calls this before. One that stays, or that ends its session in order, need not. Any number of calls.
     public func confirmHealthy() { signed.confirm() }
 
-    /// Reads the files again: they have changed, or time has passed.
+    /// Reads the files again, configuration files too: they have changed, or time has passed.
     @discardableResult
     public func reload() -> ConfigurationLoad {
+        filesChanged()
         defer { store.notices.deliver() }
         return reported(signed.reload(rules))
     }

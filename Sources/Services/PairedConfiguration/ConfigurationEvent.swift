@@ -40,6 +40,10 @@ public enum ConfigurationEvent: Sendable, Equatable {
     case notApplied(ConfigurationFileFailure)
     /// No signed configuration is active any longer: unpaired, switched, or its lifetime is over.
     case deactivated
+    /// A configuration file, or none any longer, counts now; its report names the entries that were skipped.
+    case fileLoaded(ConfigurationFileLoad)
+    /// A configuration file cannot be read; the values of the last good one stay.
+    case fileRefused(ConfigurationFileFailure)
     /// A mistake in the declaration: each observer receives those found at start before anything else.
     case declarationProblem(DeclarationProblem)
     /// An invalid value was assigned in code and ignored.

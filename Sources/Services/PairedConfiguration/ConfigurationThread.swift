@@ -1,12 +1,12 @@
-// Thread on which a configuration's alarms go off and an installed one reads files and verifies signatures: a slow disk
-// delays neither a session's messages nor the app's tasks.
+// Thread on which a configuration's alarms go off, its files are watched, and an installed one reads files and verifies
+// signatures: a slow disk delays neither a session's messages nor the app's tasks.
 
 import TandemReactor
 
 /// The process's one thread for configurations; started with its first use.
 enum ConfigurationThread {
-    /// Nil if the system has no thread for it.
-    private static let loop: EventLoop? = {
+    /// Nil if the system has no thread for it: then files are read at a load only.
+    static let loop: EventLoop? = {
         guard let loop = try? EventLoop(), (try? loop.startThread()) != nil else { return nil }
         return loop
     }()

@@ -91,12 +91,13 @@ public final class Property<Value: Sendable>: Sendable {
     }
 
     /// The effect of `name = value`: the same as ``set(_:)``, but an invalid value is the programmer's mistake: it
-    /// traps in a debug build, and is ignored and reported as an event in a release build.
+    /// traps in a debug build, and is ignored and reported as an event in a release build. A value from a file that
+    /// is being read is no mistake of the programmer's: it is skipped, and the load reports it.
     func assign(_ value: Value) {
         do {
             try set(value)
         } catch {
-            home?.store.ignored(error)
+            if home?.store.ignored(error) == true { return }
             assertionFailure("invalid assignment: \(error)")
         }
     }
@@ -182,7 +183,7 @@ extension DeclarationProblem {
     fileprivate var isStructural: Bool {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
-        case .invalidPattern, .noChoices, .duplicateLabel, .choice, .defaultValue: false
+        case .invalidPattern, .invalidDateFormat, .noChoices, .duplicateLabel, .choice, .defaultValue: false
         }
     }
 }

@@ -2,6 +2,8 @@
 // called. A batch is one critical section, so a snapshot never shows half of it.
 
 import Synchronization
+import TandemPropertyList
+import TandemReactor
 import TandemSettings
 
 /// The values of one configuration; any thread.
@@ -10,6 +12,8 @@ final class SettingsStore: Sendable {
         var layers = SettingLayers(SettingsSchema([]))
         /// The defaults so far while `reset()` runs.
         var resetting: [SettingValue]?
+        /// The sources that threads are reading: what code assigns on such a thread is part of its source.
+        var readings: [UInt64: LayerReading] = [:]
     }
 
     private let state = Mutex(State())
@@ -39,11 +43,13 @@ final class SettingsStore: Sendable {
 
     func layer(at place: Int) -> SettingLayer { state.withLock { $0.layers.layer(at: place) } }
 
-    /// Sets the stored preference, or the default while `reset()` runs.
+    /// Sets the stored preference; the default while `reset()` runs, and a source's value while this thread reads it.
     func set(_ value: SettingValue, at place: Int) throws(SettingError) {
         try state.withLock { state throws(SettingError) in
             if state.resetting != nil {
                 state.resetting?[place] = value
+            } else if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
+                try state.readings[Linux.currentThread]?.set(value, at: place)
             } else {
                 notices.add(.changes(try state.layers.set(value, at: place, in: .storedPreference)))
             }
@@ -65,9 +71,43 @@ final class SettingsStore: Sendable {
         }
     }
 
+    // MARK: sources of values: files, environment, command line
+
+    /// The values of a source that is read by code, which may assign properties, too; nothing is applied.
+    func reading(_ conversion: SettingConversion, _ fill: () -> Void) -> LayerReading {
+        let thread = Linux.currentThread
+        let (outer, begun) = state.withLock { state in
+            let begun = LayerReading(state.layers.schema, conversion)
+            return (state.readings.updateValue(begun, forKey: thread), begun)
+        }
+        fill()
+        return state.withLock { state in
+            defer { state.readings[thread] = outer }
+            return state.readings[thread] ?? begun
+        }
+    }
+
+    /// Takes entries of the source that this thread reads; nothing if it reads none.
+    func read(_ entries: PropertyListDictionary) {
+        state.withLock { $0.readings[Linux.currentThread]?.read(entries) }
+    }
+
+    /// Replaces a layer as one batch; the caller delivers the notices when it holds no lock.
+    func apply(_ reading: LayerReading, to layer: SettingLayer, origin: SettingOrigin) {
+        state.withLock { state in
+            notices.add(.changes(state.layers.replace(layer, with: reading.payload, origin: origin)))
+        }
+    }
+
     /// An invalid assignment has been ignored.
-    func ignored(_ error: SettingError) {
+    /// - Returns: whether the value is a source's, so that the mistake is not the app's.
+    func ignored(_ error: SettingError) -> Bool {
+        let isSource = state.withLock { state in
+            state.readings[Linux.currentThread]?.skip(error.property, .invalid(error)) != nil
+        }
+        guard !isSource else { return true }
         notices.add(.event(.assignmentIgnored(error)))
         notices.deliver()
+        return false
     }
 }

@@ -1,0 +1,226 @@
+// Reading one source of settings (a file, the environment, the command line) into the values of one layer. An entry
+// that no property has, or whose value the property does not take, is skipped and told; it never keeps the others from
+// being read. Only declared properties match, so that no key of a file reaches anything else of an object.
+
+package import TandemPropertyList
+
+/// The entries that a load took, and those that it skipped, with the reasons.
+public struct LoadReport: Sendable, Equatable {
+    /// An entry that was skipped; the property keeps the value of the layers below.
+    public struct Skipped: Sendable, Equatable {
+        /// The key, variable or option as it was written.
+        public let key: String
+        /// Why it was skipped.
+        public let reason: Reason
+
+        /// An entry and its reason, as an app's own tests may make it.
+        public init(key: String, reason: Reason) {
+            self.key = key
+            self.reason = reason
+        }
+    }
+
+    /// Why an entry was skipped.
+    public enum Reason: Sendable, Equatable {
+        /// No property has this name.
+        case noProperty
+        /// A value of this kind is not converted to the property's type, or its text is none of the type.
+        case notConvertible(kind: String, SettingType)
+        /// The value breaks a rule of its property.
+        case invalid(SettingError)
+        /// Another entry of the same property takes precedence.
+        case hidden(by: String)
+        /// An option without its value.
+        case missingValue
+    }
+
+    /// The names of the properties that have a value now, in the order of declaration.
+    public let loaded: [String]
+    /// The entries that were skipped.
+    public let skipped: [Skipped]
+
+    /// A report, as an app's own tests may make it.
+    public init(loaded: [String] = [], skipped: [Skipped] = []) {
+        self.loaded = loaded
+        self.skipped = skipped
+    }
+}
+
+extension LoadReport.Skipped: CustomStringConvertible {
+    /// A line for a log; it shows no value of a secret property.
+    public var description: String {
+        switch reason {
+        case .noProperty: "'\(key)' is skipped: no property has this name"
+        case .notConvertible(let kind, let type): "'\(key)' is skipped: \(kind) is not read as \(type.rawValue)"
+        case .invalid(let error): "'\(key)' is skipped: \(error)"
+        case .hidden(let other): "'\(key)' is skipped: '\(other)' takes precedence"
+        case .missingValue: "'\(key)' is skipped: its value is missing"
+        }
+    }
+}
+
+/// The values of one layer while a source is read.
+package struct LayerReading: Sendable {
+    private let schema: SettingsSchema
+    private let conversion: SettingConversion
+    private var values: [SettingValue?]
+    private var skipped: [LoadReport.Skipped] = []
+
+    /// Nothing is read yet.
+    package init(_ schema: SettingsSchema, _ conversion: SettingConversion) {
+        self.schema = schema
+        self.conversion = conversion
+        values = [SettingValue?](repeating: nil, count: schema.declarations.count)
+    }
+
+    /// The values for the layer.
+    package var payload: SettingsPayload { SettingsPayload(values: values, ignored: []) }
+
+    /// The entries that were taken, and those that were skipped.
+    package var report: LoadReport {
+        let loaded = values.indices.filter { values[$0] != nil }.map { schema.declarations[$0].name }
+        return LoadReport(loaded: loaded, skipped: skipped)
+    }
+
+    /// Sets one value, as code does that reads a source itself.
+    package mutating func set(_ value: SettingValue, at place: Int) throws(SettingError) {
+        if let error = schema.problem(of: value, at: place) { throw error }
+        values[place] = value
+    }
+
+    /// Notes that an entry is not used.
+    package mutating func skip(_ key: String, _ reason: LoadReport.Reason) {
+        skipped.append(LoadReport.Skipped(key: key, reason: reason))
+    }
+
+    private mutating func take(_ value: PropertyListValue, from key: String, at place: Int) {
+        let type = schema.declarations[place].type
+        guard let converted = conversion.value(value, as: type) else {
+            return skip(key, .notConvertible(kind: value.kind, type))
+        }
+        do throws(SettingError) {
+            try set(converted, at: place)
+        } catch {
+            skip(key, .invalid(error))
+        }
+    }
+
+    // MARK: files
+
+    /// Takes the entries of a file: the property of the key's own name, else that of its camel case.
+    package mutating func read(_ entries: PropertyListDictionary) {
+        var keys: [Int: String] = [:]
+        for (key, _) in entries { if let place = schema.place(of: key) { keys[place] = key } }
+        for (key, value) in entries {
+            guard let place = schema.place(of: key) ?? schema.place(of: SettingSpelling.camelCase(ofSnakeCase: key))
+            else {
+                skip(key, .noProperty)
+                continue
+            }
+            // The exact name wins over snake case, and of several in snake case the first in the order of their bytes.
+            if let other = keys[place], !other.utf8.elementsEqual(key.utf8) {
+                skip(key, .hidden(by: other))
+                continue
+            }
+            keys[place] = key
+            take(value, from: key, at: place)
+        }
+    }
+
+    // MARK: environment
+
+    /// Takes the variables of all properties: `PREFIX_BASE_URL` for `baseURL`; without a prefix `BASE_URL`.
+    /// - Parameters:
+    ///   - all: the names of all variables, so that those with the prefix that no property has are told.
+    ///   - lookup: the value of a variable; an empty one counts as unset.
+    package mutating func readEnvironment(
+        prefix: String, all: [String] = [], _ lookup: (String) -> String?
+    ) throws(SettingNameCollision) {
+        let prefix = prefix.isEmpty || prefix.hasSuffix("_") ? prefix : prefix + "_"
+        var names = SpelledNames(schema)
+        let variables = schema.declarations.map { prefix + SettingSpelling.environmentCase(of: $0.name) }
+        for (place, variable) in variables.enumerated() { try names.add(variable, for: place) }
+        for (place, variable) in variables.enumerated() {
+            guard let text = lookup(variable), !text.isEmpty else { continue }
+            take(value(of: [text], at: place), from: variable, at: place)
+        }
+        guard !prefix.isEmpty else { return }
+        for variable in all.sorted() where variable.hasPrefix(prefix) && names.place(of: variable) == nil {
+            skip(variable, .noProperty)
+        }
+    }
+
+    /// The value that texts stand for: words for a boolean, elements with commas between for a list of strings.
+    private func value(of texts: [String], at place: Int) -> PropertyListValue {
+        let text = texts.last ?? ""
+        switch schema.declarations[place].type {
+        case .boolean: return ToggleValues().isOn(.string(text)).map { .boolean($0) } ?? .string(text)
+        case .strings:
+            return .array(texts.flatMap { $0.split(separator: ",").map { .string(String($0)) } })
+        case .integer, .float, .double, .string, .data, .date, .url, .array, .dictionary, .set, .coded:
+            return .string(text)
+        }
+    }
+
+    // MARK: command line
+
+    /// Takes the options of all properties, up to `--`: `--base-url VALUE` and `--base-url=VALUE` for `baseURL`, or
+    /// with the name itself; `--logging` and `--no-logging` for a boolean. The last of several of one property
+    /// counts, and all of them for a list. Other arguments are left to the app.
+    package mutating func read(arguments: [String]) throws(SettingNameCollision) {
+        let names = try optionNames()
+        var texts: [Int: [(option: String, text: String)]] = [:]
+        var rest = arguments[...]
+        while let argument = rest.popFirst(), argument != "--" {
+            guard argument.hasPrefix("--") else { continue }
+            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let option = "--\(parts[0])"
+            guard let place = names.place(of: option) else {
+                skip(option, .noProperty)
+                continue
+            }
+            let isBoolean = schema.declarations[place].type == .boolean
+            if parts.count > 1 {
+                guard !isBoolean || !isNegation(option, at: place) else {
+                    skip(argument, .noProperty)
+                    continue
+                }
+                texts[place, default: []].append((option, String(parts[1])))
+            } else if isBoolean {
+                texts[place, default: []].append((option, isNegation(option, at: place) ? "no" : "yes"))
+            } else if let next = rest.first, !next.hasPrefix("--") {
+                texts[place, default: []].append((option, next))
+                rest = rest.dropFirst()
+            } else {
+                skip(option, .missingValue)
+            }
+        }
+        for (place, given) in texts.sorted(by: { $0.key < $1.key }) { take(given, at: place) }
+    }
+
+    private mutating func take(_ given: [(option: String, text: String)], at place: Int) {
+        guard let last = given.last else { return }
+        if schema.declarations[place].type != .strings {
+            for earlier in given.dropLast() { skip(earlier.option, .hidden(by: last.option)) }
+        }
+        take(value(of: given.map(\.text), at: place), from: last.option, at: place)
+    }
+
+    private func optionNames() throws(SettingNameCollision) -> SpelledNames {
+        var names = SpelledNames(schema)
+        for (place, declaration) in schema.declarations.enumerated() {
+            try names.add("--" + declaration.name, for: place)
+            try names.add("--" + SettingSpelling.optionCase(of: declaration.name), for: place)
+            if declaration.type == .boolean { try names.add(Self.negation(of: declaration), for: place) }
+        }
+        return names
+    }
+
+    private static func negation(of declaration: SettingDeclaration) -> String {
+        "--no-" + SettingSpelling.optionCase(of: declaration.name)
+    }
+
+    private func isNegation(_ option: String, at place: Int) -> Bool {
+        option == Self.negation(of: schema.declarations[place])
+    }
+}

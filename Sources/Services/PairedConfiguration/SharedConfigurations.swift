@@ -1,0 +1,26 @@
+// The one instance of each configuration type, made when it is first asked for. Each type has its own: a store in the
+// base class would hand the first type's instance to all others.
+
+internal import Synchronization
+
+extension Configuration {
+    /// The instance of this type that the whole process shares; made with `init()` when it is first asked for.
+    /// CRUConfig's `sharedConfig`.
+    public static var shared: Self { SharedConfigurations.instance(of: self) }
+}
+
+private enum SharedConfigurations {
+    private static let instances = Mutex<[ObjectIdentifier: Configuration]>([:])
+
+    static func instance<Kind: Configuration>(of kind: Kind.Type) -> Kind {
+        let key = ObjectIdentifier(kind)
+        if let known = instances.withLock({ $0[key] }) as? Kind { return known }
+        // Made without the lock, since an initialiser may ask for another type's. Of two made at once one is dropped.
+        let made = kind.init()
+        return instances.withLock { instances in
+            if let known = instances[key] as? Kind { return known }
+            instances[key] = made
+            return made
+        }
+    }
+}
