@@ -261,10 +261,27 @@ private struct OtherEvent: Error {}
         }
         #expect(
             Odd().declarationProblems.map(\.description) == [
-                "'Mars' is no time zone; write GMT, UTC, Z or an offset such as +01:00",
+                "'Mars' is no time zone; write GMT, UTC, Z, an offset such as +01:00, or a name that the system's "
+                    + "time zone database has",
                 "'hh' means nothing in a date format; use y or yyyy, M, d, H, m, s (one or two each), S, z, Z, X, "
                     + "and quote text as 'text'",
             ])
+    }
+
+    @Test(
+        "SET-6: the zone may have a name of the system's time zone database",
+        .enabled(if: access("/usr/share/zoneinfo/Europe/Berlin", R_OK) == 0))
+    func aZoneByName() {
+        /// `@unchecked`: its property is a wrapper around state behind a mutex.
+        final class Local: Configuration, @unchecked Sendable {
+            @Preference var date: PropertyListDate?
+            override var dateFormat: String { "yyyy-MM-dd HH:mm:ss" }
+            override var timeZone: String { "Europe/Berlin" }
+        }
+        write("config.plist", "<key>date</key><string>2017-05-24 17:31:29</string>")
+        let app = Local()
+        #expect(load(app).failure == nil && app.declarationProblems.isEmpty)
+        #expect(app.date == PropertyListDate(millisecondsSinceReferenceDate: 517_332_689_000))
     }
 
     // MARK: types

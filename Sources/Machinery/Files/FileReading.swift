@@ -16,9 +16,13 @@ package enum FileTrust: Sendable {
 /// Reads small files whole.
 package enum FileReading {
     /// The bytes of the regular file at `path`.
-    /// - Throws: ``FileError`` also for a symbolic link and for more than `limit` bytes.
-    package static func read(path: String, limit: Int, trust: FileTrust = .any) throws(FileError) -> [UInt8] {
-        try read(FilePlace(path: path), limit: limit, trust: trust)
+    /// - Parameter followsLinks: whether a symbolic link leads to the file; `trust` is about the file then.
+    /// - Throws: ``FileError``, for a symbolic link unless it is followed, and for more than `limit` bytes.
+    package static func read(
+        path: String, limit: Int, trust: FileTrust = .any, followsLinks: Bool = false
+    ) throws(FileError) -> [UInt8] {
+        let place = FilePlace(path: path)
+        return try read(followsLinks ? try place.resolved() : place, limit: limit, trust: trust)
     }
 
     static func read(_ place: FilePlace, limit: Int, trust: FileTrust) throws(FileError) -> [UInt8] {

@@ -78,8 +78,8 @@ open class Configuration: @unchecked Sendable {
     /// `M`, `d`, `H`, `m`, `s`, `S`, `z`, `Z`, `X`, and 'quoted text'. CRUConfig's `dateFormat`.
     open var dateFormat: String { "yyyy-MM-dd HH:mm:ss zzz" }
 
-    /// Override to change the zone of dates that are text: `GMT`, `UTC`, `Z` or an offset such as `+01:00`.
-    /// CRUConfig's `timeZone`.
+    /// Override to change the zone of dates that are text: `GMT`, `UTC`, `Z`, an offset such as `+01:00`, or
+    /// a name that the system's time zone database has, such as `Europe/Berlin`. CRUConfig's `timeZone`.
     open var timeZone: String { "GMT" }
 }
 
@@ -202,9 +202,11 @@ private struct ConversionRules {
 
     init(_ configuration: Configuration) {
         var problems: [DeclarationProblem] = []
-        let zone = SettingTimeZone(configuration.timeZone)
+        let zone = SettingTimeZone(configuration.timeZone, lookup: SystemTimeZones.rules)
         if zone == nil {
-            let reason = "'\(configuration.timeZone)' is no time zone; write GMT, UTC, Z or an offset such as +01:00"
+            let reason =
+                "'\(configuration.timeZone)' is no time zone; write GMT, UTC, Z, an offset such as +01:00, or a name that the "
+                + "system's time zone database has"
             problems.append(.invalidDateFormat(reason: reason))
         }
         do throws(SettingDateFormatError) {
