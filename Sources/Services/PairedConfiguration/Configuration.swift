@@ -154,7 +154,9 @@ extension Configuration {
     /// Takes the environment variables of all properties: with the prefix `KIOSK` that of `baseURL` is
     /// `KIOSK_BASE_URL`. Values are converted as those of files are; a boolean is `true` or `false`, `yes` or `no`, 1
     /// or 0; the texts of a list have commas between them. An empty variable counts as unset.
-    /// - Parameter environment: nil for the process's own.
+    /// - Parameters:
+    ///   - environment: nil for the process's own; then no variable without a property is reported.
+    ///   - prefix: before each name, with an underscore between; empty for none.
     /// - Throws: two properties have the same variable; nothing is taken then.
     @discardableResult
     public func load(

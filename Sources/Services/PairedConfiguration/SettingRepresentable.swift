@@ -23,7 +23,9 @@ public protocol SettingRepresentable: Sendable {
 }
 
 extension SettingRepresentable {
+    /// None, for every type but an enumeration.
     public static var settingChoices: [SettingChoice] { [] }
+    /// True, for every type but an enumeration.
     public static var readsAllSettings: Bool { true }
 
     /// Whether nil is a value of the type.
@@ -209,6 +211,7 @@ extension Optional: TextSetting where Wrapped: TextSetting {}
 
 extension SettingRepresentable where Self: RawRepresentable, RawValue: SettingRepresentable {
     public static var settingType: SettingType { RawValue.settingType }
+    /// False: only the cases are read.
     public static var readsAllSettings: Bool { false }
     public init?(_ value: SettingValue) {
         guard let raw = RawValue(value) else { return nil }

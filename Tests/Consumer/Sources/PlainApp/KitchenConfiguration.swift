@@ -42,6 +42,8 @@ func observe(_ configuration: KitchenConfiguration) async {
         case .rejected(let rejection): print("refused as \(rejection.name): \(rejection.detail)")
         case .notApplied(let failure): print("\(failure.file): \(failure.rejection)")
         case .deactivated: print("nothing signed is active")
+        case .fileLoaded(let load): print("configuration file: \(load.file ?? "none")")
+        case .fileRefused(let failure): print("\(failure.file): \(failure.rejection)")
         case .declarationProblem(let problem): print("mistake in a declaration: \(problem)")
         case .assignmentIgnored(let error): print("ignored: \(error)")
         }
