@@ -6,14 +6,19 @@ fuzz_flags=(
     -O -wmo -parse-as-library -swift-version 6 -package-name tandem -sanitize=fuzzer,address
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature NonisolatedNonsendingByDefault
-    -I "$root/Sources/System/COpenSSL"
+    -I "$root/Sources/System/COpenSSL" -I "$root/Sources/System/CExpat"
+    -I "$root/Sources/System/CPCRE2"
 )
 # In the order of their imports: the module and its folder.
 fuzz_rooms=(
-    TandemBase:Sources/Values/Base TandemPropertyList:Sources/Values/PropertyList TandemWire:Sources/Values/Wire
-    TandemCrypto:Sources/Values/Crypto TandemSession:Sources/Decisions/Session TandemReactor:Sources/Machinery/Reactor
+    TandemBase:Sources/Values/Base TandemPropertyList:Sources/Values/PropertyList
+    TandemPropertyListXML:Sources/Values/PropertyListXML TandemWire:Sources/Values/Wire
+    TandemPattern:Sources/Values/Pattern TandemCrypto:Sources/Values/Crypto TandemSession:Sources/Decisions/Session
+    TandemSignedConfiguration:Sources/Decisions/SignedConfiguration TandemSettings:Sources/Decisions/Settings
+    TandemReactor:Sources/Machinery/Reactor
     TandemTransport:Sources/Machinery/Transport TandemFiles:Sources/Machinery/Files
-    PairedSession:Sources/Services/PairedSession PairedSessionFoundation:Sources/Services/PairedSessionFoundation
+    PairedSession:Sources/Services/PairedSession PairedConfiguration:Sources/Services/PairedConfiguration
+    PairedSessionFoundation:Sources/Services/PairedSessionFoundation
 )
 fuzz_support=(
     "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,Oracles/*Oracle,Oracles/Reference*}.swift
@@ -41,7 +46,7 @@ build_fuzz() {
     build_module "$out" TandemTestSupport "${fuzz_support[@]}"
     # The linker says of every symbol of the sanitizer that it is not exported.
     swiftc "${fuzz_flags[@]}" -module-name Fuzz -I "$out" -I "$out/CTandemLinux" -o "$out/fuzz.new" "${fuzz_sources[@]}" \
-        "$out"/*.o -lssl -lcrypto -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
+        "$out"/*.o -lssl -lcrypto -lexpat -lpcre2-8 -lm 2>&1 | { grep -v 'Cannot export local symbol' >&2 || true; }
     mv "$out/fuzz.new" "$out/fuzz"
     echo "$print" >"$out/built-from"
 }

@@ -2,6 +2,7 @@
 // of them, whose environment says which it is, so that there is one thing to build.
 
 import Glibc
+import TandemPropertyListXML
 import TandemTestSupport
 
 private let target = getenv("TANDEM_FUZZ_TARGET").map { String(cString: $0) } ?? "reader"
@@ -14,6 +15,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         case "envelope": EnvelopeOracle.fault(in: input)
         case "frames": FrameOracle.fault(in: input)
         case "session": SessionTarget.fault(in: input)
+        case "xml": XMLTarget.fault(in: input)
         default: ReaderOracle.fault(in: input)
         }
     // Dying is what makes the fuzzer keep the input.
@@ -24,8 +26,21 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutate(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ room: Int, _ seed: CUnsignedInt) -> Int {
     switch target {
-    case "frames": standardMutation(start, count, room)
+    case "frames", "xml": standardMutation(start, count, room)
     case "session": StreamMutation.mutate(start, count, room, seed)
     default: TableRepair.mutate(start, count, room, seed)
+    }
+}
+
+/// A text that is read has one meaning: the text written from it is read as an equal value.
+enum XMLTarget {
+    static func fault(in input: [UInt8]) -> String? {
+        guard let value = try? PropertyListXMLReader.read(input) else { return nil }
+        do {
+            let text = try PropertyListXMLWriter.write(value)
+            return try PropertyListXMLReader.read(text) == value ? nil : "the text of \(value) is read as another value"
+        } catch {
+            return "\(value) was read and is not written or read again: \(error)"
+        }
     }
 }

@@ -12,7 +12,7 @@ import Testing
 /// `@unchecked`: every property is a wrapper around state behind a mutex.
 private final class ShopConfiguration: Configuration, @unchecked Sendable {
     @Preference var baseUrl: SettingURL?
-    @Preference var mySuperSecret: String?
+    @Preference private(set) var mySuperSecret: String?
     @Preference var myAPISecret: String?
     @Preference var apiKeyGoogle: String?
     @Preference var loading: Double?

@@ -13,7 +13,8 @@ extension PairedSession {
     /// - Parameters:
     ///   - application: the application identifier; nil: the options', else the environment's `TANDEM_APPLICATION`.
     ///   - options: all else; the configuration's anchor, identifier and policy replace theirs.
-    /// - Throws: as ``init(_:)`` and ``Configuration/install(on:)``.
+    ///   - configuration: the app's one configuration; the session keeps it.
+    /// - Throws: as `init(_:)` and `Configuration.install(on:)`.
     public convenience init(
         _ application: String? = nil, options: PairedSessionOptions = PairedSessionOptions(),
         configuration: Configuration
@@ -26,7 +27,7 @@ extension PairedSession {
 }
 
 extension Configuration {
-    /// Gives the session this configuration, before its first ``PairedSession/activate(timeout:)``. From then on
+    /// Gives the session this configuration, before its first `PairedSession.activate(timeout:)`. From then on
     /// `activate()` returns, and messages and items reach the app, once the stored values are loaded; configurations
     /// from the daemon come here and to no message handler. The session keeps the configuration. One configuration
     /// goes on one session; the sessions bound to a pairing share it.
@@ -57,7 +58,7 @@ extension Configuration {
     /// Takes a URL that the app was opened with, as ``handleOpen(url:submit:)``, and hands its configuration to this
     /// device's daemon through the session that this configuration is installed on.
     /// - Returns: the daemon's verdict; nil for a URL that is not the app's own, or whose damage is an event.
-    /// - Throws: as ``PairedSession/submitConfiguration(_:)``.
+    /// - Throws: as `PairedSession.submitConfiguration(_:)`.
     public func open(url: String, on session: PairedSession) async throws(SessionError) -> ConfigurationVerdict? {
         var envelope: [UInt8]?
         guard handleOpen(url: url, submit: { envelope = $0 }), let envelope else { return nil }
