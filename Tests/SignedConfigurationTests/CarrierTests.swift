@@ -7,143 +7,6 @@ import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
-/// A primary, a carrier that is its secondary, and a far secondary of the carrier.
-private struct Chain {
-    struct Device {
-        let identifier = UniqueIdentifier.random()
-        let key = ReportPrivateKey.generate()
-    }
-
-    let app: ApplicationIdentifier
-    let top = Device()
-    let carrier = Device()
-    let far = Device()
-    /// Between top and carrier, and between carrier and far.
-    let upper = UniqueIdentifier.random()
-    let lower = UniqueIdentifier.random()
-    var known = FarSecondaries()
-    var desired = DesiredConfigurations()
-    var slot: ConfigurationSlot
-    var counter: UInt64 = 0
-    private var farCounter: UInt64 = 0
-
-    init() throws {
-        app = try Fixture.application()
-        let key = ConfigurationSlotKey(application: app, role: .secondary, target: .vendor(carrier.identifier))
-        slot = ConfigurationSlot(key: key, device: far.identifier)
-        _ = slot.applicationConnected()
-        try learn()
-    }
-
-    var target: PairedIdentifier { .vendor(carrier.identifier) }
-
-    func secondary(
-        _ pairing: UniqueIdentifier? = nil, _ device: Device? = nil, key: ReportPrivateKey? = nil,
-        epoch: UInt64 = 1, target: PairedIdentifier? = nil
-    ) -> CarrierStatement.Secondary {
-        let device = device ?? far
-        return CarrierStatement.Secondary(
-            pairing: pairing ?? lower, device: device.identifier, name: "kiosk",
-            reportKey: (key ?? device.key).publicKey.key.subjectPublicKeyInfo, epoch: epoch,
-            target: target ?? self.target)
-    }
-
-    func statement(
-        _ secondaries: [CarrierStatement.Secondary], below: [[UInt8]] = [], counter: UInt64
-    ) -> [UInt8] {
-        CarrierStatement(
-            of: carrier.identifier, through: upper, about: app, counter: counter, secondaries: secondaries, below: below
-        ).signed(with: carrier.key)
-    }
-
-    @discardableResult
-    mutating func learn(
-        _ secondaries: [CarrierStatement.Secondary]? = nil, below: [[UInt8]] = []
-    ) throws -> FarTransition {
-        counter += 1
-        return try take(statement(secondaries ?? [secondary()], below: below, counter: counter))
-    }
-
-    @discardableResult
-    mutating func take(
-        _ statement: [UInt8], from other: FarSecondaries.Carrier? = nil
-    ) throws -> FarTransition {
-        let pairing = upper
-        return try known.take(
-            statement, about: app,
-            from: other ?? .init(pairing: upper, device: carrier.identifier, key: carrier.key.publicKey),
-            at: top.identifier, isDirect: { $0 == pairing })
-    }
-
-    func addressee() throws -> ConfigurationAddressee {
-        let known = known
-        let far = try #require(known[lower])
-        return ConfigurationAddressee(pairing: lower, device: far.facts.device) { [lower] in
-            known.target(of: $0, at: lower)
-        }
-    }
-
-    func envelope(
-        _ version: UInt64, _ change: (inout ConfigurationPayload) throws -> Void = { _ in }
-    ) throws -> [UInt8] {
-        try Fixture.envelope(version: version) { payload in
-            payload.target = target
-            try change(&payload)
-        }
-    }
-
-    /// The operator of the top applies an envelope; returns the item for the far secondary.
-    mutating func apply(_ envelope: [UInt8]) throws -> ConfigurationItem {
-        let transition = try desired.accept(
-            try DesiredConfiguration(envelope: envelope, accepted: Fixture.now), for: [try addressee()],
-            at: Fixture.now, identifier: { .random() })
-        return try #require(transition.deliveries.first)
-    }
-
-    /// The far secondary judges bytes as its daemon and app do; returns the verdict.
-    mutating func judge(_ envelope: [UInt8], nonce: UniqueIdentifier) throws -> ReportFacts {
-        var context = try Fixture.context(.staging)
-        (context.target, context.device) = (target, far.identifier)
-        let delivery = ConfigurationDelivery(pairing: lower, nonce: nonce)
-        var transition = slot.received(envelope, by: delivery, in: context)
-        if case .offer(let offer)? = transition.effects.first {
-            context.profile = .full
-            let verified = try ApplicableConfiguration(verifying: offer.envelope, in: context).verified
-            transition = slot.answered(OfferReply(applied: verified), now: Fixture.now)
-            _ = Fixture.live(&slot)
-        }
-        let facts = transition.changes.compactMap { change in
-            if case .report(let facts) = change { facts } else { nil }
-        }
-        return try #require(facts.first)
-    }
-
-    /// The far secondary's signed report.
-    mutating func report(_ facts: ReportFacts, of device: Device? = nil) -> [UInt8] {
-        farCounter += 1
-        let device = device ?? far
-        return ConfigurationReport(facts, device: device.identifier, counter: farCounter, time: Fixture.now)
-            .signed(with: device.key)
-    }
-
-    /// The top takes a report about the far secondary.
-    @discardableResult
-    mutating func take(report: [UInt8]) throws(ReportFailure) -> ForwardedConfiguration {
-        guard let facts = known[lower]?.facts, let addressee = try? addressee(),
-            let key = try? PublicKey(subjectPublicKeyInfo: facts.reportKey)
-        else { throw .wrongDevice }
-        return try desired.report(
-            report, from: addressee, device: facts.device, key: ReportPublicKey(key), at: Fixture.now,
-            identifier: { .random() }
-        ).entry
-    }
-
-    func standing() throws -> SecondaryStanding? {
-        let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
-        return desired.standing(of: try addressee(), for: key)
-    }
-}
-
 @Suite struct CarrierTests {
     @Test("CFG-101: a statement reads back as it was signed, and names the far secondary with its report key")
     func statement() throws {
@@ -362,10 +225,12 @@ private struct Chain {
         #expect(chain.known[pairing]?.carrier == chain.upper)
         try chain.learn(below: [honest])
         let older = below(4, chain.far.key)
-        #expect(throws: CarrierFailure.replayed) { try chain.learn(below: [older]) }
+        #expect(try chain.learn(below: [older]).passedOver == [.replayed])
+        #expect(try chain.learn(below: [honest]).present.count == 2)
         let forged = below(6, chain.carrier.key)
-        #expect(throws: CarrierFailure.unverified(.threshold)) { try chain.learn(below: [forged]) }
-        #expect(throws: CarrierFailure.wrongDevice) { try chain.learn([], below: [honest]) }
+        #expect(try chain.learn(below: [forged]).passedOver == [.unverified(.threshold)])
+        #expect(try chain.learn([], below: [honest]).passedOver == [.wrongDevice])
+        #expect(try chain.learn(below: [honest]).present.count == 2)
         #expect(try chain.learn().gone == [pairing])
     }
 
@@ -401,28 +266,31 @@ private struct Chain {
         #expect(throws: CarrierFailure.keyChanged) {
             try chain.learn([chain.secondary(key: .generate(), epoch: 3)])
         }
-        _ = chain.known.renewed(
-            .init(pairing: chain.upper, device: chain.carrier.identifier, key: chain.carrier.key.publicKey))
+        #expect(chain.known.renewed(chain.upper).changes.count == 1)
         #expect(try chain.take(chain.statement([chain.secondary(epoch: 2)], counter: 1)).present == [chain.lower])
     }
 
     @Test("CFG-102: rows restore what was certified")
     func restored() throws {
         var chain = try Chain()
+        chain.known = FarSecondaries()
         let bytes = chain.statement([chain.secondary()], counter: 7)
-        let changes = try chain.take(bytes).changes
         var restored = FarSecondaries()
-        for change in changes {
+        for change in try chain.take(bytes).changes {
             switch change {
-            case .statement(let carrier, let app, let bytes): restored.restore(bytes, about: app, of: carrier)
-            case .device(let carrier, let device, let certified):
-                restored.restore(try .init(certified.dictionary), device, of: carrier)
+            case .statement(let carrier, let app, let accepted):
+                restored.restore(try AcceptedStatement(accepted.dictionary), about: app, of: carrier)
+            case .certified(let path, let pairing, let certified):
+                restored.restore(try .init(certified.dictionary), of: pairing, through: path)
             case .unpaired: Issue.record("nothing was unpaired")
             }
         }
         chain.known = restored
         #expect(chain.known[chain.lower]?.facts == chain.secondary())
         #expect(throws: CarrierFailure.replayed) { try chain.take(bytes) }
+        #expect(throws: CarrierFailure.keyChanged) {
+            try chain.take(chain.statement([chain.secondary(key: .generate())], counter: 9))
+        }
         #expect(chain.known.unpaired(chain.upper).gone == [chain.lower])
         #expect(chain.known.isEmpty)
     }
@@ -449,7 +317,14 @@ private struct Chain {
         #expect(carried.way(of: nonces[1], from: downstream, about: .random()) == nil, "about another device")
         #expect(carried.way(of: .random(), from: downstream, about: downstream) == nil)
         for case .way(let way) in changes { #expect(try CarriedDeliveries.Way(way.dictionary) == way) }
-        #expect(carried.unpaired(upstream).count == ConfigurationLimits.openDeliveries)
+        for _ in 0...ConfigurationLimits.openDeliveries {
+            let step = CarriedDeliveries.Way(
+                nonce: .random(), application: app, upstream: upstream, downstream: downstream, to: downstream,
+                isKeyStatement: true)
+            changes += carried.carry(step)
+        }
+        #expect(carried.way(of: nonces[1]) != nil, "steps of a key chain take no configuration's room")
+        #expect(carried.unpaired(upstream).count == 2 * ConfigurationLimits.openDeliveries)
         #expect(carried.way(of: nonces[1], from: downstream, about: downstream) == nil)
     }
 

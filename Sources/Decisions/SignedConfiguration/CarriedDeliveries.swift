@@ -1,70 +1,9 @@
-// Deliveries that a carrier passes on (CFG-103, CFG-104): the frames around the bytes that it does not open, the way
-// back of each report, and its announcements to its own primaries. A carrier never judges, stages or wants anything
-// that it carries.
+// Deliveries that a carrier passes on (CFG-103, CFG-104): the way back of each report, and its announcements to its own
+// primaries. A carrier never judges, stages or wants anything that it carries.
 
 package import TandemBase
 import TandemCrypto
 package import TandemPropertyList
-
-/// A configuration for a far secondary, as a primary gives it to a carrier.
-package struct CarriedConfiguration: Sendable, Equatable {
-    /// The far pairing.
-    package let to: UniqueIdentifier
-    /// 32 bytes: a later one of the same slot takes its place in a queue.
-    package let slot: [UInt8]
-    /// The exact bytes.
-    package let envelope: [UInt8]
-
-    package init(to: UniqueIdentifier, slot: [UInt8], envelope: [UInt8]) {
-        (self.to, self.slot, self.envelope) = (to, slot, envelope)
-    }
-
-    package var bytes: [UInt8] {
-        Carriage.bytes(["v": 1, "to": .data(to.bytes), "slot": .data(slot), "envelope": .data(envelope)])
-    }
-
-    /// Nil for anything else, such as an envelope for this device itself.
-    package init?(_ bytes: [UInt8]) {
-        guard let fields = Carriage.fields(bytes, 4), let to = fields["to"]?.identifierValue,
-            let slot = fields["slot"]?.digestValue, let envelope = fields["envelope"]?.dataValue
-        else { return nil }
-        self.init(to: to, slot: slot, envelope: envelope)
-    }
-}
-
-/// The report of a far secondary, as a carrier gives it to its primary.
-package struct CarriedReport: Sendable, Equatable {
-    /// The far pairing.
-    package let from: UniqueIdentifier
-    /// The exact bytes.
-    package let report: [UInt8]
-
-    package init(from: UniqueIdentifier, report: [UInt8]) { (self.from, self.report) = (from, report) }
-
-    package var bytes: [UInt8] { Carriage.bytes(["v": 1, "from": .data(from.bytes), "report": .data(report)]) }
-
-    package init?(_ bytes: [UInt8]) {
-        guard let fields = Carriage.fields(bytes, 3), let from = fields["from"]?.identifierValue,
-            let report = fields["report"]?.dataValue
-        else { return nil }
-        self.init(from: from, report: report)
-    }
-}
-
-private enum Carriage {
-    static func bytes(_ fields: PropertyListDictionary) -> [UInt8] {
-        do { return try PropertyListWriter.write(fields) } catch {
-            preconditionFailure("a carriage holds only what a property list can: \(error)")
-        }
-    }
-
-    static func fields(_ bytes: [UInt8], _ count: Int) -> PropertyListDictionary? {
-        guard let fields = try? PropertyListReader.readDictionary(bytes), fields.count == count,
-            fields["v"]?.integerValue == 1
-        else { return nil }
-        return fields
-    }
-}
 
 /// The carrying side of one device.
 package struct CarriedDeliveries: Sendable {
@@ -79,15 +18,32 @@ package struct CarriedDeliveries: Sendable {
         package let downstream: UniqueIdentifier
         /// The far pairing.
         package let to: UniqueIdentifier
+        /// Whether it is a step of a key chain.
+        package let isKeyStatement: Bool
         /// In the order in which they came.
         fileprivate(set) var ordinal: UInt64 = 0
 
         package init(
             nonce: UniqueIdentifier, application: ApplicationIdentifier, upstream: UniqueIdentifier,
-            downstream: UniqueIdentifier, to: UniqueIdentifier
+            downstream: UniqueIdentifier, to: UniqueIdentifier, isKeyStatement: Bool = false
         ) {
             (self.nonce, self.application, self.to) = (nonce, application, to)
-            (self.upstream, self.downstream) = (upstream, downstream)
+            (self.upstream, self.downstream, self.isKeyStatement) = (upstream, downstream, isKeyStatement)
+        }
+
+        fileprivate var route: Route {
+            Route(upstream: upstream, to: to, application: application, isKeyStatement: isKeyStatement)
+        }
+    }
+
+    /// The statement of a secondary that carries, for a statement of this device.
+    package struct Offer: Sendable {
+        package let pairing: UniqueIdentifier
+        package let bytes: [UInt8]
+        package let extent: CarrierStatement.Extent
+
+        package init(pairing: UniqueIdentifier, _ accepted: AcceptedStatement) {
+            (self.pairing, bytes, extent) = (pairing, accepted.bytes, accepted.extent)
         }
     }
 
@@ -98,9 +54,16 @@ package struct CarriedDeliveries: Sendable {
         package let contents: [UInt8]
     }
 
-    private struct Route: Hashable {
+    fileprivate struct Route: Hashable {
         let upstream: UniqueIdentifier
         let to: UniqueIdentifier
+        let application: ApplicationIdentifier
+        let isKeyStatement: Bool
+    }
+
+    private struct LeftOut: Hashable {
+        let upstream: UniqueIdentifier
+        let pairing: UniqueIdentifier
         let application: ApplicationIdentifier
     }
 
@@ -108,6 +71,8 @@ package struct CarriedDeliveries: Sendable {
     /// The nonces of each route, the newest last.
     private var routes: [Route: [UniqueIdentifier]] = [:]
     private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
+    /// Until when statements of secondaries are left out (LIM-96).
+    private var leftOut: [LeftOut: MonotonicTime] = [:]
     /// Of the last statement.
     private var counter: UInt64 = 0
     /// Of the last way.
@@ -128,7 +93,7 @@ package struct CarriedDeliveries: Sendable {
         var way = new
         way.ordinal = lastOrdinal + 1
         restore(way)
-        let route = Route(upstream: way.upstream, to: way.to, application: way.application)
+        let route = way.route
         let surplus = routes[route]?.prefix(max(0, (routes[route]?.count ?? 0) - ConfigurationLimits.openDeliveries))
         routes[route]?.removeFirst(surplus?.count ?? 0)
         return [.way(way)]
@@ -137,6 +102,8 @@ package struct CarriedDeliveries: Sendable {
                 return .forgotten(nonce)
             }
     }
+
+    package func way(of nonce: UniqueIdentifier) -> Way? { ways[nonce] }
 
     /// The way back of a report that came through a pairing about a far one; nil for one that this device did not
     /// carry.
@@ -151,6 +118,36 @@ package struct CarriedDeliveries: Sendable {
     /// The apps that a primary has been told of.
     package func announced(to upstream: UniqueIdentifier) -> [ApplicationIdentifier: Announcement] {
         announcements[upstream] ?? [:]
+    }
+
+    /// The statements of secondaries that one of this device to a primary has room for. One that leads back to one of
+    /// them, or too far, is left out, and stays so for a while (LIM-96): in a ring of devices each statement would
+    /// otherwise change the next one, without end.
+    /// - Parameter room: bytes.
+    /// - Returns: those that are in it, and those that have just been left out.
+    package mutating func chooseBelow(
+        _ offers: [Offer], about app: ApplicationIdentifier, to upstream: UniqueIdentifier,
+        notNaming reserved: Set<UniqueIdentifier>, room: Int, now: MonotonicTime
+    ) -> (below: [[UInt8]], leftOut: Int) {
+        var (bytes, statements, below, new) = (room, ConfigurationLimits.carriedStatements - 1, [[UInt8]](), 0)
+        for offer in offers {
+            let key = LeftOut(upstream: upstream, pairing: offer.pairing, application: app)
+            if let end = leftOut[key], now < end { continue }
+            // Sixteen bytes for its place in the list.
+            guard offer.extent.devices.isDisjoint(with: reserved),
+                offer.extent.length < ConfigurationLimits.chainLength, offer.extent.statements <= statements,
+                offer.bytes.count + 16 <= bytes
+            else {
+                leftOut[key] = now + ConfigurationLimits.leftOut
+                new += 1
+                continue
+            }
+            leftOut[key] = nil
+            bytes -= offer.bytes.count + 16
+            statements -= offer.extent.statements
+            below.append(offer.bytes)
+        }
+        return (below, new)
     }
 
     /// The statement to make to a primary; nil if it would say what the last one said.
@@ -187,10 +184,11 @@ package struct CarriedDeliveries: Sendable {
         let ended = ways.values.filter { $0.upstream == pairing || $0.downstream == pairing || $0.to == pairing }
         for way in ended {
             ways[way.nonce] = nil
-            routes[Route(upstream: way.upstream, to: way.to, application: way.application)]?
-                .removeAll { $0 == way.nonce }
+            routes[way.route]?.removeAll { $0 == way.nonce }
         }
         routes = routes.filter { !$0.value.isEmpty }
+        // A ring may have ended.
+        leftOut = [:]
         let hadAnnouncements = announcements.removeValue(forKey: pairing) != nil
         return ended.map { .forgotten($0.nonce) } + (hadAnnouncements ? [.unpaired(pairing)] : [])
     }
@@ -200,7 +198,7 @@ package struct CarriedDeliveries: Sendable {
     package mutating func restore(_ way: Way) {
         ways[way.nonce] = way
         lastOrdinal = max(lastOrdinal, way.ordinal)
-        let route = Route(upstream: way.upstream, to: way.to, application: way.application)
+        let route = way.route
         let before = routes[route]?.lastIndex { (ways[$0]?.ordinal ?? 0) < way.ordinal }
         routes[route, default: []].insert(way.nonce, at: before.map { $0 + 1 } ?? 0)
     }
@@ -217,7 +215,7 @@ extension CarriedDeliveries.Way {
         [
             "v": 1, "nonce": .data(nonce.bytes), "app": .string(application.description),
             "upstream": .data(upstream.bytes), "downstream": .data(downstream.bytes), "to": .data(to.bytes),
-            "ordinal": PropertyListValue(ordinal),
+            "keys": .boolean(isKeyStatement), "ordinal": PropertyListValue(ordinal),
         ]
     }
 
@@ -230,6 +228,7 @@ extension CarriedDeliveries.Way {
             upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
             downstream = try fields.required("downstream", "16 bytes of data") { $0.identifierValue }
             to = try fields.required("to", "16 bytes of data") { $0.identifierValue }
+            isKeyStatement = try fields.required("keys", "a boolean") { $0.booleanValue }
             ordinal = try fields.required("ordinal", "an integer from 1") { $0.positiveValue }
             try fields.refuseUnknownFields()
         } catch {

@@ -21,13 +21,30 @@ package struct CarrierStatement: Sendable, Equatable {
         package let epoch: UInt64
         /// The paired identifier that it has for the app.
         package let target: PairedIdentifier
+        /// Whether it has the app, and does not only carry for others that have it.
+        package let installed: Bool
 
         package init(
             pairing: UniqueIdentifier, device: UniqueIdentifier, name: String, reportKey: [UInt8], epoch: UInt64,
-            target: PairedIdentifier
+            target: PairedIdentifier, installed: Bool
         ) {
             (self.pairing, self.device, self.name) = (pairing, device, name)
-            (self.reportKey, self.epoch, self.target) = (reportKey, epoch, target)
+            (self.reportKey, self.epoch, self.target, self.installed) = (reportKey, epoch, target, installed)
+        }
+
+        /// The facts that its pairing never changes.
+        var identity: [UInt8] { SHA256.digest(pairing.bytes + device.bytes + reportKey) }
+    }
+
+    /// The extent of a statement with all that is in it, whatever it is worth.
+    package struct Extent: Sendable, Equatable {
+        package fileprivate(set) var devices: Set<UniqueIdentifier>
+        /// Carriers in a row; beyond LIM-94 they are not counted.
+        package fileprivate(set) var length: Int
+        package fileprivate(set) var statements: Int
+
+        package init(devices: Set<UniqueIdentifier>, length: Int, statements: Int) {
+            (self.devices, self.length, self.statements) = (devices, length, statements)
         }
     }
 
@@ -50,6 +67,46 @@ package struct CarrierStatement: Sendable, Equatable {
         } catch {
             preconditionFailure("a statement holds only what a property list can: \(error)")
         }
+    }
+
+    /// Its secondary with a pairing.
+    func secondary(_ pairing: UniqueIdentifier) -> Secondary? { secondaries.first { $0.pairing == pairing } }
+
+    /// A statement of as many of these secondaries as an envelope has room for (LIM-94), without any below.
+    package static func bare(
+        of device: UniqueIdentifier, through pairing: UniqueIdentifier, about application: ApplicationIdentifier,
+        _ secondaries: [Secondary]
+    ) -> CarrierStatement {
+        var fitting = Array(secondaries.prefix(ConfigurationLimits.carriedSecondaries))
+        while true {
+            let statement = CarrierStatement(
+                of: device, through: pairing, about: application, counter: UInt64(Int64.max), secondaries: fitting)
+            guard statement.room < 0, !fitting.isEmpty else { return statement }
+            fitting.removeLast(max(1, fitting.count / 16))
+        }
+    }
+
+    /// Bytes of an envelope that are left for statements of `below`.
+    package var room: Int {
+        // Generous: the signature, the keys and the counts of the envelope, and the longest offsets.
+        do {
+            return ConfigurationLimits.envelope - 1_024 - (try PropertyListWriter.write(dictionary).count)
+        } catch {
+            preconditionFailure("a statement holds only what a property list can: \(error)")
+        }
+    }
+
+    package var extent: Extent { extent(to: ConfigurationLimits.chainLength) }
+
+    private func extent(to length: Int) -> Extent {
+        var extent = Extent(devices: Set(secondaries.map(\.device)), length: 1, statements: 1 + below.count)
+        guard length >= 1 else { return extent }
+        for inner in below.compactMap({ CarrierStatement(claimedIn: $0)?.extent(to: length - 1) }) {
+            extent.devices.formUnion(inner.devices)
+            extent.length = max(extent.length, inner.length + 1)
+            extent.statements += inner.statements - 1
+        }
+        return extent
     }
 
     /// The digest of everything but the counter.
@@ -107,7 +164,7 @@ extension CarrierStatement {
             counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
             secondaries = try fields.required("secondaries", "a list of secondaries", Self.secondaries)
             below = try fields.required("below", "a list of statements") { value in
-                guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedSecondaries else {
+                guard let values = value.arrayValue, values.count <= ConfigurationLimits.carriedStatements else {
                     return nil
                 }
                 let statements = values.compactMap(\.dataValue)
@@ -134,6 +191,7 @@ extension CarrierStatement.Secondary {
         [
             "pairing": .data(pairing.bytes), "device": .data(device.bytes), "name": .string(name),
             "reportKey": .data(reportKey), "epoch": PropertyListValue(epoch), "target": .string(target.text),
+            "installed": .boolean(installed),
         ]
     }
 
@@ -149,6 +207,7 @@ extension CarrierStatement.Secondary {
         }
         epoch = try fields.required("epoch", "an integer from 1") { $0.positiveValue }
         target = try fields.required("target", "a paired identifier") { $0.targetValue }
+        installed = try fields.required("installed", "a boolean") { $0.booleanValue }
         try fields.refuseUnknownFields()
     }
 }
@@ -166,7 +225,7 @@ package enum CarrierFailure: Error, Sendable, Equatable {
     case keyChanged
     /// Its counter is not higher than the last accepted one.
     case replayed
-    /// More carriers in a row, or more devices, than a primary follows (LIM-94).
+    /// More carriers in a row, statements or devices than a primary follows (LIM-94).
     case tooMany
 
     /// The stable name.

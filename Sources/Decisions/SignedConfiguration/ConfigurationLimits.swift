@@ -42,9 +42,17 @@ package enum ConfigurationLimits {
     package static let carriedSecondaries = 128
     /// Carriers between a primary and a far secondary (LIM-94): longer chains are rings, or somebody's mistake.
     package static let chainLength = 4
-    /// Devices that one carrier has ever named (LIM-94): each keeps its report key here for as long as the carrier is
-    /// paired.
+    /// Statements in one statement, itself included (LIM-94): each costs the verification of a signature.
+    package static let carriedStatements = 64
+    /// Pairings that one carrier has ever named, and likewise those below it together (LIM-94): each keeps its report
+    /// key here for as long as the carrier is paired.
     package static let certifiedDevices = 1024
+    /// Time between statements of a carrier to one primary, and between looks of a primary at what those that a carrier
+    /// names lack (LIM-95): a device below that changes its mind at each moment costs nobody above it more than that.
+    package static let statementPause = Duration.seconds(2)
+    /// Time for which a statement that leads back to this device, or too far, is left out of a carrier's own (LIM-96):
+    /// in a ring, each of these can be the reason for the next one.
+    package static let leftOut = Duration.seconds(3_600)
     /// Bytes of a report's text.
     package static let reportText = 256
     /// Bytes of an envelope that one QR code takes.

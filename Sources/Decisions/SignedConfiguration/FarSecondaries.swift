@@ -1,6 +1,6 @@
 // Far secondaries of a primary: devices below its secondaries, as the statements of these carriers certify them
-// (CFG-101, CFG-102). The first report key that a carrier names for a device stays its key while the carrier is
-// paired, so that a carrier that turns malicious later cannot speak for a device that it named before.
+// (CFG-101, CFG-102). The first device and report key that a carrier names for a pairing stay that pairing's as long as
+// the carrier is paired: one that turns malicious later cannot speak for a device that it named before.
 
 package import TandemBase
 package import TandemCrypto
@@ -16,11 +16,11 @@ package struct FarSecondary: Sendable, Equatable {
 
 /// The far secondaries of one device.
 package struct FarSecondaries: Sendable {
-    /// A device that a carrier has named, or the carrier itself.
+    /// The first word of a carrier on one of its pairings.
     package struct Certified: Sendable, Equatable {
-        package internal(set) var reportKey: [UInt8]
-        /// The last counters of its own statements.
-        package internal(set) var counters: [ApplicationIdentifier: UInt64] = [:]
+        package let device: UniqueIdentifier
+        /// SubjectPublicKeyInfo.
+        package let reportKey: [UInt8]
     }
 
     /// A secondary that carries.
@@ -36,8 +36,8 @@ package struct FarSecondaries: Sendable {
     }
 
     private struct Branch {
-        var statements: [ApplicationIdentifier: [UInt8]] = [:]
-        var devices: [UniqueIdentifier: Certified] = [:]
+        var accepted: [ApplicationIdentifier: AcceptedStatement] = [:]
+        var keys: CertifiedKeys = [:]
     }
 
     private var branches: [UniqueIdentifier: Branch] = [:]
@@ -53,21 +53,17 @@ package struct FarSecondaries: Sendable {
     package var carriers: Set<UniqueIdentifier> { Set(branches.keys) }
 
     /// All of them by their pairings with their carriers, in the order of these.
-    package var pairings: [UniqueIdentifier] {
-        known.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-    }
+    package var pairings: [UniqueIdentifier] { known.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) } }
 
-    /// The device of a far pairing.
-    package subscript(pairing: UniqueIdentifier) -> FarSecondary? { known[pairing]?.values.first }
+    /// The device of a far pairing: the same with the same key for each of its apps.
+    package subscript(pairing: UniqueIdentifier) -> FarSecondary? { known[pairing]?.min { $0.key < $1.key }?.value }
 
     package func target(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> PairedIdentifier? {
         known[pairing]?[app]?.facts.target
     }
 
     /// The targets of a far pairing's apps, in the order of these.
-    package func targets(
-        at pairing: UniqueIdentifier
-    ) -> [(app: ApplicationIdentifier, target: PairedIdentifier)] {
+    package func targets(at pairing: UniqueIdentifier) -> [(app: ApplicationIdentifier, target: PairedIdentifier)] {
         (known[pairing] ?? [:]).map { ($0.key, $0.value.facts.target) }.sorted { $0.0 < $1.0 }
     }
 
@@ -78,185 +74,192 @@ package struct FarSecondaries: Sendable {
 
     /// The apps that something behind a carrier has, by its last statements.
     package func applications(behind carrier: UniqueIdentifier) -> Set<ApplicationIdentifier> {
-        Set((branches[carrier]?.statements ?? [:]).filter { !Self.secondaries(in: $0.value).isEmpty }.keys)
+        Set((branches[carrier]?.accepted ?? [:]).filter { $0.value.tree.secondaries.contains(where: \.installed) }.keys)
     }
 
-    /// The last accepted statement of a carrier, and the devices that it and those in it name.
-    package func statement(
-        of carrier: UniqueIdentifier, about app: ApplicationIdentifier
-    ) -> (bytes: [UInt8], devices: Set<UniqueIdentifier>)? {
-        guard let bytes = branches[carrier]?.statements[app] else { return nil }
-        return (bytes, Set(Self.secondaries(in: bytes).map(\.device)))
+    /// The last accepted statement of a carrier.
+    package func statement(of carrier: UniqueIdentifier, about app: ApplicationIdentifier) -> AcceptedStatement? {
+        branches[carrier]?.accepted[app]
     }
 
     // MARK: events
 
-    /// Verifies a carrier's statement and takes it over.
+    /// Verifies a carrier's statement and takes it over. A fault in a statement of `below` costs that one only: a
+    /// device far below takes nothing from its siblings.
     /// - Parameters:
     ///   - own: this device.
     ///   - isDirect: whether a pairing is one of this device's own.
     /// - Throws: ``CarrierFailure``; nothing has changed then.
     package mutating func take(
         _ bytes: [UInt8], about app: ApplicationIdentifier, from carrier: Carrier, at own: UniqueIdentifier,
-        isDirect: (UniqueIdentifier) -> Bool
+        isDirect: @escaping (UniqueIdentifier) -> Bool
     ) throws(CarrierFailure) -> FarTransition {
         let statement = try CarrierStatement(verifying: bytes, with: carrier.key)
         guard statement.device == carrier.device, statement.pairing == carrier.pairing else { throw .wrongDevice }
         var branch = branches[carrier.pairing] ?? Branch()
-        let before = branch.devices
-        guard statement.counter > before[carrier.device]?.counters[app] ?? 0 else { throw .replayed }
-        branch.devices[carrier.device, default: Certified(reportKey: [])].reportKey =
-            carrier.key.key.subjectPublicKeyInfo
-        var named: Set<UniqueIdentifier> = []
+        let before = branch.accepted[app]
+        if let before, !before.isRenewed, statement.counter <= before.tree.statement.counter { throw .replayed }
+        guard statement.extent.statements <= ConfigurationLimits.carriedStatements else { throw .tooMany }
+        var examination = StatementExamination(app, at: own, knowing: branch.keys, isDirect: isDirect)
+        let tree = try examination.accept(
+            statement, through: [carrier.pairing], makers: [carrier.device], before: before?.tree)
         var transition = FarTransition()
-        try check(statement, about: app, through: carrier.pairing, length: 1, &branch.devices, &transition) {
-            pairing, device in
-            device != own && device != carrier.device && !isDirect(pairing) && named.insert(pairing).inserted
+        transition.changes = examination.keys.flatMap { path, named in
+            named.filter { branch.keys[path]?[$0.key] == nil }.map { .certified(path, $0.key, $0.value) }
         }
-        guard branch.devices.count <= ConfigurationLimits.certifiedDevices else { throw .tooMany }
-        branch.statements[app] = bytes
+        transition.passedOver = examination.passedOver.map(\.failure)
+        branch.keys = examination.keys
         branches[carrier.pairing] = branch
-        transition.changes.append(.statement(carrier.pairing, app, bytes))
-        for (device, certified) in branch.devices where before[device] != certified {
-            transition.changes.append(.device(carrier.pairing, device, certified))
-        }
-        // A pairing belongs to the carrier that named it first.
-        transition.contested = named.filter { isElsewhere($0, than: carrier.pairing) }
-        transition.present = Array(named.subtracting(transition.contested))
-        transition.gone = replace(app, behind: carrier.pairing, with: bytes)
+        let chosen = replace(app, behind: carrier.pairing, with: tree, &transition)
+        let accepted = AcceptedStatement(
+            bytes: bytes, passedOver: Set(examination.passedOver.map(\.digest)), chosen: chosen, tree: tree)
+        branches[carrier.pairing]?.accepted[app] = accepted
+        transition.changes.append(.statement(carrier.pairing, app, accepted))
         return transition
     }
 
-    private func check(
-        _ statement: CarrierStatement, about app: ApplicationIdentifier, through carrier: UniqueIdentifier, length: Int,
-        _ devices: inout [UniqueIdentifier: Certified], _ transition: inout FarTransition,
-        _ admits: (_ pairing: UniqueIdentifier, _ device: UniqueIdentifier) -> Bool
-    ) throws(CarrierFailure) {
-        guard statement.application == app else { throw .wrongApplication }
-        guard length <= ConfigurationLimits.chainLength else { throw .tooMany }
-        devices[statement.device]?.counters[app] = statement.counter
-        for secondary in statement.secondaries {
-            guard admits(secondary.pairing, secondary.device) else { throw .wrongDevice }
-            if case .vendor(let vendor) = secondary.target, vendor != statement.device { throw .wrongTarget }
-            guard devices[secondary.device].map({ $0.reportKey == secondary.reportKey }) ?? true else {
-                throw .keyChanged
-            }
-            if devices[secondary.device] == nil {
-                devices[secondary.device] = Certified(reportKey: secondary.reportKey)
-            }
-            if !isElsewhere(secondary.pairing, than: carrier),
-                let epoch = known[secondary.pairing]?.values.map(\.facts.epoch).max(), epoch < secondary.epoch
-            {
-                devices[secondary.device]?.counters = [:]
-                transition.renewed.append(secondary.pairing)
-            }
-        }
-        for bytes in statement.below {
-            guard let claimed = CarrierStatement(claimedIn: bytes),
-                let maker = statement.secondaries.first(where: {
-                    $0.pairing == claimed.pairing && $0.device == claimed.device
-                }), let key = try? PublicKey(subjectPublicKeyInfo: maker.reportKey)
-            else { throw .wrongDevice }
-            let inner = try CarrierStatement(verifying: bytes, with: ReportPublicKey(key))
-            // The same one comes again with each statement of the carrier above it.
-            guard inner.counter >= devices[maker.device]?.counters[app] ?? 0 else { throw .replayed }
-            try check(inner, about: app, through: carrier, length: length + 1, &devices, &transition, admits)
-        }
-    }
-
-    private func isElsewhere(_ pairing: UniqueIdentifier, than carrier: UniqueIdentifier) -> Bool {
-        self[pairing].map { $0.carrier != carrier } ?? false
-    }
-
-    /// The far pairings that no statement of the carrier names any more.
+    /// The secondaries of a statement take the place of those of the one before. A pairing stays with the carrier that
+    /// named it first, and its device with its key.
+    /// - Returns: the identities of those that count.
     private mutating func replace(
-        _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with bytes: [UInt8]
-    ) -> [UniqueIdentifier] {
-        let before = known.filter { $0.value[app]?.carrier == carrier }.map(\.key)
-        for pairing in before { known[pairing]?[app] = nil }
-        for facts in Self.secondaries(in: bytes) where !isElsewhere(facts.pairing, than: carrier) {
+        _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree,
+        _ transition: inout FarTransition
+    ) -> Set<[UInt8]> {
+        let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0.facts : nil } }
+        for pairing in before.keys { known[pairing]?[app] = nil }
+        var chosen: Set<[UInt8]> = []
+        var named: [UniqueIdentifier: [UInt8]] = [:]
+        for facts in tree.secondaries {
+            let others = known[facts.pairing]?.values.map(\.facts) ?? []
+            let last = others + (before[facts.pairing].map { [$0] } ?? [])
+            let expected = last.first?.identity ?? named[facts.pairing] ?? facts.identity
+            guard expected == facts.identity, !(facts.installed && isElsewhere(facts.pairing, carrier)) else {
+                transition.contested.append(facts.pairing)
+                continue
+            }
+            named[facts.pairing] = expected
+            guard facts.installed, known[facts.pairing]?[app] == nil else { continue }
+            if let epoch = last.map(\.epoch).max(), epoch < facts.epoch { transition.renewed.append(facts.pairing) }
             known[facts.pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: facts)
+            chosen.insert(facts.identity)
+            transition.present.append(facts.pairing)
         }
-        let gone = before.filter { known[$0]?.isEmpty ?? true }
-        for pairing in gone { known[pairing] = nil }
-        return gone
+        transition.gone = before.keys.filter { known[$0]?.isEmpty ?? true }
+        for pairing in transition.gone { known[pairing] = nil }
+        return chosen
     }
 
-    /// All secondaries of an accepted statement and of those in it.
-    private static func secondaries(in bytes: [UInt8]) -> [CarrierStatement.Secondary] {
-        guard let statement = CarrierStatement(claimedIn: bytes) else { return [] }
-        return statement.secondaries + statement.below.flatMap { secondaries(in: $0) }
+    private func isElsewhere(_ pairing: UniqueIdentifier, _ carrier: UniqueIdentifier) -> Bool {
+        known[pairing]?.values.contains { $0.carrier != carrier } ?? false
     }
 
     /// The pairing with a carrier is gone, and all that was behind it.
     package mutating func unpaired(_ carrier: UniqueIdentifier) -> FarTransition {
-        guard branches.removeValue(forKey: carrier) != nil else { return FarTransition() }
+        guard branches[carrier] != nil else { return FarTransition() }
         var transition = FarTransition(changes: [.unpaired(carrier)])
         transition.gone = pairings(behind: carrier)
+        branches[carrier] = nil
         for pairing in transition.gone { known[pairing] = nil }
         return transition
     }
 
     /// The carrier's store or this one was restored: its statements may count from an earlier number. Keys stay.
-    package mutating func renewed(_ carrier: Carrier) -> FarTransition {
-        guard branches[carrier.pairing]?.devices[carrier.device] != nil else { return FarTransition() }
-        branches[carrier.pairing]?.devices[carrier.device]?.counters = [:]
-        return FarTransition(changes: [
-            .device(
-                carrier.pairing, carrier.device, Certified(reportKey: carrier.key.key.subjectPublicKeyInfo))
-        ])
+    package mutating func renewed(_ carrier: UniqueIdentifier) -> FarTransition {
+        var transition = FarTransition()
+        for app in (branches[carrier]?.accepted ?? [:]).keys {
+            branches[carrier]?.accepted[app]?.isRenewed = true
+            branches[carrier]?.accepted[app].map { transition.changes.append(.statement(carrier, app, $0)) }
+        }
+        return transition
     }
 
     // MARK: restoring
 
     package mutating func restore(
-        _ statement: [UInt8], about app: ApplicationIdentifier, of carrier: UniqueIdentifier
+        _ accepted: AcceptedStatement, about app: ApplicationIdentifier, of carrier: UniqueIdentifier
     ) {
-        branches[carrier, default: Branch()].statements[app] = statement
-        _ = replace(app, behind: carrier, with: statement)
+        branches[carrier, default: Branch()].accepted[app] = accepted
+        for facts in accepted.tree.secondaries where facts.installed && accepted.chosen.contains(facts.identity) {
+            known[facts.pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: facts)
+        }
     }
 
-    package mutating func restore(_ device: Certified, _ identifier: UniqueIdentifier, of carrier: UniqueIdentifier) {
-        branches[carrier, default: Branch()].devices[identifier] = device
+    /// - Parameter path: the pairings from this device to the one that named it.
+    package mutating func restore(
+        _ certified: Certified, of pairing: UniqueIdentifier, through path: [UniqueIdentifier]
+    ) {
+        guard let carrier = path.first else { return }
+        branches[carrier, default: Branch()].keys[path, default: [:]][pairing] = certified
+    }
+}
+
+/// By the pairings from this device to a carrier, and by that carrier's pairing with its secondary. A device far below
+/// can name what it likes: it does not touch what others have named.
+typealias CertifiedKeys = [[UniqueIdentifier]: [UniqueIdentifier: FarSecondaries.Certified]]
+
+/// A statement that a primary has accepted.
+package struct AcceptedStatement: Sendable, Equatable {
+    /// The exact bytes, for a statement of this device.
+    package let bytes: [UInt8]
+    /// Digests of the statements in it that do not count.
+    fileprivate let passedOver: Set<[UInt8]>
+    /// The identities of the secondaries in it that count.
+    fileprivate let chosen: Set<[UInt8]>
+    fileprivate let tree: StatementTree
+    /// Its counter no longer counts.
+    fileprivate(set) var isRenewed = false
+
+    /// All that is in it, whether it counts or not.
+    package var extent: CarrierStatement.Extent { tree.statement.extent }
+}
+
+extension AcceptedStatement {
+    package var dictionary: PropertyListDictionary {
+        [
+            "v": 1, "statement": .data(bytes), "passedOver": .array(passedOver.map { .data($0) }),
+            "chosen": .array(chosen.map { .data($0) }), "renewed": .boolean(isRenewed),
+        ]
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
+        do throws(FieldError) {
+            var fields = FieldReader(dictionary)
+            _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            let digests = { (value: PropertyListValue) in value.distinct(0...Int.max) { $0.digestValue } }
+            bytes = try fields.required("statement", "data") { $0.dataValue }
+            passedOver = Set(try fields.required("passedOver", "a list of digests", digests))
+            chosen = Set(try fields.required("chosen", "a list of digests", digests))
+            isRenewed = try fields.required("renewed", "a boolean") { $0.booleanValue }
+            try fields.refuseUnknownFields()
+            guard let statement = CarrierStatement(claimedIn: bytes) else {
+                throw FieldError(field: "statement", problem: "is no statement")
+            }
+            tree = StatementTree(statement, without: passedOver)
+        } catch { throw .damaged(error) }
     }
 }
 
 extension FarSecondaries.Certified {
     package var dictionary: PropertyListDictionary {
-        [
-            "v": 1, "reportKey": .data(reportKey),
-            "counters": .dictionary(
-                PropertyListDictionary(
-                    uniqueKeysWithValues: counters.map { ($0.key.description, PropertyListValue($0.value)) })),
-        ]
+        ["v": 1, "device": .data(device.bytes), "reportKey": .data(reportKey)]
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
         do {
             var fields = FieldReader(dictionary)
             _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
+            device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
             reportKey = try fields.required("reportKey", "data") { $0.dataValue }
-            counters = try fields.required("counters", "counters of applications") { value in
-                var counters: [ApplicationIdentifier: UInt64] = [:]
-                for (name, value) in value.dictionaryValue ?? [:] {
-                    guard let app = try? ApplicationIdentifier(name), let counter = value.positiveValue else {
-                        return nil
-                    }
-                    counters[app] = counter
-                }
-                return counters
-            }
             try fields.refuseUnknownFields()
-        } catch {
-            throw .damaged(error)
-        }
+        } catch { throw .damaged(error) }
     }
 }
 
 /// A durable change of the far secondaries.
 package enum FarChange: Sendable, Equatable {
-    case statement(UniqueIdentifier, ApplicationIdentifier, [UInt8])
-    case device(UniqueIdentifier, UniqueIdentifier, FarSecondaries.Certified)
+    case statement(UniqueIdentifier, ApplicationIdentifier, AcceptedStatement)
+    /// - path: the pairings from this device to the one that named it.
+    case certified(_ path: [UniqueIdentifier], UniqueIdentifier, FarSecondaries.Certified)
     /// All rows of the carrier go.
     case unpaired(UniqueIdentifier)
 }
@@ -266,8 +269,10 @@ package struct FarTransition: Sendable, Equatable {
     package internal(set) var changes: [FarChange] = []
     /// The far pairings that the statement names.
     package internal(set) var present: [UniqueIdentifier] = []
-    /// Those that another carrier named first, and that stay its own.
+    /// Those that another carrier named first, or that were another device, and that stay so.
     package internal(set) var contested: [UniqueIdentifier] = []
+    /// The faults of statements in it that do not count.
+    package internal(set) var passedOver: [CarrierFailure] = []
     /// Those whose devices or carriers have lost state.
     package internal(set) var renewed: [UniqueIdentifier] = []
     /// Those that no statement names any more.

@@ -14,14 +14,14 @@ import TandemWire
 
 /// Carries configurations and reports, and keeps what carriers state; confined to its loop.
 final class ConfigurationCarrier {
-    /// The changes of far secondaries, for the forwarder.
+    /// The changes of far secondaries, for those that deliver to them.
     struct Outlets {
-        /// Far pairings for which a carrier has a statement now.
-        var present: (_ app: ApplicationIdentifier, _ pairings: [UniqueIdentifier]) -> Void
+        /// A carrier has stated them for an app.
+        var present: (_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer]) -> Void = { _, _ in }
         /// Their devices or carriers have lost state.
-        var renewed: (_ pairings: [UniqueIdentifier]) -> Void
+        var renewed: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
         /// No carrier names them any more.
-        var gone: (_ pairings: [UniqueIdentifier]) -> Void
+        var gone: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
     }
 
     /// Both machines: a device in the middle has one commit for what it learns and for what it passes on.
@@ -32,15 +32,21 @@ final class ConfigurationCarrier {
 
     private let context: ConfigurationContext
     private let committed: CommittedState<State>
-    private let outlets: Outlets
+    var outlets = Outlets()
     /// The primaries with a ready link that read statements.
     private var readers: Set<UniqueIdentifier> = []
-    private var isAnnouncing = false
+    private let announcing: PacedAction
+    private let presenting: PacedAction
+    /// Far pairings that have been stated since the last look at what they lack.
+    private var stated: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    /// Statements that are made again, because an item for a device in them was lost.
+    private var repetitions: Set<QueueKey> = []
 
-    init(_ context: ConfigurationContext, state: State, store: LoopStore, outlets: Outlets) {
+    init(_ context: ConfigurationContext, state: State, store: LoopStore) {
         self.context = context
-        self.outlets = outlets
         committed = CommittedState(state, in: store)
+        announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
+        presenting = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
     }
 
     private var state: State { committed.state }
@@ -90,8 +96,9 @@ final class ConfigurationCarrier {
     /// Passes on an item of a primary that is for a far secondary; nil if it is for this device itself. Returns whether
     /// it is done with.
     func carry(_ item: ReceivedItem) async -> Bool? {
+        if let cancellation = CarriedCancellation(item.payload) { return await cancel(cancellation, item) }
         guard let carried = CarriedConfiguration(item.payload) else { return nil }
-        guard let downstream = nextHop(to: carried.to) else {
+        guard let downstream = nextHop(to: carried.to, item.queue.app) else {
             context.log(
                 LogEvent(
                     .warning, "configuration for a device that is not below this one",
@@ -100,7 +107,7 @@ final class ConfigurationCarrier {
         }
         let way = CarriedDeliveries.Way(
             nonce: item.id, application: item.queue.app, upstream: item.queue.pairing, downstream: downstream,
-            to: carried.to)
+            to: carried.to, isKeyStatement: carried.isKeyStatement)
         guard await commit({ $0.carried.carry(way).flatMap(\.rows) }) else { return false }
         let slot = SHA256.digest(item.queue.pairing.bytes + carried.to.bytes + carried.slot)
         return await submit(
@@ -109,10 +116,28 @@ final class ConfigurationCarrier {
             item.queue.app, to: downstream)
     }
 
-    /// The pairing that leads to a far one, which may be this device's own.
-    private func nextHop(to far: UniqueIdentifier) -> UniqueIdentifier? {
-        if context.device.receivers().contains(where: { $0.pairing == far }) { return far }
-        return state.far[far]?.carrier
+    /// The pairing that leads to a far one, which may be this device's own; nil for one without the app: a primary
+    /// fills no disk with ways of apps that nobody has.
+    private func nextHop(to far: UniqueIdentifier, _ app: ApplicationIdentifier) -> UniqueIdentifier? {
+        if context.device.peer(far)?.role == .primary {
+            return context.device.installed(far).contains(app) ? far : nil
+        }
+        return state.far.target(of: app, at: far) == nil ? nil : state.far[far]?.carrier
+    }
+
+    /// Takes back what a primary has taken back, as far as it has not left this device.
+    private func cancel(_ cancellation: CarriedCancellation, _ item: ReceivedItem) async -> Bool {
+        // Behind the commit of the item that it is about.
+        guard await commit({ _ in [] }) else { return false }
+        guard let way = state.carried.way(of: cancellation.item), way.to == cancellation.to,
+            way.upstream == item.queue.pairing, way.application == item.queue.app
+        else { return true }
+        let isStored = Expectation<Bool>(on: context.scheduler)
+        let queue = QueueKey(pairing: way.downstream, app: way.application, channel: .configuration)
+        submissions.cancel(cancellation.item, in: queue) { isStored.fulfil($0 != .notStored) }
+        guard await isStored.value(within: .seconds(60)) ?? false else { return false }
+        guard way.downstream != way.to else { return true }
+        return await submit(OutboundItem(id: item.id, payload: item.payload), way.application, to: way.downstream)
     }
 
     // MARK: upwards
@@ -133,22 +158,25 @@ final class ConfigurationCarrier {
         if let nonce = ConfigurationReport.claimedNonce(carried.report),
             let way = state.carried.way(of: nonce, from: peer.pairing, about: carried.from)
         {
-            let report = OutboundItem(id: item.id, payload: carried.bytes)
+            // The last one counts: however many a device sends about one item, one of them waits here.
+            let report = OutboundItem(id: item.id, payload: carried.bytes, supersedeKey: SHA256.digest(nonce.bytes))
             return .taken(await submit(report, way.application, to: way.upstream))
         }
         if carried.from == peer.pairing { return .report(carried.report, from: peer) }
         guard let far = self.peer(carried.from), far.carrier == peer.pairing else {
-            refused(.wrongDevice, "report", peer)
+            refused([.wrongDevice], "report", peer)
             return .taken(true)
         }
         return .report(carried.report, from: far)
     }
 
-    private func refused(_ failure: CarrierFailure, _ what: String, _ peer: ConfigurationPeer) {
-        context.log(
-            LogEvent(
-                .warning, "word of a carrier refused", .text("pairing", "\(peer.pairing)"), .text("what", what),
-                .text("reason", failure.name)))
+    private func refused(_ failures: [CarrierFailure], _ what: String, _ peer: ConfigurationPeer) {
+        for failure in failures {
+            context.log(
+                LogEvent(
+                    .warning, "word of a carrier refused", .text("pairing", "\(peer.pairing)"), .text("what", what),
+                    .text("reason", failure.name)))
+        }
     }
 
     /// Takes a carrier's statement; returns whether it is done with.
@@ -165,11 +193,7 @@ final class ConfigurationCarrier {
                 return (
                     transition.changes.flatMap(\.rows),
                     { [self] in
-                        if !transition.contested.isEmpty { refused(.wrongDevice, "pairing of another carrier", peer) }
-                        outlets.gone(transition.gone)
-                        outlets.renewed(transition.renewed)
-                        outlets.present(app, transition.present)
-                        changed()
+                        follow(transition, about: app, from: peer)
                         return true
                     }
                 )
@@ -177,13 +201,36 @@ final class ConfigurationCarrier {
                 return (
                     [],
                     { [self] in
-                        refused(error, "statement", peer)
+                        refused([error], "statement", peer)
                         return true
                     }
                 )
             }
         }
         return isDurable ?? false
+    }
+
+    private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
+        refused(transition.contested.map { _ in .wrongDevice }, "pairing of another carrier", peer)
+        refused(transition.passedOver, "statement of a carrier below", peer)
+        if !transition.gone.isEmpty {
+            context.log(
+                LogEvent(
+                    .warning, "far secondaries are stated no longer", .text("pairing", "\(peer.pairing)"),
+                    .text("app", "\(app)"), .integer("number", transition.gone.count)))
+        }
+        outlets.gone(transition.gone)
+        outlets.renewed(transition.renewed)
+        stated[app, default: []].formUnion(transition.present)
+        presenting.request { [weak self] in self?.present() }
+        changed()
+    }
+
+    /// The stated devices get what they lack.
+    private func present() {
+        let all = stated
+        stated = [:]
+        for (app, pairings) in all { outlets.present(app, pairings.compactMap { self.peer($0) }) }
     }
 
     private func carrier(_ peer: ConfigurationPeer) -> FarSecondaries.Carrier? {
@@ -227,20 +274,35 @@ final class ConfigurationCarrier {
 
     func unlinked(_ pairing: UniqueIdentifier) { readers.remove(pairing) }
 
-    /// An item has ended; a statement that did not arrive is made again.
-    func ended(_ id: UniqueIdentifier, in queue: QueueKey, hasArrived: Bool) {
-        guard !hasArrived, context.device.peer(queue.pairing)?.role == .secondary else { return }
-        forgetAnnouncements(to: queue.pairing) { announcement, _ in announcement.item == id }
+    /// An item that this device submitted has ended. A statement that did not arrive is made again; so is one about a
+    /// device for which an item was lost, because the primary believes it delivered (CFG-105).
+    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
+        switch (context.device.peer(queue.pairing)?.role, outcome) {
+        case (.secondary, .handled), (.secondary, .withdrawn(.superseded)): return
+        case (.secondary, _):
+            forgetAnnouncements(to: queue.pairing) { announcement, _ in announcement.item == id }
+        case (.primary, .withdrawn(.expired)), (.primary, .withdrawn(.lost)):
+            if let way = state.carried.way(of: id) { announceAgain(way.application, to: way.upstream) }
+        case (.primary, _), (nil, _): return
+        }
+    }
+
+    /// After a while only: a device below may say of each item that it is lost.
+    private func announceAgain(_ app: ApplicationIdentifier, to upstream: UniqueIdentifier) {
+        let place = QueueKey(pairing: upstream, app: app, channel: .configuration)
+        guard repetitions.insert(place).inserted else { return }
+        context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
+            guard let self, repetitions.remove(place) != nil else { return }
+            forgetAnnouncements(to: upstream) { _, other in other == app }
+        }
     }
 
     /// One of the two stores of a pairing was restored, or it was made again.
     func renewed(_ pairing: UniqueIdentifier) {
-        guard let peer = context.device.peer(pairing) else { return }
-        switch peer.role {
+        switch context.device.peer(pairing)?.role {
         case .secondary: forgetAnnouncements(to: pairing) { _, _ in true }
-        case .primary:
-            guard let carrier = carrier(peer) else { return }
-            change { $0.far.renewed(carrier).changes.flatMap(\.rows) }
+        case .primary: change { $0.far.renewed(pairing).changes.flatMap(\.rows) }
+        case nil: return
         }
     }
 
@@ -266,13 +328,11 @@ final class ConfigurationCarrier {
         changed()
     }
 
-    /// The devices below this one may have changed: its primaries learn of it, once for all changes of a turn.
+    /// The devices below this one may have changed: its primaries learn of it.
     func changed() {
-        guard !isAnnouncing, !readers.isEmpty else { return }
-        isAnnouncing = true
-        context.scheduler.schedule(after: .zero) { [weak self] in
+        guard !readers.isEmpty else { return }
+        announcing.request { [weak self] in
             guard let self else { return }
-            isAnnouncing = false
             for pairing in readers { announce(to: pairing) }
         }
     }
@@ -281,65 +341,85 @@ final class ConfigurationCarrier {
         guard let primary = context.device.peer(upstream) else { return }
         // A ring of pairings ends here: nobody is told of itself.
         let near = context.device.receivers().filter { $0.device != primary.device }
-        // One that only carries for others leads to them.
-        let installed = near.map { peer in
-            (peer, context.device.installed(peer.pairing).union(state.far.applications(behind: peer.pairing)))
+        let below = near.map { peer in
+            (
+                peer: peer, has: context.device.installed(peer.pairing),
+                carriesFor: state.far.applications(behind: peer.pairing)
+            )
         }
-        let apps = installed.reduce(into: Set(state.carried.announced(to: upstream).keys)) { $0.formUnion($1.1) }
+        let apps = below.reduce(into: Set(state.carried.announced(to: upstream).keys)) {
+            $0.formUnion($1.has.union($1.carriesFor))
+        }
         for app in apps.sorted() {
-            let peers = installed.filter { $0.1.contains(app) }.map(\.0)
-            announce(app, peers, to: primary)
+            let certified = below.filter { $0.has.contains(app) || $0.carriesFor.contains(app) }
+                .compactMap { secondary($0.peer, app, installed: $0.has.contains(app)) }
+            announce(app, certified, to: primary)
         }
     }
 
-    private func announce(_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer], to primary: ConfigurationPeer) {
-        let own = context.options.device
-        let certified = peers.compactMap { peer in
-            peer.device.flatMap { device in
-                context.device.targetThrough(app, peer.pairing).map { target in
-                    CarrierStatement.Secondary(
-                        pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey,
-                        epoch: peer.epoch, target: target)
-                }
-            }
-        }
-        let secondaries = Array(certified.prefix(ConfigurationLimits.carriedSecondaries))
-        var room = ConfigurationLimits.envelope / 2
-        let below = secondaries.compactMap { secondary -> [UInt8]? in
-            guard let (bytes, devices) = state.far.statement(of: secondary.pairing, about: app),
-                devices.isDisjoint(with: [own, primary.device ?? own]), bytes.count <= room
-            else { return nil }
-            room -= bytes.count
-            return bytes
-        }
-        if secondaries.count < certified.count {
-            context.log(
-                LogEvent(
-                    .warning, "more secondaries than a statement holds", .text("app", "\(app)"),
-                    .integer("left out", certified.count - secondaries.count)))
-        }
+    private func secondary(
+        _ peer: ConfigurationPeer, _ app: ApplicationIdentifier, installed: Bool
+    ) -> CarrierStatement.Secondary? {
+        guard let device = peer.device, let target = context.device.targetThrough(app, peer.pairing) else { return nil }
+        return CarrierStatement.Secondary(
+            pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey, epoch: peer.epoch,
+            target: target, installed: installed)
+    }
+
+    private func announce(
+        _ app: ApplicationIdentifier, _ certified: [CarrierStatement.Secondary], to primary: ConfigurationPeer
+    ) {
+        let bare = CarrierStatement.bare(
+            of: context.options.device, through: primary.pairing, about: app, certified)
+        logLeftOut(certified.count - bare.secondaries.count, "more secondaries than a statement holds", app)
         committed.perform(
             { [self] next in
-                let item = UniqueIdentifier.random()
-                guard
-                    let (statement, changes) = next.carried.announce(
-                        secondaries, below: below, about: app, to: primary.pairing, of: own, item: item)
-                else { return ([], {}) }
-                return (
-                    changes.flatMap(\.rows),
-                    { [self] in
-                        let envelope = statement.signed(with: context.options.signer)
-                        let key = SHA256.digest(Array("carrier".utf8))
-                        context.scheduler.start { [self] in
-                            let item = OutboundItem(id: item, payload: envelope, supersedeKey: key)
-                            guard await !submit(item, app, to: primary.pairing) else { return }
-                            let queue = QueueKey(pairing: primary.pairing, app: app, channel: .configuration)
-                            ended(item.id, in: queue, hasArrived: false)
-                        }
-                    }
-                )
+                let statement = statement(bare, &next, to: primary)
+                guard let (item, signed, changes) = statement else { return ([], {}) }
+                return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
             },
             failure: { [self] in notStored($0) })
+    }
+
+    /// The statement to make, with those below; nil if the last one says the same.
+    private func statement(
+        _ bare: CarrierStatement, _ next: inout State, to primary: ConfigurationPeer
+    ) -> (item: UniqueIdentifier, signed: CarrierStatement, changes: [CarriedChange])? {
+        let (own, item, app) = (context.options.device, UniqueIdentifier.random(), bare.application)
+        let far = next.far
+        let offers = bare.secondaries.compactMap { secondary in
+            far.statement(of: secondary.pairing, about: app).map {
+                CarriedDeliveries.Offer(pairing: secondary.pairing, $0)
+            }
+        }
+        let (below, leftOut) = next.carried.chooseBelow(
+            offers, about: app, to: primary.pairing, notNaming: [own, primary.device ?? own], room: bare.room,
+            now: context.scheduler.now)
+        logLeftOut(leftOut, "statements of carriers below left out", app)
+        if leftOut > 0 {
+            context.scheduler.schedule(after: ConfigurationLimits.leftOut) { [weak self] in self?.changed() }
+        }
+        return next.carried.announce(
+            bare.secondaries, below: below, about: app, to: primary.pairing, of: own, item: item
+        ).map { (item, $0.statement, $0.changes) }
+    }
+
+    private func send(
+        _ statement: CarrierStatement, as id: UniqueIdentifier, _ app: ApplicationIdentifier,
+        to upstream: UniqueIdentifier
+    ) {
+        let item = OutboundItem(
+            id: id, payload: statement.signed(with: context.options.signer),
+            supersedeKey: SHA256.digest(Array("carrier".utf8)))
+        context.scheduler.start { [self] in
+            guard await !submit(item, app, to: upstream) else { return }
+            forgetAnnouncements(to: upstream) { announcement, _ in announcement.item == id }
+        }
+    }
+
+    private func logLeftOut(_ number: Int, _ message: StaticString, _ app: ApplicationIdentifier) {
+        guard number > 0 else { return }
+        context.log(LogEvent(.warning, message, .text("app", "\(app)"), .integer("left out", number)))
     }
 
     // MARK: changes
@@ -363,88 +443,26 @@ final class ConfigurationCarrier {
     }
 }
 
-// MARK: - rows
+/// An action that runs in a turn of its own, and not again before a pause is over; confined to its loop.
+private final class PacedAction {
+    private let scheduler: any Scheduler
+    private let pause: Duration
+    private var earliest: MonotonicTime
+    private var isComing = false
 
-extension ConfigurationCarrier.State {
-    /// - Parameter rows: the rows of a key space.
-    init(rows: (RowSpace) throws -> [Row]) throws {
-        for row in try rows(.carrierStatement) {
-            guard let carrier = UniqueIdentifier(bytes: row.key.prefix(16)),
-                let app = try ReceiverState.fields(row)["app"]?.stringValue.flatMap({ try? ApplicationIdentifier($0) }),
-                let statement = try ReceiverState.fields(row)["statement"]?.dataValue
-            else { throw ConfigurationRowError(.carrierStatement, "unreadable") }
-            far.restore(statement, about: app, of: carrier)
-        }
-        for row in try rows(.certifiedDevice) {
-            guard let carrier = UniqueIdentifier(bytes: row.key.prefix(16)),
-                let device = UniqueIdentifier(bytes: row.key.dropFirst(16))
-            else { throw ConfigurationRowError(.certifiedDevice, "its key names no device") }
-            far.restore(try FarSecondaries.Certified(try ReceiverState.fields(row)), device, of: carrier)
-        }
-        for row in try rows(.carriedWay) { carried.restore(try CarriedDeliveries.Way(try ReceiverState.fields(row))) }
-        for row in try rows(.carrierAnnouncement) {
-            if row.key == Self.counterKey {
-                carried.restore(counter: try ReceiverState.fields(row)["value"]?.unsignedValue ?? 0)
-                continue
-            }
-            guard let upstream = UniqueIdentifier(bytes: row.key.prefix(16)),
-                let app = try? ApplicationIdentifier(String(decoding: row.key.dropFirst(16), as: UTF8.self))
-            else { throw ConfigurationRowError(.carrierAnnouncement, "its key names no application") }
-            carried.restore(
-                try CarriedDeliveries.Announcement(try ReceiverState.fields(row)), about: app, to: upstream)
-        }
+    init(on scheduler: any Scheduler, pause: Duration) {
+        (self.scheduler, self.pause) = (scheduler, pause)
+        earliest = scheduler.now
     }
 
-    fileprivate static let counterKey = Array("counter".utf8)
-}
-
-extension FarChange {
-    fileprivate var rows: [RowChange] {
-        switch self {
-        case .statement(let carrier, let app, let bytes):
-            [
-                ReceiverState.row(
-                    .carrierStatement, carrier.bytes + Array(app.description.utf8),
-                    ["app": .string(app.description), "statement": .data(bytes)])
-            ]
-        case .device(let carrier, let device, let certified):
-            [ReceiverState.row(.certifiedDevice, carrier.bytes + device.bytes, certified.dictionary)]
-        case .unpaired(let carrier):
-            [
-                .deleteAll(.prefix(carrier.bytes, in: .carrierStatement)),
-                .deleteAll(.prefix(carrier.bytes, in: .certifiedDevice)),
-            ]
+    func request(_ action: @escaping () -> Void) {
+        guard !isComing else { return }
+        isComing = true
+        scheduler.schedule(after: max(.zero, earliest.since(scheduler.now))) { [weak self] in
+            guard let self else { return }
+            isComing = false
+            earliest = scheduler.now + pause
+            action()
         }
     }
-}
-
-extension CarriedChange {
-    fileprivate var rows: [RowChange] {
-        switch self {
-        case .way(let way): [ReceiverState.row(.carriedWay, way.nonce.bytes, way.dictionary)]
-        case .forgotten(let nonce): [.delete(.carriedWay, key: nonce.bytes)]
-        case .counter(let counter):
-            [
-                ReceiverState.row(
-                    .carrierAnnouncement, ConfigurationCarrier.State.counterKey, ["value": PropertyListValue(counter)])
-            ]
-        case .announced(let upstream, let app, let announcement):
-            [
-                ReceiverState.row(
-                    .carrierAnnouncement, upstream.bytes + Array(app.description.utf8), announcement.dictionary)
-            ]
-        case .unpaired(let upstream): [.deleteAll(.prefix(upstream.bytes, in: .carrierAnnouncement))]
-        }
-    }
-}
-
-extension RowSpace {
-    /// The last statement of each carrier and app.
-    static let carrierStatement = RowSpace(rawValue: 56)
-    /// The report keys that carriers have named.
-    static let certifiedDevice = RowSpace(rawValue: 57)
-    /// The ways of the deliveries that this device carried.
-    static let carriedWay = RowSpace(rawValue: 58)
-    /// The last statement to each primary and app.
-    static let carrierAnnouncement = RowSpace(rawValue: 59)
 }

@@ -2,6 +2,7 @@
 // of the log that peers and apps can cause go through here, so that nobody fills it.
 
 import TandemBase
+import TandemCrypto
 import TandemDelivery
 import TandemOperations
 import TandemPairing
@@ -88,6 +89,53 @@ final class ConfigurationContext {
     /// The target of configuration through a pairing, near or far.
     func target(of app: ApplicationIdentifier, through pairing: UniqueIdentifier) -> PairedIdentifier? {
         device.targetThrough(app, pairing) ?? carrier?.target(of: app, at: pairing)
+    }
+
+    /// The secondaries of this device, and the far ones that have an app.
+    func receivers(of app: ApplicationIdentifier) -> [ConfigurationPeer] {
+        receivers.filter { $0.carrier == nil || target(of: app, through: $0.pairing) != nil }
+    }
+
+    // MARK: items for secondaries
+
+    /// The queue that leads to a secondary: its own, or that of the one that carries for it.
+    func queue(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
+        QueueKey(pairing: peer(pairing)?.link ?? pairing, app: app, channel: .configuration)
+    }
+
+    /// Queues the exact bytes of an envelope for a secondary.
+    /// - Parameter slot: 32 bytes; a later item of the same slot takes its place in the queues. Nil: only the same
+    ///   bytes again take its place, and not here.
+    func submit(
+        _ envelope: [UInt8], as id: UniqueIdentifier, slot: [UInt8]?, of app: ApplicationIdentifier,
+        to pairing: UniqueIdentifier, then completion: @escaping Submissions.Completion
+    ) {
+        let item =
+            if peer(pairing)?.carrier == nil {
+                OutboundItem(id: id, payload: envelope, supersedeKey: slot)
+            } else {
+                OutboundItem(
+                    id: id,
+                    payload: CarriedConfiguration(
+                        to: pairing, slot: slot ?? SHA256.digest(envelope), envelope: envelope
+                    ).bytes, supersedeKey: slot.map { SHA256.digest(pairing.bytes + $0) })
+            }
+        delivery.submissions.submit(item, to: queue(of: app, at: pairing), then: completion)
+    }
+
+    /// Takes an item back: from the queue here, and from those of the carriers that may have it by now.
+    func takeBack(_ id: UniqueIdentifier, of app: ApplicationIdentifier, from pairing: UniqueIdentifier) {
+        let queue = queue(of: app, at: pairing)
+        delivery.submissions.cancel(id, in: queue) { _ in }
+        guard peer(pairing)?.carrier != nil else { return }
+        let cancellation = OutboundItem(id: .random(), payload: CarriedCancellation(to: pairing, item: id).bytes)
+        delivery.submissions.submit(cancellation, to: queue) { [weak self] result in
+            guard case .failure(let error) = result else { return }
+            self?.log(
+                LogEvent(
+                    .error, "not taken back", .text("app", "\(app)"), .text("pairing", "\(pairing)"),
+                    .text("error", error.description)))
+        }
     }
 }
 

@@ -16,6 +16,8 @@ struct ApplyResult: Sendable, Equatable {
     let pairing: UniqueIdentifier?
     /// The device's name.
     let name: String
+    /// The name of the secondary that carries for it; nil for one of this device's own.
+    var via: String?
     /// Nil while there is none: the configuration waits for the link or for the report.
     let verdict: String?
     let text: String?
@@ -166,7 +168,7 @@ final class ConfigurationForwarder {
         // One that had applied these bytes got no delivery, or one that ended without a verdict.
         let hasIt = delivery?.awaitsVerdict != true && state?.good?.digest == desired.digest
         var result = ApplyResult(
-            pairing: pairing, name: peer.name, verdict: hasIt ? Verdict.applied.name : delivery?.verdict,
+            pairing: pairing, name: peer.name, via: peer.via, verdict: hasIt ? Verdict.applied.name : delivery?.verdict,
             text: delivery?.text, version: desired.version, digest: desired.digest, ending: delivery?.ending)
         let kept = self.state.desired(of: desired.key).first { $0.digest == desired.digest }
         if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
@@ -265,7 +267,8 @@ final class ConfigurationForwarder {
     func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
 
     private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool {
-        context.delivery.submissions.record(of: entry.id, in: queue(of: entry))?.record.isUnfinished ?? false
+        let queue = context.queue(of: entry.key.application, at: entry.pairing)
+        return context.delivery.submissions.record(of: entry.id, in: queue)?.record.isUnfinished ?? false
     }
 
     /// The item has ended. One that the secondary took is finished by its report.
@@ -354,7 +357,7 @@ final class ConfigurationForwarder {
         if !transition.changes.isEmpty { ordinal += 1 }
         for item in transition.deliveries { submit(item) }
         for entry in transition.cancellations {
-            context.delivery.submissions.cancel(entry.id, in: queue(of: entry)) { _ in }
+            context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }
         for application in transition.promoted { goOn(application) }
         for waiter in waiters where waiter.isDone(self) { waiter.finished.fulfil(true) }
@@ -380,26 +383,11 @@ final class ConfigurationForwarder {
                 .debug, "configuration forwarded", .text("pairing", "\(entry.pairing)"),
                 .text("app", "\(key.application)"), .integer("version", entry.version)))
         let slot = SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8))
-        let outbound =
-            if context.peer(entry.pairing)?.carrier == nil {
-                OutboundItem(id: entry.id, payload: item.envelope, supersedeKey: slot)
-            } else {
-                OutboundItem(
-                    id: entry.id,
-                    payload: CarriedConfiguration(to: entry.pairing, slot: slot, envelope: item.envelope).bytes,
-                    supersedeKey: SHA256.digest(entry.pairing.bytes + slot))
-            }
-        context.delivery.submissions.submit(outbound, to: queue(of: entry)) { [weak self] result in
+        context.submit(item.envelope, as: entry.id, slot: slot, of: key.application, to: entry.pairing) {
+            [weak self] result in
             guard case .failure(let error) = result else { return }
             self?.change { next in next.ended(entry.id, at: entry.pairing, .notQueued, error.description) }
         }
-    }
-
-    /// The queue of a delivery's item: that of the secondary, or of the one that carries for it.
-    private func queue(of entry: ForwardedConfiguration) -> QueueKey {
-        QueueKey(
-            pairing: context.peer(entry.pairing)?.link ?? entry.pairing, app: entry.key.application,
-            channel: .configuration)
     }
 }
 

@@ -73,22 +73,27 @@ final class ConfigurationService {
         receiver = ConfigurationReceiver(
             context, files: ConfigurationSlotFiles(context, applications: applications),
             state: try ReceiverState(device: options.device, rows: rows), store: store)
-        let forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
-        self.forwarder = forwarder
+        forwarder = ConfigurationForwarder(context, state: try DesiredConfigurations(rows: rows), store: store)
         chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
             [receiver] subject in receiver.state.anchors[subject]?.steps ?? []
         }
-        let carrier = ConfigurationCarrier(
-            context, state: try ConfigurationCarrier.State(rows: rows), store: store,
-            outlets: ConfigurationCarrier.Outlets(
-                present: { [context] app, pairings in
-                    for peer in pairings.compactMap({ context.peer($0) }) { forwarder.changed(app, at: peer) }
-                },
-                renewed: { for pairing in $0 { forwarder.renewed(pairing) } },
-                gone: { for pairing in $0 { forwarder.unpaired(pairing) } }))
-        self.carrier = carrier
+        carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
         context.carrier = carrier
         lastTick = scheduler.now
+        carrier.outlets = ConfigurationCarrier.Outlets(
+            present: { [weak self] app, peers in for peer in peers { self?.bringWhatIsLacking(of: app, to: peer) } },
+            renewed: { [forwarder, chains] pairings in
+                for pairing in pairings {
+                    chains.renewed(pairing)
+                    forwarder.renewed(pairing)
+                }
+            },
+            gone: { [forwarder, chains] pairings in
+                for pairing in pairings {
+                    chains.unpaired(pairing)
+                    forwarder.unpaired(pairing)
+                }
+            })
     }
 
     private var options: Options { context.options }
@@ -117,7 +122,7 @@ final class ConfigurationService {
         for subject in unended {
             scheduler.start { [self] in
                 guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
-                await chains.advance(subject, to: device.receivers())
+                await chains.advance(subject, to: context.receivers(of: subject.application))
             }
         }
     }
@@ -188,7 +193,7 @@ final class ConfigurationService {
     }
 
     private func report(_ bytes: [UInt8], from peer: ConfigurationPeer) async -> Bool {
-        if peer.carrier == nil, let isDurable = await chains.received(bytes, from: peer) { return isDurable }
+        if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
         return await forwarder.received(bytes, from: peer)
     }
 
@@ -203,16 +208,24 @@ final class ConfigurationService {
         where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
             && !unended.contains(anchor.key)
         {
+            guard peer.carrier == nil || context.target(of: anchor.key.application, through: peer.pairing) != nil
+            else { continue }
             chains.advance(anchor.key, to: peer)
         }
+    }
+
+    /// Key sets and revocations first, and then configurations (CFG-92).
+    private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
+        advanceChains(of: app, at: peer)
+        forwarder.changed(app, at: peer)
     }
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
         forwarder.ended(id, in: queue, outcome) { [weak self] peer in
-            if peer.carrier == nil { self?.advanceChains(of: queue.app, at: peer) }
+            self?.advanceChains(of: queue.app, at: peer)
         }
-        carrier.ended(id, in: queue, hasArrived: outcome == .handled || outcome == .withdrawn(.superseded))
+        carrier.ended(id, in: queue, outcome)
     }
 
     /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
@@ -223,8 +236,8 @@ final class ConfigurationService {
         receiver.linked(pairing, readsTrials: readsTrials)
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        advanceChains(at: peer)
         for peer in [peer] + carrier.peers(behind: pairing) {
+            advanceChains(at: peer)
             forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
         }
     }
@@ -241,8 +254,7 @@ final class ConfigurationService {
     /// A peer's app may take a configuration that it could not take before.
     func becameConfigurable(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        advanceChains(of: app, at: peer)
-        forwarder.changed(app, at: peer)
+        bringWhatIsLacking(of: app, to: peer)
     }
 
     /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it reported.
@@ -363,7 +375,7 @@ final class ConfigurationService {
             return .results([own], ordinal: nil)
         }
         do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
-        let peers = device.receivers()
+        let peers = context.receivers(of: subject.application)
         await chains.advance(subject, to: peers)
         let steps = receiver.state.anchors[subject]?.steps ?? []
         // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.

@@ -58,23 +58,23 @@ final class KeyChainForwarder {
     ) -> (changes: [RowChange], effect: () -> Void) {
         let chain = steps(subject)
         var rows: [RowChange] = []
-        var transitions: [(QueueKey, KeyChainDeliveries.Transition)] = []
+        var transitions: [(UniqueIdentifier, KeyChainDeliveries.Transition)] = []
         for peer in peers {
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
-            let (queue, before) = (key.queue, next[key])
+            let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
             let transition = next.advance(
                 key, along: chain,
                 isUnderWay: { [context] id in
                     context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
                 }, newIdentifier: { .random() })
-            transitions.append((queue, transition))
+            transitions.append((peer.pairing, transition))
             if next[key] != before { rows.append(next.stored(key)) }
         }
         return (
             rows,
             { [self] in
-                for (queue, transition) in transitions {
-                    for id in transition.cancelled { context.delivery.submissions.cancel(id, in: queue) { _ in } }
+                for (pairing, transition) in transitions {
+                    for id in transition.cancelled { context.takeBack(id, of: subject.application, from: pairing) }
                     for item in transition.items { submit(item) }
                 }
             }
@@ -82,8 +82,8 @@ final class KeyChainForwarder {
     }
 
     private func submit(_ item: KeyChainDeliveries.Item) {
-        context.delivery.submissions.submit(
-            OutboundItem(id: item.id, payload: item.envelope), to: item.key.queue
+        context.submit(
+            item.envelope, as: item.id, slot: nil, of: item.key.subject.application, to: item.key.pairing
         ) { [context] result in
             guard case .failure(let error) = result else { return }
             // It is queued at the next link instead.
@@ -112,7 +112,7 @@ final class KeyChainForwarder {
         return zip(peers, keys).map { peer, key in
             let verdict = committed.state[key]?.verdict(on: digest, at: index)
             return ApplyResult(
-                pairing: peer.pairing, name: peer.name, verdict: verdict?.name,
+                pairing: peer.pairing, name: peer.name, via: peer.via, verdict: verdict?.name,
                 text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: version, digest: digest)
         }
     }
@@ -213,10 +213,6 @@ extension KeyChainDeliveries {
 }
 
 extension KeyChainDeliveries.Key {
-    fileprivate var queue: QueueKey {
-        QueueKey(pairing: pairing, app: subject.application, channel: .configuration)
-    }
-
     fileprivate var bytes: [UInt8] {
         pairing.bytes + AnchorKey(application: subject.application, role: subject.role).bytes
     }

@@ -183,6 +183,7 @@ extension ApplyResult {
             "version": PropertyListValue(version), "digest": .data(digest),
         ]
         body["pairing"] = pairing.map { .data($0.bytes) }
+        body["via"] = via.map { .string($0) }
         body["verdict"] = verdict.map { .string($0) }
         body["text"] = text.flatMap { $0.isEmpty ? nil : .string($0) }
         return body

@@ -1,0 +1,93 @@
+// Rows of chains of devices in the store: what carriers state, the keys that they certified, the ways of what this
+// device carried, and its own statements.
+
+import TandemBase
+import TandemPropertyList
+import TandemSignedConfiguration
+import TandemStore
+
+extension ConfigurationCarrier.State {
+    /// - Parameter rows: the rows of a key space.
+    init(rows: (RowSpace) throws -> [Row]) throws {
+        for row in try rows(.carrierStatement) {
+            let (carrier, app) = try Self.place(row)
+            far.restore(try AcceptedStatement(try ReceiverState.fields(row)), about: app, of: carrier)
+        }
+        for row in try rows(.certifiedDevice) {
+            let pairings = stride(from: 0, to: row.key.count, by: 16).compactMap {
+                UniqueIdentifier(bytes: row.key.dropFirst($0).prefix(16))
+            }
+            guard pairings.count > 1, pairings.count * 16 == row.key.count, let pairing = pairings.last else {
+                throw ConfigurationRowError(.certifiedDevice, "its key names no pairings")
+            }
+            far.restore(
+                try FarSecondaries.Certified(try ReceiverState.fields(row)), of: pairing, through: pairings.dropLast())
+        }
+        for row in try rows(.carriedWay) { carried.restore(try CarriedDeliveries.Way(try ReceiverState.fields(row))) }
+        for row in try rows(.carrierAnnouncement) {
+            if row.key == Self.counterKey {
+                carried.restore(counter: try ReceiverState.fields(row)["value"]?.unsignedValue ?? 0)
+                continue
+            }
+            let (upstream, app) = try Self.place(row)
+            carried.restore(
+                try CarriedDeliveries.Announcement(try ReceiverState.fields(row)), about: app, to: upstream)
+        }
+    }
+
+    private static func place(_ row: Row) throws(ConfigurationRowError) -> (UniqueIdentifier, ApplicationIdentifier) {
+        guard let pairing = UniqueIdentifier(bytes: row.key.prefix(16)),
+            let app = try? ApplicationIdentifier(String(decoding: row.key.dropFirst(16), as: UTF8.self))
+        else { throw ConfigurationRowError(row.space, "its key names no pairing and application") }
+        return (pairing, app)
+    }
+
+    fileprivate static let counterKey = Array("counter".utf8)
+}
+
+extension FarChange {
+    var rows: [RowChange] {
+        switch self {
+        case .statement(let carrier, let app, let accepted):
+            [ReceiverState.row(.carrierStatement, carrier.bytes + Array(app.description.utf8), accepted.dictionary)]
+        case .certified(let path, let pairing, let certified):
+            [ReceiverState.row(.certifiedDevice, (path + [pairing]).flatMap(\.bytes), certified.dictionary)]
+        case .unpaired(let carrier):
+            [
+                .deleteAll(.prefix(carrier.bytes, in: .carrierStatement)),
+                .deleteAll(.prefix(carrier.bytes, in: .certifiedDevice)),
+            ]
+        }
+    }
+}
+
+extension CarriedChange {
+    var rows: [RowChange] {
+        switch self {
+        case .way(let way): [ReceiverState.row(.carriedWay, way.nonce.bytes, way.dictionary)]
+        case .forgotten(let nonce): [.delete(.carriedWay, key: nonce.bytes)]
+        case .counter(let counter):
+            [
+                ReceiverState.row(
+                    .carrierAnnouncement, ConfigurationCarrier.State.counterKey, ["value": PropertyListValue(counter)])
+            ]
+        case .announced(let upstream, let app, let announcement):
+            [
+                ReceiverState.row(
+                    .carrierAnnouncement, upstream.bytes + Array(app.description.utf8), announcement.dictionary)
+            ]
+        case .unpaired(let upstream): [.deleteAll(.prefix(upstream.bytes, in: .carrierAnnouncement))]
+        }
+    }
+}
+
+extension RowSpace {
+    /// The last statement of each carrier and app.
+    static let carrierStatement = RowSpace(rawValue: 56)
+    /// The devices and report keys that carriers have named, by the pairings that lead to them.
+    static let certifiedDevice = RowSpace(rawValue: 57)
+    /// The ways of the deliveries that this device carried.
+    static let carriedWay = RowSpace(rawValue: 58)
+    /// The last statement to each primary and app.
+    static let carrierAnnouncement = RowSpace(rawValue: 59)
+}

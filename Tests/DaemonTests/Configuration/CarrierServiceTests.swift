@@ -1,0 +1,103 @@
+// A carrier between two that misbehave: however fast they speak, what waits in its queues and what it says stay small.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemPropertyList
+import TandemSignedConfiguration
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct CarrierServiceTests {
+    private let carrier: OneCarrier
+
+    init() throws { carrier = try OneCarrier() }
+
+    private func frame(_ envelope: String = "envelope", slot: UInt8 = 0, to far: UniqueIdentifier? = nil) -> [UInt8] {
+        CarriedConfiguration(
+            to: far ?? carrier.below, slot: [UInt8](repeating: slot, count: 32), envelope: Array(envelope.utf8)
+        ).bytes
+    }
+
+    private func report(_ nonce: UniqueIdentifier, _ number: Int64) throws -> [UInt8] {
+        let fields: PropertyListDictionary = ["nonce": .data(nonce.bytes), "number": .integer(number)]
+        return try SignedEnvelope.bytes(
+            try PropertyListWriter.write(fields), type: .report, signedWith: [PrivateKey.generate(.ed25519)])
+    }
+
+    /// The statement that waits for the primary.
+    private func statement() -> UniqueIdentifier? { carrier.waiting(for: carrier.above).last }
+
+    @Test("CFG-105, LIM-95: an app below that comes and goes costs one statement in two seconds")
+    func paced() {
+        var statements: Set<UniqueIdentifier> = []
+        for number in 0..<100 {
+            carrier.install(number % 2 == 0)
+            carrier.pass(.milliseconds(20))
+            statement().map { _ = statements.insert($0) }
+        }
+        #expect((1...2).contains(statements.count), "\(statements.count)")
+        carrier.install()
+        carrier.pass(.seconds(3))
+        #expect(statement().map { !statements.contains($0) } == true, "the last state arrives")
+    }
+
+    @Test("CFG-105, LIM-90: after an item that ended undelivered below, one more statement a minute later")
+    func lost() throws {
+        carrier.install()
+        carrier.pass(.seconds(3))
+        let first = try #require(statement())
+        let item = carrier.receive(frame(), from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [item], "CFG-103: it keeps its identifier")
+        for _ in 0..<10 { carrier.service.ended(item, in: carrier.queue(carrier.below), .withdrawn(.expired)) }
+        carrier.pass(.seconds(59))
+        #expect(statement() == first)
+        carrier.pass(.seconds(4))
+        let second = try #require(statement())
+        #expect(second != first)
+        carrier.service.ended(.random(), in: carrier.queue(carrier.below), .withdrawn(.expired))
+        carrier.pass(.seconds(120))
+        #expect(statement() == second, "an item of its own is its own")
+    }
+
+    @Test("CFG-104: of a flood of reports about one item one waits, and one about no item goes no further")
+    func flood() throws {
+        carrier.install()
+        carrier.pass(.seconds(3))
+        let item = carrier.receive(frame(), from: carrier.above)
+        let before = carrier.waiting(for: carrier.above).count
+        for number in 0..<50 { carrier.receive(try report(item, Int64(number)), from: carrier.below) }
+        #expect(carrier.waiting(for: carrier.above).count == before + 1)
+        for number in 0..<50 { carrier.receive(try report(.random(), Int64(number)), from: carrier.below) }
+        #expect(carrier.waiting(for: carrier.above).count == before + 1)
+        #expect(carrier.hasNoted("report refused"))
+    }
+
+    @Test("CFG-103: what is for no device below, or for an app that it does not have, goes no further")
+    func foreign() throws {
+        carrier.install()
+        let other = try ApplicationIdentifier("org.example.other")
+        carrier.receive(frame(to: .random()), from: carrier.above)
+        carrier.receive(frame(to: carrier.above), from: carrier.above)
+        carrier.receive(frame(), from: carrier.above, about: other)
+        #expect(carrier.waiting(for: carrier.below).isEmpty)
+        let queue = QueueKey(pairing: carrier.below, app: other, channel: .configuration)
+        #expect(carrier.delivery.submissions.outstanding(in: queue).isEmpty)
+        #expect(carrier.hasNoted("configuration for a device that is not below this one"))
+    }
+
+    @Test("CFG-103: the same step again takes the place of the one that waits, and what is taken back waits no longer")
+    func slots() {
+        carrier.install()
+        carrier.receive(frame("step", slot: 1), from: carrier.above)
+        let second = carrier.receive(frame("step", slot: 1), from: carrier.above)
+        let other = carrier.receive(frame("next", slot: 2), from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [second, other])
+        carrier.receive(CarriedCancellation(to: .random(), item: second).bytes, from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [second, other], "of another way")
+        carrier.receive(CarriedCancellation(to: carrier.below, item: second).bytes, from: carrier.above)
+        #expect(carrier.waiting(for: carrier.below) == [other])
+    }
+}

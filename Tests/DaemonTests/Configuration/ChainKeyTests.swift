@@ -1,0 +1,221 @@
+// Chains of whole daemons: key sets and revocations reach a device two hops away before any configuration, what is
+// taken back above is taken back in the middle, and what was lost there is brought again.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .serialized) struct ChainKeyTests {
+    /// The primary, the secondary that carries, and `other` below it.
+    private let nodes: TwoNodes
+    private let target: PairedIdentifier
+    private let root = PrivateKey.generate(.ed25519)
+    private let successor = ConfigurationPrivateKey.generate()
+
+    init() throws {
+        nodes = try TwoNodes()
+        nodes.carriers = [.secondary]
+        try nodes.restart(.secondary)
+        try nodes.pair()
+        try nodes.startOther(as: .secondary)
+        try nodes.pair(nodes.secondary, nodes.other)
+        target = .vendor(try nodes.device(of: nodes.secondary))
+    }
+
+    private func subject() -> KeySubject { KeySubject(application: nodes.app, role: .secondary) }
+
+    private func set(
+        _ version: UInt64, by other: PrivateKey? = nil, _ signers: ConfigurationPrivateKey...
+    ) throws -> [UInt8] {
+        let root = other ?? root
+        let document = KeySetDocument(
+            subject: subject(), version: version, issued: 1_790_000_000,
+            roles: [
+                .configuration: (signers.map(\.key.publicKey), 1), .keySet: ([root.publicKey], 1),
+                .revocation: ([root.publicKey], 1),
+            ])
+        return try KeyStatementSigner.sign(document, with: [root])
+    }
+
+    private func anchor() throws -> [UInt8] { try set(1, nodes.signer, successor) }
+
+    private func revocation(under version: UInt64) throws -> [UInt8] {
+        return try KeyStatementSigner.sign(
+            RevocationDocument(
+                subject: subject(), keySetVersion: version, issued: 1_790_000_000,
+                revoked: [nodes.signer.publicKey.identifier], withdraws: false), with: [root])
+    }
+
+    private func trust(at node: Node) throws {
+        let body: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary",
+            "key": .string(KeySetText.text(of: try anchor())),
+        ]
+        #expect(nodes.ask(node, "trust-add", body).code == 0)
+    }
+
+    /// An app at the far device that follows the chain from the anchor by these statements.
+    private func startApp(_ statements: [UInt8]...) throws -> Client {
+        var history = try KeySetHistory(anchor: try anchor())
+        #expect(history.follow(statements) == nil)
+        let known = history
+        let registration = TandemSession.Registration(anchor: KeySetText.text(of: try anchor()))
+        return try nodes.connect(to: .other, registration) { [nodes] client in
+            client.answerOffers { offer in
+                let context = VerificationContext(
+                    profile: .full, application: nodes.app, role: .secondary, anchor: .trusted(known),
+                    target: offer.target, device: offer.device, now: nodes.clock.wallNow)
+                do throws(VerificationFailure) {
+                    return OfferReply(
+                        applied: try ApplicableConfiguration(verifying: offer.envelope, in: context).verified)
+                } catch { return OfferReply(error, of: offer.envelope) }
+            }
+        }
+    }
+
+    private func waitForFar() { nodes.run(until: { (try? nodes.rows("far", of: nodes.primary))?.count == 1 }) }
+
+    /// Until all that is for the far device waits in the middle.
+    private func waitUntilCarried() {
+        nodes.run(until: { (try? nodes.rows("queues", of: nodes.primary))?.isEmpty == true })
+    }
+
+    private func envelope(_ version: UInt64, by signer: ConfigurationPrivateKey? = nil, under keySet: UInt64 = 1) throws
+        -> [UInt8]
+    {
+        try nodes.envelope(version, with: signer) { payload in
+            payload.target = target
+            payload.keySetVersion = keySet
+        }
+    }
+
+    private func verdicts(_ statement: [UInt8], wait: Int64 = 20_000) -> [String?] {
+        let results = nodes.results(statement, wait: wait)
+        return ["the primary", "the secondary", "the other"].map { results[$0]?["verdict"]?.stringValue }
+    }
+
+    /// The version of the key set in force at the far device, and how many keys are revoked.
+    private func keys() -> [UInt64?] {
+        let row = nodes.ask(nodes.other, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue
+        return [row?["version"]?.unsignedValue, row?["revoked"]?.unsignedValue]
+    }
+
+    @Test("CFG-92, CFG-103: a rotation reaches the far device; its verdict is its own, and so is the near one's")
+    func rotation() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        let second = try set(2, nodes.signer, successor)
+        let app = try startApp(second)
+        waitForFar()
+        #expect(verdicts(second, wait: 5_000) == ["applied", "waiting-for-key", "applied"])
+        #expect(keys() == [2, 0])
+        #expect(nodes.results(try envelope(1, under: 2))["the other"]?["verdict"] == "applied")
+        #expect(app.offers.count == 1)
+        // Another anchor in the middle follows nothing of it, and is in nobody's way.
+        let other: PropertyListDictionary = [
+            "app": .string(nodes.app.description), "role": "secondary",
+            "key": .string(KeySetText.text(of: try set(1, by: .generate(.ed25519), successor))),
+        ]
+        #expect(nodes.ask(nodes.secondary, "trust-add", other).code == 0)
+        let forSuccessor = try set(3, successor)
+        let results = verdicts(forSuccessor, wait: 5_000)
+        #expect(results[0] == "applied" && results[1] != "applied" && results[2] == "applied", "\(results)")
+        #expect(keys() == [3, 0])
+    }
+
+    @Test("CFG-92, CFG-103: rotations and a revocation arrive at a far device that was away before the configuration")
+    func whileAway() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        waitForFar()
+        nodes.stop(.other)
+        let (second, third) = (try set(2, nodes.signer, successor), try set(3, nodes.signer, successor))
+        let taken = try revocation(under: 3)
+        for statement in [second, third, taken] { #expect(verdicts(statement, wait: 100).last == .some(nil)) }
+        let last = try envelope(1, by: successor, under: 3)
+        #expect(nodes.results(last, wait: 100)["the other"]?["verdict"] == nil)
+        waitUntilCarried()
+        try nodes.restart(.secondary)
+        try nodes.restart(.primary)
+        try nodes.start(.other)
+        let app = try startApp(second, third, taken)
+        nodes.run(until: {
+            (try? nodes.rows("desired", of: nodes.primary))?.first?["verdict"]?.stringValue == "applied"
+        })
+        #expect(keys() == [3, 1])
+        #expect(app.offers.map(\.envelope) == [last])
+    }
+
+    @Test("CFG-92, CFG-103: a revocation takes out of the middle's queues what the revoked key signed")
+    func revokedInTheMiddle() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        waitForFar()
+        nodes.stop(.other)
+        #expect(nodes.results(try envelope(1), wait: 100)["the other"]?["verdict"] == nil)
+        waitUntilCarried()
+        let taken = try revocation(under: 1)
+        #expect(verdicts(taken, wait: 100).last == .some(nil))
+        waitUntilCarried()
+        try nodes.start(.other)
+        let app = try startApp(taken)
+        nodes.run(until: { keys() == [1, 1] })
+        let next = try envelope(2, by: successor, under: 1)
+        #expect(nodes.results(next)["the other"]?["verdict"] == "applied")
+        #expect(app.offers.map(\.envelope) == [next])
+    }
+
+    @Test("CFG-77, CFG-103: what the operator withdraws does not come out of the middle any more") func withdrawn()
+        throws
+    {
+        defer { nodes.stop() }
+        try startApp().disconnect()
+        waitForFar()
+        nodes.stop(.other)
+        #expect(nodes.results(try envelope(1), wait: 100)["the other"]?["verdict"] == nil)
+        waitUntilCarried()
+        let named: PropertyListDictionary = ["app": .string(nodes.app.description)]
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
+        waitUntilCarried()
+        try nodes.start(.other)
+        let app = try startApp()
+        let next = try envelope(2, under: 1)
+        #expect(nodes.results(next)["the other"]?["verdict"] == "applied")
+        #expect(app.offers.map(\.envelope) == [next])
+    }
+
+    @Test("CFG-103: links that come and go do not fill the middle's queues with the chain")
+    func comingAndGoing() throws {
+        defer { nodes.stop() }
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        waitForFar()
+        nodes.stop(.other)
+        let (second, third) = (try set(2, nodes.signer, successor), try set(3, nodes.signer, successor))
+        for statement in [second, third] { #expect(verdicts(statement, wait: 100).last == .some(nil)) }
+        let last = try envelope(1, under: 3)
+        #expect(nodes.results(last, wait: 100)["the other"]?["verdict"] == nil)
+        for _ in 0..<4 {
+            try nodes.restart(.primary)
+            waitForFar()
+            waitUntilCarried()
+        }
+        let queues = try nodes.rows("queues", of: nodes.secondary)
+        #expect(queues.compactMap { $0["waiting"]?.integerValue }.max() == 3, "\(queues)")
+        try nodes.start(.other)
+        let app = try startApp(second, third)
+        nodes.run(until: {
+            (try? nodes.rows("desired", of: nodes.primary))?.first?["verdict"]?.stringValue == "applied"
+        })
+        #expect(app.offers.map(\.envelope) == [last])
+    }
+}

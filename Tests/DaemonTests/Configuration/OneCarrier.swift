@@ -1,0 +1,99 @@
+// The configuration service of a carrier between one primary and one secondary, without links: a test plays both.
+
+import TandemBase
+import TandemCrypto
+import TandemDelivery
+import TandemFiles
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+import TandemStore
+import TandemTestSupport
+import TandemWire
+
+@testable import TandemDaemon
+
+final class OneCarrier {
+    let scheduler = ManualScheduler()
+    let service: ConfigurationService
+    let delivery: DurableDelivery
+    let app: ApplicationIdentifier
+    /// The pairings with the primary above and with the secondary below.
+    let above = UniqueIdentifier.random()
+    let below = UniqueIdentifier.random()
+    let key = ReportPrivateKey.generate()
+    private let facts: Facts
+    private let directory = TemporaryDirectory()
+    private var ordinal: UInt64 = 0
+
+    /// The state of the device around the service.
+    private final class Facts {
+        var installed: Set<ApplicationIdentifier> = []
+        var notes: [String] = []
+    }
+
+    init() throws {
+        app = try ApplicationIdentifier("org.example.alarm")
+        let (scheduler, facts, device) = (scheduler, Facts(), UniqueIdentifier.random())
+        self.facts = facts
+        let rows = LoopStore(UnwillingStore(), on: scheduler)
+        let peer = { (pairing: UniqueIdentifier, role: DeviceRole) in
+            ConfigurationPeer(
+                pairing: pairing, role: role, name: "the \(role)", device: .random(),
+                reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo)
+        }
+        let (primary, secondary) = (peer(above, .secondary), peer(below, .primary))
+        delivery = DurableDelivery(store: rows, scheduler: scheduler)
+        delivery.connect(send: { _, _ in }, queuedBytes: { _ in 0 }, onEvent: { _ in })
+        for peer in [primary, secondary] { delivery.setPairing(peer.pairing, epoch: 1) }
+        service = try ConfigurationService(
+            ConfigurationService.Options(
+                device: device, name: "the carrier", role: .secondary, signer: .generate(),
+                allowsInvalidSignatures: false),
+            in: ConfigurationService.Surroundings(
+                target: { _, _ in nil },
+                targetThrough: { _, pairing in pairing == secondary.pairing ? .vendor(device) : nil },
+                targets: { _ in [] }, receivers: { [secondary] },
+                peer: { pairing in [primary, secondary].first { $0.pairing == pairing } },
+                installed: { $0 == secondary.pairing ? facts.installed : [] }, owner: { _ in Linux.user },
+                keyTrusted: { _, _, _ in },
+                offer: { _, _, _, completion in completion(.notConnected) }),
+            delivery: delivery, store: rows,
+            applications: try OwnedDirectory(path: directory.path("apps"), mode: 0o700), scheduler: scheduler,
+            rows: { _ in [] }, log: { facts.notes.append("\($0.message)") })
+        service.start()
+        service.linked(above, readsTrials: true, carries: true)
+    }
+
+    func pass(_ time: Duration = .milliseconds(1)) { scheduler.advance(by: time) }
+
+    /// The secondary has the app, or no longer.
+    func install(_ isInstalled: Bool = true) {
+        if isInstalled { facts.installed.insert(app) } else { facts.installed.remove(app) }
+        service.secondariesChanged()
+    }
+
+    func hasNoted(_ message: String) -> Bool { facts.notes.contains(message) }
+
+    func queue(_ pairing: UniqueIdentifier) -> QueueKey {
+        QueueKey(pairing: pairing, app: app, channel: .configuration)
+    }
+
+    /// An item arrives from one of the two.
+    @discardableResult
+    func receive(
+        _ payload: [UInt8], from pairing: UniqueIdentifier, about other: ApplicationIdentifier? = nil
+    ) -> UniqueIdentifier {
+        ordinal += 1
+        let id = UniqueIdentifier.random()
+        let queue = QueueKey(pairing: pairing, app: other ?? app, channel: .configuration)
+        service.received(ReceivedItem(queue: queue, id: id, ordinal: ordinal, payload: payload))
+        pass()
+        return id
+    }
+
+    /// The items that wait for one of the two.
+    func waiting(for pairing: UniqueIdentifier) -> [UniqueIdentifier] {
+        delivery.submissions.outstanding(in: queue(pairing)).map(\.id)
+    }
+}

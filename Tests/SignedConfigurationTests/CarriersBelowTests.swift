@@ -1,0 +1,277 @@
+// Carriers below a carrier: none of them, however malicious, costs another device anything, and a ring of devices comes
+// to rest.
+
+import TandemBase
+import TandemCrypto
+import TandemSignedConfiguration
+import Testing
+
+@Suite struct CarriersBelowTests {
+    @Test("CFG-102: a fault in a statement below costs that one only, and has its name")
+    func faultsBelow() throws {
+        var chain = try Chain()
+        let sibling = Chain.Device()
+        let (beside, next) = (UniqueIdentifier.random(), UniqueIdentifier.random())
+        let own = [chain.secondary(), chain.secondary(beside, sibling)]
+        let target = PairedIdentifier.vendor(chain.far.identifier)
+        let one = { (pairing: UniqueIdentifier, device: Chain.Device) in
+            chain.secondary(pairing, device, target: target)
+        }
+        let faults: [(CarrierFailure, [UInt8])] = [
+            (.wrongDevice, chain.below([one(next, chain.top)])),
+            (.wrongDevice, chain.below([one(next, chain.carrier)])),
+            (.wrongDevice, chain.below([one(next, chain.far)])),
+            (.wrongDevice, chain.below([one(chain.upper, .init())])),
+            (.wrongTarget, chain.below([chain.secondary(next, .init())])),
+            (.wrongApplication, chain.below([], about: try ApplicationIdentifier("org.example.other"))),
+            (.wrongDevice, chain.below([], by: sibling)),
+            (.unverified(.threshold), chain.below([], by: .init(identifier: chain.far.identifier))),
+        ]
+        for (failure, below) in faults {
+            let transition = try chain.learn(own, below: [below])
+            #expect(transition.passedOver == [failure])
+            #expect(Set(transition.present) == [chain.lower, beside] && transition.gone.isEmpty)
+        }
+        let twice = chain.below([one(next, .init())], counter: 2)
+        #expect(try chain.learn(own, below: [twice, twice]).passedOver == [.wrongDevice])
+        #expect(Set(chain.known.pairings) == [chain.lower, beside, next])
+    }
+
+    @Test("CFG-102: a carrier below that names its sibling's pairing and device with its own key gains neither")
+    func theftFromASibling() throws {
+        var chain = try Chain()
+        let (sibling, thief, victim) = (Chain.Device(), Chain.Device(), Chain.Device())
+        let (beside, thieving, pairing) = (
+            UniqueIdentifier.random(), UniqueIdentifier.random(), UniqueIdentifier.random()
+        )
+        let own = [
+            chain.secondary(thieving, thief), chain.secondary(beside, sibling, installed: false), chain.secondary(),
+        ]
+        let honest = chain.below(
+            [chain.secondary(pairing, victim, target: .vendor(sibling.identifier))], by: sibling, through: beside)
+        try chain.learn(own, below: [honest])
+        #expect(chain.known[beside] == nil, "it only carries")
+        // The one that it knows, with its own key; and its sibling itself, likewise.
+        let target = PairedIdentifier.vendor(thief.identifier)
+        let theft = chain.below(
+            [
+                chain.secondary(pairing, victim, key: thief.key, target: target),
+                chain.secondary(beside, sibling, key: thief.key, target: target),
+            ], by: thief, through: thieving)
+        let transition = try chain.learn(own, below: [theft, honest])
+        #expect(transition.contested == [pairing, beside] && transition.gone.isEmpty)
+        #expect(chain.known[beside] == nil)
+        let key = victim.key.publicKey.key.subjectPublicKeyInfo
+        #expect(chain.known[pairing]?.facts.reportKey == key)
+        // Nor once nobody else names it: it is gone first, with all that it reported.
+        #expect(try chain.learn(own, below: [theft]).gone == [pairing])
+    }
+
+    @Test("CFG-102: a hijacked carrier puts no other device behind a pairing that it named, for no app")
+    func devicesStay() throws {
+        var chain = try Chain()
+        let puppet = Chain.Device()
+        let swapped = chain.secondary(chain.lower, puppet)
+        #expect(throws: CarrierFailure.wrongDevice) { try chain.learn([swapped]) }
+        let other = try ApplicationIdentifier("org.example.other")
+        let about = CarrierStatement(
+            of: chain.carrier.identifier, through: chain.upper, about: other, counter: 99, secondaries: [swapped]
+        ).signed(with: chain.carrier.key)
+        let carrier = FarSecondaries.Carrier(
+            pairing: chain.upper, device: chain.carrier.identifier, key: chain.carrier.key.publicKey)
+        let (top, upper) = (chain.top.identifier, chain.upper)
+        #expect(throws: CarrierFailure.wrongDevice) {
+            try chain.known.take(about, about: other, from: carrier, at: top, isDirect: { $0 == upper })
+        }
+        #expect(try chain.learn([]).gone == [chain.lower])
+        #expect(throws: CarrierFailure.wrongDevice) { try chain.learn([swapped]) }
+        #expect(chain.known.isEmpty)
+    }
+
+    @Test("CFG-102: a restart does not forget which carrier named a pairing first")
+    func firstComeAfterARestart() throws {
+        var chain = try Chain()
+        chain.known = FarSecondaries()
+        let thief = Chain.Device()
+        let other = UniqueIdentifier.random()
+        var rows = try chain.learn().changes
+        let theft = CarrierStatement(
+            of: thief.identifier, through: other, about: chain.app, counter: 1,
+            secondaries: [chain.secondary(key: thief.key, target: .vendor(thief.identifier))]
+        ).signed(with: thief.key)
+        rows += try chain.take(theft, from: .init(pairing: other, device: thief.identifier, key: thief.key.publicKey))
+            .changes
+        for rows in [rows, rows.reversed()] {
+            var restored = FarSecondaries()
+            for change in rows {
+                if case .statement(let carrier, let app, let accepted) = change {
+                    restored.restore(try AcceptedStatement(accepted.dictionary), about: app, of: carrier)
+                }
+            }
+            #expect(restored[chain.lower]?.carrier == chain.upper)
+        }
+    }
+
+    @Test("CFG-102: carriers in a row, statements, and the pairings that those far below name are bounded (LIM-94)")
+    func bounds() throws {
+        var chain = try Chain()
+        // Each has the next one for its secondary.
+        let row = [(chain.far, chain.lower)] + (0..<4).map { _ in (Chain.Device(), UniqueIdentifier.random()) }
+        var below: [UInt8]?
+        for index in row.indices.dropLast().reversed() {
+            let ((maker, pairing), next) = (row[index], row[index + 1])
+            let secondary = chain.secondary(next.1, next.0, target: .vendor(maker.identifier))
+            below = chain.below([secondary], below: below.map { [$0] } ?? [], by: maker, through: pairing)
+        }
+        let transition = try chain.learn(below: [try #require(below)])
+        #expect(transition.passedOver == [.tooMany])
+        #expect(Set(transition.present) == Set(row.dropLast().map(\.1)), "four carriers in a row")
+        let many = (0..<ConfigurationLimits.carriedStatements).map { _ in chain.below([], counter: 2) }
+        #expect(throws: CarrierFailure.tooMany) { try chain.learn(below: many) }
+        // One far below that names new pairings without end: it fills its own room only.
+        var counter: UInt64 = 2
+        let flood = {
+            counter += 1
+            let named = (0..<ConfigurationLimits.carriedSecondaries).map { _ in
+                chain.secondary(.random(), .init(), key: chain.far.key, target: .vendor(chain.far.identifier))
+            }
+            return chain.below(named, counter: counter)
+        }
+        var last: [CarrierFailure] = []
+        for _ in 0...ConfigurationLimits.certifiedDevices / ConfigurationLimits.carriedSecondaries {
+            let statement = flood()
+            last = try chain.learn(below: [statement]).passedOver
+        }
+        #expect(last == [.tooMany])
+        let new = chain.secondary(.random(), .init())
+        #expect(try chain.learn([chain.secondary(), new]).present.count == 2)
+    }
+
+    @Test("CFG-105: the longest statement fits an envelope with those below it, and leaves out what does not (LIM-2)")
+    func room() throws {
+        let chain = try Chain()
+        // Longer as UTF-16 than as the UTF-8 that is limited.
+        let text = { (count: Int) in String((0..<count - 2).map { _ in "abcdefghij".randomElement() ?? "a" }) + "ä" }
+        let secondary = { (device: UniqueIdentifier, target: PairedIdentifier) in
+            CarrierStatement.Secondary(
+                pairing: .random(), device: device, name: text(64),
+                reportKey: ReportPrivateKey.generate().publicKey.key.subjectPublicKeyInfo, epoch: 1 << 40,
+                target: target, installed: true)
+        }
+        let many = try (0..<ConfigurationLimits.carriedSecondaries + 1).map { _ in
+            secondary(.random(), try PairedIdentifier(text: "custom:" + text(CustomIdentifier.maximumLength)))
+        }
+        let full = CarrierStatement.bare(of: chain.carrier.identifier, through: chain.upper, about: chain.app, many)
+        #expect(full.signed(with: chain.carrier.key).count <= ConfigurationLimits.envelope)
+        #expect(full.secondaries == Array(many.prefix(full.secondaries.count)) && full.secondaries.count > 64)
+        let usual = (0..<ConfigurationLimits.carriedSecondaries).map { _ in secondary(.random(), chain.target) }
+        let bare = CarrierStatement.bare(of: chain.carrier.identifier, through: chain.upper, about: chain.app, usual)
+        #expect(bare.secondaries == usual, "one target for all, as a primary has")
+        var carried = CarriedDeliveries()
+        let offers = try usual.prefix(60).map { secondary in
+            let maker = Chain.Device(identifier: secondary.device)
+            let below = many.prefix(2).map { $0 }
+            let bytes = chain.below(below, by: maker, through: secondary.pairing)
+            var known = FarSecondaries()
+            _ = try known.take(
+                bytes, about: chain.app,
+                from: .init(pairing: secondary.pairing, device: maker.identifier, key: maker.key.publicKey),
+                at: chain.top.identifier, isDirect: { _ in false })
+            return CarriedDeliveries.Offer(
+                pairing: secondary.pairing, try #require(known.statement(of: secondary.pairing, about: chain.app)))
+        }
+        let now = MonotonicTime(nanoseconds: 0)
+        let (below, leftOut) = carried.chooseBelow(
+            Array(offers), about: chain.app, to: chain.upper, notNaming: [], room: bare.room, now: now)
+        #expect(!below.isEmpty && leftOut > 0 && below.count + leftOut == offers.count)
+        let whole = CarrierStatement(
+            of: bare.device, through: bare.pairing, about: bare.application, counter: .max >> 1,
+            secondaries: bare.secondaries, below: below
+        ).signed(with: chain.carrier.key)
+        #expect(whole.count <= ConfigurationLimits.envelope)
+        let again = carried.chooseBelow(
+            Array(offers), about: chain.app, to: chain.upper, notNaming: [], room: .max, now: now)
+        #expect(again.below == below, "what is left out stays so for a while")
+        let later = carried.chooseBelow(
+            Array(offers), about: chain.app, to: chain.upper, notNaming: [], room: .max,
+            now: now + ConfigurationLimits.leftOut)
+        #expect(later.below.count == offers.count)
+    }
+
+    @Test(
+        "CFG-105, LIM-96: a ring of devices comes to rest, however long it is, and forgets an app that none has any more",
+        arguments: 2...9)
+    func rings(length: Int) throws {
+        var ring = try Ring(length)
+        let hasRested = ring.rest(has: Set(0..<length))
+        #expect(hasRested, "each has the app")
+        for node in ring.nodes where length > 2 { #expect(!node.far.isEmpty, "each knows one far below") }
+        let hasForgotten = ring.rest(has: [])
+        #expect(hasForgotten)
+        for node in ring.nodes { #expect(node.far.isEmpty) }
+    }
+}
+
+/// Devices of which each is the primary of the next one and the last one is that of the first.
+private struct Ring {
+    struct Node {
+        let device = UniqueIdentifier.random()
+        let key = ReportPrivateKey.generate()
+        /// With its primary.
+        let pairing = UniqueIdentifier.random()
+        var far = FarSecondaries()
+        var carried = CarriedDeliveries()
+    }
+
+    let app: ApplicationIdentifier
+    private(set) var nodes: [Node]
+
+    init(_ length: Int) throws {
+        app = try Fixture.application()
+        nodes = (0..<length).map { _ in Node() }
+    }
+
+    /// All of them state and listen at the same time, again and again; returns whether that has an end.
+    mutating func rest(has: Set<Int>) -> Bool {
+        for _ in 0..<60 {
+            let statements = nodes.indices.map { statement(of: $0, has) }
+            guard statements.contains(where: { $0 != nil }) else { return true }
+            for (index, statement) in statements.enumerated() {
+                guard let statement else { continue }
+                let (maker, reader) = (nodes[index], (index + nodes.count - 1) % nodes.count)
+                let carrier = FarSecondaries.Carrier(
+                    pairing: maker.pairing, device: maker.device, key: maker.key.publicKey)
+                let direct = maker.pairing
+                _ = try? nodes[reader].far.take(
+                    statement, about: app, from: carrier, at: nodes[reader].device, isDirect: { $0 == direct })
+            }
+        }
+        return false
+    }
+
+    /// As a daemon makes it.
+    private mutating func statement(of index: Int, _ has: Set<Int>) -> [UInt8]? {
+        let (node, below) = (nodes[index], (index + 1) % nodes.count)
+        let (primary, secondary) = (nodes[(index + nodes.count - 1) % nodes.count], nodes[below])
+        let carries = node.far.applications(behind: secondary.pairing).contains(app)
+        var named: [CarrierStatement.Secondary] = []
+        if secondary.device != primary.device, has.contains(below) || carries {
+            named.append(
+                .init(
+                    pairing: secondary.pairing, device: secondary.device, name: "next",
+                    reportKey: secondary.key.publicKey.key.subjectPublicKeyInfo, epoch: 1,
+                    target: .vendor(node.device), installed: has.contains(below)))
+        }
+        let offers = named.compactMap { named in
+            node.far.statement(of: named.pairing, about: app).map {
+                CarriedDeliveries.Offer(pairing: named.pairing, $0)
+            }
+        }
+        let chosen = nodes[index].carried.chooseBelow(
+            offers, about: app, to: node.pairing, notNaming: [node.device, primary.device], room: 60_000,
+            now: MonotonicTime(nanoseconds: 0))
+        return nodes[index].carried.announce(
+            named, below: chosen.below, about: app, to: node.pairing, of: node.device, item: .random()
+        )?.statement.signed(with: node.key)
+    }
+}
