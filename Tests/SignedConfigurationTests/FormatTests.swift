@@ -69,6 +69,8 @@ private struct Facts {
                 "version": "\(set.version)", "expires": set.expires.map { "\($0)" } ?? "",
                 "minimum": set.minimumVersions.values.map { "\($0)" }.joined(),
             ]
+        case "carrier": return try carrier(bytes)
+        case "carried", "carried-report", "carried-cancellation": return try frame(bytes)
         default: throw UnknownFormat(name: format)
         }
     }
@@ -168,6 +170,41 @@ private struct Facts {
             "app": "\(file.subject.application)", "role": file.subject.role.rawValue,
             "version": "\(history.current.version)",
         ]
+    }
+
+    /// The last device of a chain, as the statement names it.
+    private func carrier(_ bytes: [UInt8]) throws -> [String: String] {
+        let fields = try PropertyListReader.readDictionary(try UnverifiedEnvelope(bytes).payload)
+        let statement = try CarrierStatement(fields)
+        var known = FarSecondaries()
+        let carrier = FarSecondaries.Carrier(
+            pairing: statement.pairing, device: statement.device, key: ReportPublicKey(key))
+        let accepted = try known.take(
+            bytes, about: statement.application, from: carrier, at: .random(), isDirect: { _ in false })
+        #expect(accepted.passedOver.isEmpty)
+        let far = try #require(known.pairings.first.flatMap { known[$0]?.facts })
+        return [
+            "counter": "\(statement.counter)", "app": "\(statement.application)", "far": "\(far.pairing)",
+            "device": "\(far.device)", "called": far.name, "target": far.target.text,
+            "keyid": try PublicKey(subjectPublicKeyInfo: far.reportKey).identifier.hexadecimal,
+        ]
+    }
+
+    private func frame(_ bytes: [UInt8]) throws -> [String: String] {
+        if let carried = CarriedConfiguration(bytes) {
+            #expect(carried.bytes == bytes)
+            return [
+                "to": "\(carried.to)", "slot": Hexadecimal.encode(carried.slot),
+                "content": Hexadecimal.encode(carried.envelope),
+            ]
+        }
+        if let carried = CarriedReport(bytes) {
+            #expect(carried.bytes == bytes)
+            return ["to": "\(carried.from)", "content": Hexadecimal.encode(carried.report)]
+        }
+        let cancellation = try #require(CarriedCancellation(bytes))
+        #expect(cancellation.bytes == bytes)
+        return ["to": "\(cancellation.to)", "item": "\(cancellation.item)"]
     }
 
     private func mark(_ mark: VersionMark) throws -> [String: String] {

@@ -70,6 +70,7 @@ def made():
     add_reports(add, signer, digest)
     add_files(add, envelope, digest)
     add_keys(add, signer)
+    add_carriers(add, signer)
     return {"about": ABOUT, "key": pem("PUBLIC KEY", signer.public).decode(), "cases": cases}
 
 
@@ -143,3 +144,29 @@ def add_keys(add, signer):
     add("keysets.plist", "key-chain", bplist({
         "v": 1, "app": APP, "role": "secondary", "chain": [anchor, signer.envelope("keyset", {**common, "ver": 5})]}),
         app=APP, role="secondary", version=5)
+
+
+def add_carriers(add, signer):
+    far, last = Signer("root1"), Signer("root2")
+
+    def statement(maker, pairing, counter, secondaries, below=()):
+        device, by = maker
+        return by.envelope("carrier", {
+            "typ": "carrier", "spec": "1.0", "device": device, "pairing": pairing, "app": APP, "counter": counter,
+            "secondaries": [{"pairing": other, "device": named, "name": name, "reportKey": key.public, "epoch": 1,
+                             "target": TARGET, "installed": installed} for other, named, name, key, installed in secondaries],
+            "below": list(below)})
+
+    lower, next_pairing = NONCE, TXID
+    below = statement((bytes([3] * 16), far), lower, 4, [(next_pairing, bytes([4] * 16), "panel 2", last, True)])
+    add("a statement of a carrier with one below", "carrier", statement(
+        (DEVICE, signer), PAIRING, 9, [(lower, bytes([3] * 16), "panel", far, False)], [below]),
+        counter=9, app=APP, far=text(next_pairing), device=text(bytes([4] * 16)), called="panel 2", target=TARGET,
+        keyid=last.identifier.hex())
+    add("a configuration in its frame", "carried", bplist({
+        "v": 1, "to": next_pairing, "slot": bytes(32), "envelope": b"envelope"}), to=text(next_pairing),
+        slot=bytes(32).hex(), content=b"envelope".hex())
+    add("a report in its frame", "carried-report", bplist({"v": 1, "from": next_pairing, "report": b"report"}),
+        to=text(next_pairing), content=b"report".hex())
+    add("the end of a delivery in its frame", "carried-cancellation", bplist({
+        "v": 1, "to": next_pairing, "cancel": NONCE}), to=text(next_pairing), item=text(NONCE))

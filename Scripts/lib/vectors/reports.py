@@ -18,6 +18,15 @@ LINKS = (
 OTHER = bytes(range(1, 17))
 
 
+def enveloped(told, kind, by, signed=None):
+    """An envelope of type `kind` whose signatures are made for the type `signed`."""
+    body, name = bplist(told), f"application/vnd.tandem.{kind}.v1+bplist"
+    covered = f"application/vnd.tandem.{signed or kind}.v1+bplist".encode()
+    message = b"DSSEv1 %d %s %d %s" % (len(covered), covered, len(body), body)
+    return {"v": 1, "payloadType": name, "payload": body, "signatures": [
+        {"keyid": one.identifier, "sig": Ed25519.sign(one.seed, message)} for one in by]}
+
+
 def reports():
     signer, stranger, cases = Signer("ed25519"), Signer("stranger"), []
 
@@ -29,12 +38,7 @@ def reports():
         return {key: value for key, value in told.items() if value is not None}
 
     def envelope(told, kind="report", by=(signer,), signed=None):
-        """An envelope of type `kind` whose signatures are made for the type `signed`."""
-        body, name = bplist(told), f"application/vnd.tandem.{kind}.v1+bplist"
-        covered = f"application/vnd.tandem.{signed or kind}.v1+bplist".encode()
-        message = b"DSSEv1 %d %s %d %s" % (len(covered), covered, len(body), body)
-        return {"v": 1, "payloadType": name, "payload": body, "signatures": [
-            {"keyid": one.identifier, "sig": Ed25519.sign(one.seed, message)} for one in by]}
+        return enveloped(told, kind, by, signed)
 
     def add(name, outcome, data, final=None):
         data = data if isinstance(data, bytes) else bplist(data)
