@@ -34,6 +34,11 @@ struct Fact {
         }
     }
 
+    /// A device's name; that of one below another secondary with the way to it, which gave the name.
+    var deviceName: String {
+        text("via").isEmpty ? text("name") : "\(text("name")) (via \(text("via")))"
+    }
+
     /// The first digits of a digest: enough for eyes, the whole one is in --json.
     func digest(_ key: String) -> String {
         guard let bytes = body[key]?.dataValue else { return text(key) }

@@ -144,13 +144,13 @@ private struct ApplyFollower {
         let done = results.filter { !Self.isPending($0) }
         for result in done where shown.insert("\(result.text("pairing")) \(ApplyReport.verdict(of: result))").inserted {
             progress?.warn(
-                "\(result.text("name")): \(ApplyReport.verdict(of: result)) (\(done.count) of \(results.count))")
+                "\(result.deviceName): \(ApplyReport.verdict(of: result)) (\(done.count) of \(results.count))")
         }
     }
 
     private static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
         let app = body["app"]?.stringValue ?? ""
-        let names = pending.map { $0.text("name") }.joined(separator: ", ")
+        let names = pending.map(\.deviceName).joined(separator: ", ")
         if let envelope = body["envelope"]?.dataValue, ClaimedStatement(envelope) != nil {
             return ["interrupted; the keys have changed" + (names.isEmpty ? "" : ", and \(names) will receive that")]
         }
@@ -166,7 +166,7 @@ private enum ApplyReport {
         var table = Table("verdicts", ["name", "verdict", "version", "digest", "pairing", "reason"])
         for result in results {
             table.add(
-                result.text("name"), verdict(of: result), result.text("version"), result.digest("digest"),
+                result.deviceName, verdict(of: result), result.text("version"), result.digest("digest"),
                 result.text("pairing"), result.text("text"))
         }
         return Array(table.lines.dropFirst())
@@ -177,7 +177,7 @@ private enum ApplyReport {
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }
         let others = results.filter { verdict(of: $0) != "applied" }
         if others.isEmpty { return }
-        let list = others.map { "\($0.text("name")): \(verdict(of: $0))\(reason(of: $0))" }.joined(separator: ", ")
+        let list = others.map { "\($0.deviceName): \(verdict(of: $0))\(reason(of: $0))" }.joined(separator: ", ")
         throw .refused("not applied everywhere (\(list))")
     }
 

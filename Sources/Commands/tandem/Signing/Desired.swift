@@ -101,7 +101,7 @@ enum DesiredReport {
             ["name", "app", "desired", "reported", "verdict", "stale since", "drift", "rollout", "target", "reason"])
         for row in rows {
             table.add(
-                row.text("name"), row.text("app"), row.text("version"), row.text("reported"), state(of: row),
+                row.deviceName, row.text("app"), row.text("version"), row.text("reported"), state(of: row),
                 row.date("stale"), row.body["drift"]?.booleanValue == true ? "yes" : "", row.text("rollout"),
                 row.text("target"), row.text("text"))
         }

@@ -1,0 +1,111 @@
+// A chain of three real daemons: the hub's operator reaches the panel behind the gateway with one command, and every
+// table names it and the way to it.
+
+import Foundation
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(4))) struct ChainOfDevicesTests {
+    /// The hub, and the gateway that carries.
+    private let devices: TwoDevices
+    private let panel: Program
+    private let target: String
+
+    init() async throws {
+        let below = "127.0.0.1:\(try FreePort.find())"
+        devices = try await TwoDevices(kioskOptions: ["--listen", below, "--name", "gateway"])
+        try await devices.pair()
+        panel = try Self.startPanel(in: devices.workspace, "panel")
+        let workspace = devices.workspace
+        let link = try await tandem("pair", "--device", workspace["kiosk.sock"], "--link-only", in: workspace)
+        try #require(link.status == 0, "\(link)")
+        let joined = try await tandem("join", "--device", workspace["panel.sock"], in: workspace, input: link.output)
+        try #require(joined.status == 0, "\(joined)")
+        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
+        try #require(made.status == 0, "\(made)")
+        let status = try await devices.status(of: "kiosk")
+        target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
+    }
+
+    private static func startPanel(in workspace: Workspace, _ named: String) throws -> Program {
+        try Program(
+            "tandem",
+            ["secondary", "--state", workspace["panel"], "--local", workspace["panel.sock"], "--name", "panel"],
+            named: named, in: workspace)
+    }
+
+    private func startApp(_ named: String) async throws -> Program {
+        let arguments = [
+            "--device", devices.workspace["panel.sock"], "--key", devices.workspace["signing.pub"],
+        ]
+        let app = try Program("SampleApp", arguments, named: named, in: devices.workspace)
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        return app
+    }
+
+    private func sign(_ version: Int, _ value: String) async throws -> String {
+        let signed = try await tandem(
+            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--target", target,
+            "--version", "\(version)", "--set", value, "--out", "v\(version)", in: devices.workspace)
+        #expect(signed.status == 0, "\(signed)")
+        return "v\(version)"
+    }
+
+    private func apply(_ file: String, wait: String = "20s") async throws -> Program.Ending {
+        try await devices.run("hub", "apply", "--app", TwoDevices.app, "--wait", wait, file)
+    }
+
+    private func status(of name: String) async throws -> String {
+        try await devices.run(name, "status").output
+    }
+
+    /// The line of a table that begins with a name.
+    private func line(_ name: String, of table: String, in status: String) -> [Substring]? {
+        let part = status.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix(table) }
+            .prefix { !$0.isEmpty }
+        return part.first { $0.split(separator: " ").first == Substring(name) }?.split(separator: " ")
+    }
+
+    @Test("CFG-100, CTL-36, CTL-37: one command reaches the panel behind the gateway, and each table says so")
+    func oneCommand() async throws {
+        let app = try await startApp("app")
+        let isKnown = try await eventually {
+            try await status(of: "hub").contains("far secondaries")
+        }
+        try #require(isKnown, "\(devices.hub.errors)\n\(devices.kiosk.errors)")
+        let applied = try await apply(try await sign(1, "volume=75"))
+        #expect(applied.status == 0, "\(applied)")
+        #expect(applied.output.contains("panel (via gateway)  applied"), "\(applied)")
+        #expect(applied.errors.contains("panel (via gateway): applied (1 of 1)"), "\(applied)")
+        let isShown = try await holds(within: .seconds(10)) { app.output.contains("value volume = 75") }
+        #expect(isShown)
+        let shown = try await status(of: "hub")
+        #expect(line("panel", of: "far secondaries", in: shown)?.contains("gateway") == true, "\(shown)")
+        #expect(shown.contains("applied"), "\(shown)")
+
+        // The panel's own word, not the gateway's: one that it refuses is named so above.
+        let refused = try await apply(try await sign(2, "volume=101"))
+        #expect(refused.status == 1)
+        #expect(refused.output.contains("panel (via gateway)  schema"), "\(refused)")
+        #expect(try await !status(of: "kiosk").contains("volume"), "the gateway makes nothing its own")
+
+        // The gateway keeps what waits there for the panel when both are killed.
+        for program in [panel, app] { program.signal(SIGKILL) }
+        for program in [panel, app] { _ = try await program.ending() }
+        #expect(try await apply(try await sign(3, "volume=80"), wait: "1s").status == 1)
+        devices.kiosk.signal(SIGKILL)
+        _ = try await devices.kiosk.ending()
+        try await devices.restartKiosk()
+        let again = try Self.startPanel(in: devices.workspace, "panel-again")
+        let isReady = try await holds(within: .seconds(20)) { again.output.contains("ready") }
+        try #require(isReady, "\(again.errors)")
+        let late = try await startApp("app-late")
+        let isLate = try await holds(within: .seconds(30)) { late.output.contains("value volume = 80") }
+        #expect(isLate, "\(late.output)")
+        let isReported = try await eventually {
+            try await apply("v3", wait: "1s").output.contains("applied")
+        }
+        #expect(isReported, "\(devices.hub.errors)")
+        again.signal(SIGTERM)
+        _ = try await again.ending()
+    }
+}
