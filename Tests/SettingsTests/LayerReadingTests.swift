@@ -87,6 +87,12 @@ import Testing
             ])
     }
 
+    @Test("SET-10: a key from outside is quoted and escaped in the report's lines")
+    func aKeyIsQuoted() {
+        let hidden = Self.skipped("a\nb", .hidden(by: "c\u{1B}[2J"))
+        #expect(hidden.description == #"'a\nb' is skipped: 'c\u{1B}[2J' takes precedence"#)
+    }
+
     @Test("SET-9: an exact name whose value is not taken leaves no room for the key in snake case")
     func anExactNameThatIsNotTaken() {
         var reading = Self.reading([("baseUrl", .url)])

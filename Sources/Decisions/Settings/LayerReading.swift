@@ -2,6 +2,7 @@
 // that no property has, or whose value the property does not take, is skipped and told; it never keeps the others from
 // being read. Only declared properties match, so that no key of a file reaches anything else of an object.
 
+import TandemBase
 package import TandemPropertyList
 
 /// The entries that a load took, and those that it skipped, with the reasons.
@@ -49,13 +50,15 @@ public struct LoadReport: Sendable, Equatable {
 extension LoadReport.Skipped: CustomStringConvertible {
     /// A line for a log; it shows no value of a secret property.
     public var description: String {
-        switch reason {
-        case .noProperty: "'\(key)' is skipped: no property has this name"
-        case .notConvertible(let kind, let type): "'\(key)' is skipped: \(kind) is not read as \(type.rawValue)"
-        case .invalid(let error): "'\(key)' is skipped: \(error)"
-        case .hidden(let other): "'\(key)' is skipped: '\(other)' takes precedence"
-        case .missingValue: "'\(key)' is skipped: its value is missing"
-        }
+        let reason =
+            switch reason {
+            case .noProperty: "no property has this name"
+            case .notConvertible(let kind, let type): "\(kind) is not read as \(type.rawValue)"
+            case .invalid(let error): error.description
+            case .hidden(let other): "\(OutsideText.quoted(other)) takes precedence"
+            case .missingValue: "its value is missing"
+            }
+        return "\(OutsideText.quoted(key)) is skipped: \(reason)"
     }
 }
 

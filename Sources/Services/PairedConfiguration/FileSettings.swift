@@ -61,9 +61,10 @@ final class FileSettings: Sendable {
             return state.begun
         }
         let content = source.read()
+        guard !isKnown(content, of: source, number) else { return ConfigurationFileLoad(source, content, LoadReport()) }
         // Without a lock: the app's override may load, too.
         let reading = store.reading(conversion) {
-            if case .file(_, _, let entries) = content, !isKnown(content) { fill(entries) }
+            if case .file(_, _, let entries) = content { fill(entries) }
         }
         let load = ConfigurationFileLoad(source, content, reading.report)
         let isNews = state.withLock { state in
@@ -79,7 +80,14 @@ final class FileSettings: Sendable {
         return load
     }
 
-    private func isKnown(_ content: EnvironmentFile.Content) -> Bool { state.withLock { $0.content == content } }
+    /// Whether the load found what counts already; an older one that is under way then counts no more.
+    private func isKnown(_ content: EnvironmentFile.Content, of source: EnvironmentFile, _ number: Int) -> Bool {
+        state.withLock { state in
+            guard number > state.counted, state.source == source, state.content == content else { return false }
+            state.counted = number
+            return true
+        }
+    }
 }
 
 extension ConfigurationFileLoad {
