@@ -13,7 +13,7 @@ import Testing
 private final class ShopConfiguration: Configuration, @unchecked Sendable {
     @Preference var baseUrl: SettingURL?
     @Preference private(set) var mySuperSecret: String?
-    @Preference var myAPISecret: String?
+    @Preference private(set) var myAPISecret: String?
     @Preference var apiKeyGoogle: String?
     @Preference var loading: Double?
     @Preference var expires: PropertyListDate?
@@ -216,6 +216,18 @@ private struct OtherEvent: Error {}
         _ = try app.load(arguments: [])
         #expect(app.volume == 4)
         withExtendedLifetime(observation) {}
+    }
+
+    @Test("SET-17: a variable that the process was started with, and that no property has, is reported")
+    func aVariableWithoutAProperty() throws {
+        let started = try #require(TemporaryDirectory.read("/proc/self/environ")).split(separator: 0)
+        let names = started.map { String(decoding: $0.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self) }
+        // Any variable with a prefix; a bare environment may have none.
+        guard let name = names.first(where: { $0.dropFirst().contains("_") && !$0.hasPrefix("_") }) else { return }
+        let prefix = String(name.prefix { $0 != "_" })
+        let report = try ShopConfiguration().load(environment: nil, prefix: prefix)
+        #expect(report.skipped.contains(LoadReport.Skipped(key: name, reason: .noProperty)))
+        #expect(report.skipped.allSatisfy { $0.key.hasPrefix(prefix + "_") })
     }
 
     // MARK: the override

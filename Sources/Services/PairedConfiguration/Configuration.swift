@@ -5,6 +5,7 @@
 
 internal import Synchronization
 @_exported public import TandemBase
+import TandemFiles
 @_exported public import TandemPropertyList
 import TandemReactor
 @_exported public import TandemSettings
@@ -155,7 +156,7 @@ extension Configuration {
     /// `KIOSK_BASE_URL`. Values are converted as those of files are; a boolean is `true` or `false`, `yes` or `no`, 1
     /// or 0; the texts of a list have commas between them. An empty variable counts as unset.
     /// - Parameters:
-    ///   - environment: nil for the process's own; then no variable without a property is reported.
+    ///   - environment: nil for the process's own.
     ///   - prefix: before each name, with an underscore between; empty for none.
     /// - Throws: two properties have the same variable; nothing is taken then.
     @discardableResult
@@ -163,7 +164,8 @@ extension Configuration {
         environment: [String: String]? = nil, prefix: String
     ) throws(SettingNameCollision) -> LoadReport {
         try load(.environment, origin: .environment) { reading throws(SettingNameCollision) in
-            try reading.readEnvironment(prefix: prefix, all: environment.map { Array($0.keys) } ?? []) { name in
+            let all = environment.map { Array($0.keys) } ?? StartEnvironment.names
+            try reading.readEnvironment(prefix: prefix, all: all) { name in
                 environment.map { $0[name] } ?? Linux.environment(name)
             }
         }
@@ -195,6 +197,20 @@ extension Configuration {
     }
 
     private var conversion: SettingConversion { ConversionRules(self).conversion }
+}
+
+/// The environment that the process was started with, as the kernel shows it: to find variables without a property.
+private enum StartEnvironment {
+    /// The most bytes that are looked at; what a shell starts has a few KiB.
+    private static var limit: Int { 1 << 20 }
+
+    /// The names of the variables; none if they cannot be read.
+    static var names: [String] {
+        let bytes = (try? FileReading.read(path: "/proc/self/environ", limit: limit)) ?? []
+        return bytes.split(separator: 0).compactMap { entry in
+            entry.firstIndex(of: UInt8(ascii: "=")).map { String(decoding: entry[..<$0], as: UTF8.self) }
+        }
+    }
 }
 
 /// The conversions as the app has them, and the mistakes in what it overrides.
