@@ -8,7 +8,7 @@ ABOUT = (
     "Each statement (base64) comes from the secondary `device` through `pairing`, whose report key is `key`, on the queue of `app`, "
     "to the primary `primary`, which has no other pairing than `direct`. Those in `before` have been accepted. `outcome` is accepted "
     "or the failure's name. Of an accepted one `far` are the far pairings that it leads to, in their order, `contested` those "
-    "that stay another device, and `passedOver` the names of the faults of statements in it, in their order.")
+    "that stay another device, and `passedOver` the names of the faults of parts of it, in their order.")
 PRIMARY, CARRIER, FAR, OTHER, LAST = (bytes([first] * 16) for first in (1, 2, 3, 4, 5))
 UPPER, LOWER, BESIDE, NEXT = (bytes([first] * 16) for first in (0x21, 0x22, 0x23, 0x24))
 
@@ -64,6 +64,7 @@ def carriers():
 
     accepted_statements(add, makers)
     refused_statements(add, makers)
+    faulty_secondaries(add, makers)
     malformed_statements(add, makers)
     statements_below(add, makers)
     return {"about": ABOUT, "key": pem("PUBLIC KEY", makers.carrier.public).decode(), "device": CARRIER.hex(),
@@ -97,21 +98,29 @@ def refused_statements(add, makers):
     add("about another app", "wrong-app", makers.statement([], app="org.example.other"))
     add("the last counter again", "replayed", makers.statement([]), before=[makers.statement([])])
     add("a lower counter", "replayed", makers.statement([], counter=8), before=[makers.statement([])])
-    add("it names its reader", "wrong-device", makers.statement([makers.secondary(device=PRIMARY)]))
-    add("it names its maker", "wrong-device", makers.statement([makers.secondary(device=CARRIER)]))
-    add("a pairing of the reader", "wrong-device", makers.statement([makers.secondary(pairing=UPPER)]))
-    add("another's vendor target", "wrong-target", makers.statement([makers.secondary(target=vendor(PRIMARY))]))
-    add("another key for a device", "key-changed",
-        makers.statement([makers.secondary(reportKey=makers.stranger.public)]), before=[makers.statement([makers.secondary()], counter=8)])
-    add("another key for a device, which was gone", "key-changed",
-        makers.statement([makers.secondary(reportKey=makers.stranger.public)], counter=10),
-        before=[makers.statement([makers.secondary()], counter=8), makers.statement([])])
-    add("two keys for a device", "key-changed",
-        makers.statement([makers.secondary(), makers.beside(device=FAR)]))
-    add("another device for a pairing", "wrong-device", makers.statement([makers.beside(pairing=LOWER)]),
-        before=[makers.statement([makers.secondary()], counter=8)])
     add("65 statements", "too-many", makers.statement(
         [makers.secondary()], [makers.below([], counter=number) for number in range(1, 65)]))
+
+
+def faulty_secondaries(add, makers):
+    """Each costs itself only."""
+    good = makers.secondary()
+    faults = {
+        "it names its reader": ("wrong-device", makers.beside(device=PRIMARY)),
+        "it names its maker": ("wrong-device", makers.beside(device=CARRIER)),
+        "a pairing of the reader": ("wrong-device", makers.beside(pairing=UPPER)),
+        "another's vendor target": ("wrong-target", makers.beside(target=vendor(PRIMARY))),
+        "two keys for a device": ("key-changed", makers.beside(device=FAR)),
+    }
+    for name, (fault, bad) in faults.items():
+        add(name, "accepted", makers.statement([good, bad]), [LOWER], passed=[fault])
+    before = makers.statement([good], counter=7)
+    swapped, other = makers.secondary(reportKey=makers.stranger.public), makers.beside(pairing=LOWER)
+    for name, fault, bad in (("another key for a device", "key-changed", swapped),
+                             ("another device for a pairing", "wrong-device", other)):
+        add(name, "accepted", makers.statement([bad]), [], before=[before], passed=[fault])
+        add(f"{name}, which was gone", "accepted", makers.statement([bad]), [],
+            before=[before, makers.statement([], counter=8)], passed=[fault])
 
 
 def malformed_statements(add, makers):
@@ -156,6 +165,7 @@ def statements_below(add, makers):
         "it names the carrier above": ("wrong-device", makers.below([makers.next(device=CARRIER)])),
         "a target of the carrier above": ("wrong-target", makers.below([makers.next(target=vendor(CARRIER))])),
         "no statement at all": ("wrong-device", b"x"),
+        "another key for its maker": ("threshold", makers.below([], by=(makers.last,))),
     }
     for name, (fault, below) in faults.items():
         add(f"below: {name}", "accepted", makers.statement(both, [below]), [LOWER, BESIDE], passed=[fault])

@@ -44,6 +44,9 @@ package enum ConfigurationLimits {
     package static let chainLength = 4
     /// Statements in one statement, itself included (LIM-94): each costs the verification of a signature.
     package static let carriedStatements = 64
+    /// Apps of one secondary that a carrier states until it restarts or the pairing ends (LIM-94): all devices below
+    /// share the queues to a primary.
+    package static let carriedApplications = 32
     /// Pairings that one carrier has ever named, and likewise those below it together (LIM-94): each keeps its report
     /// key here for as long as the carrier is paired.
     package static let certifiedDevices = 1024

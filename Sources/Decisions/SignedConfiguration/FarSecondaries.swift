@@ -12,6 +12,8 @@ package struct FarSecondary: Sendable, Equatable {
     package let carrier: UniqueIdentifier
     /// The word of the last carrier of the chain.
     package let facts: CarrierStatement.Secondary
+    /// The pairings from this device to that carrier.
+    let path: [UniqueIdentifier]
 }
 
 /// The far secondaries of one device.
@@ -74,7 +76,9 @@ package struct FarSecondaries: Sendable {
 
     /// The apps that something behind a carrier has, by its last statements.
     package func applications(behind carrier: UniqueIdentifier) -> Set<ApplicationIdentifier> {
-        Set((branches[carrier]?.accepted ?? [:]).filter { $0.value.tree.secondaries.contains(where: \.installed) }.keys)
+        Set(
+            (branches[carrier]?.accepted ?? [:]).filter { $0.value.tree.secondaries.contains(where: \.facts.installed) }
+                .keys)
     }
 
     /// The last accepted statement of a carrier.
@@ -84,8 +88,8 @@ package struct FarSecondaries: Sendable {
 
     // MARK: events
 
-    /// Verifies a carrier's statement and takes it over. A fault in a statement of `below` costs that one only: a
-    /// device far below takes nothing from its siblings.
+    /// Verifies a carrier's statement and takes it over. A fault of a secondary, or in a statement of `below`, costs
+    /// that one only: a device far below takes nothing from its siblings.
     /// - Parameters:
     ///   - own: this device.
     ///   - isDirect: whether a pairing is one of this device's own.
@@ -112,7 +116,7 @@ package struct FarSecondaries: Sendable {
         branches[carrier.pairing] = branch
         let chosen = replace(app, behind: carrier.pairing, with: tree, &transition)
         let accepted = AcceptedStatement(
-            bytes: bytes, passedOver: Set(examination.passedOver.map(\.digest)), chosen: chosen, tree: tree)
+            bytes: bytes, passedOver: Set(examination.passedOver.map(\.mark)), chosen: chosen, tree: tree)
         branches[carrier.pairing]?.accepted[app] = accepted
         transition.changes.append(.statement(carrier.pairing, app, accepted))
         return transition
@@ -120,37 +124,48 @@ package struct FarSecondaries: Sendable {
 
     /// The secondaries of a statement take the place of those of the one before. A pairing stays with the carrier that
     /// named it first, and its device with its key.
-    /// - Returns: the identities of those that count.
+    /// - Returns: the marks of those that count.
     private mutating func replace(
         _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree,
         _ transition: inout FarTransition
     ) -> Set<[UInt8]> {
-        let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0.facts : nil } }
+        let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0 : nil } }
         for pairing in before.keys { known[pairing]?[app] = nil }
+        let named = tree.secondaries
+        let all = Dictionary(grouping: named, by: \.facts.pairing)
         var chosen: Set<[UInt8]> = []
-        var named: [UniqueIdentifier: [UInt8]] = [:]
-        for facts in tree.secondaries {
-            let others = known[facts.pairing]?.values.map(\.facts) ?? []
-            let last = others + (before[facts.pairing].map { [$0] } ?? [])
-            let expected = last.first?.identity ?? named[facts.pairing] ?? facts.identity
-            guard expected == facts.identity, !(facts.installed && isElsewhere(facts.pairing, carrier)) else {
-                transition.contested.append(facts.pairing)
-                continue
-            }
-            named[facts.pairing] = expected
-            guard facts.installed, known[facts.pairing]?[app] == nil else { continue }
-            if let epoch = last.map(\.epoch).max(), epoch < facts.epoch { transition.renewed.append(facts.pairing) }
-            known[facts.pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: facts)
-            chosen.insert(facts.identity)
-            transition.present.append(facts.pairing)
+        for first in named where all[first.facts.pairing]?.first == first {
+            let pairing = first.facts.pairing
+            guard let one = choice(of: all[pairing] ?? [], at: pairing, behind: carrier, before[pairing], &transition),
+                one.facts.installed
+            else { continue }
+            let last =
+                (known[pairing] ?? [:]).values.map(\.facts.epoch) + (before[pairing].map { [$0.facts.epoch] } ?? [])
+            if let epoch = last.max(), epoch < one.facts.epoch { transition.renewed.append(pairing) }
+            known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: one.facts, path: one.path)
+            chosen.insert(one.mark)
+            transition.present.append(pairing)
         }
         transition.gone = before.keys.filter { known[$0]?.isEmpty ?? true }
         for pairing in transition.gone { known[pairing] = nil }
         return chosen
     }
 
-    private func isElsewhere(_ pairing: UniqueIdentifier, _ carrier: UniqueIdentifier) -> Bool {
-        known[pairing]?.values.contains { $0.carrier != carrier } ?? false
+    /// The word on a pairing that counts, of those in one statement: that of the carrier whose word counted before, or
+    /// else the one nearest to this device.
+    private func choice(
+        of words: [StatementTree.Named], at pairing: UniqueIdentifier, behind carrier: UniqueIdentifier,
+        _ before: FarSecondary?, _ transition: inout FarTransition
+    ) -> StatementTree.Named? {
+        let others = known[pairing]?.values.map { $0 } ?? []
+        guard !others.contains(where: { $0.carrier != carrier }) else {
+            if words.contains(where: \.facts.installed) { transition.contested.append(pairing) }
+            return nil
+        }
+        let identity = (others.first ?? before)?.facts.identity ?? words.first?.facts.identity
+        let same = words.filter { $0.facts.identity == identity }
+        if same.count < words.count { transition.contested.append(pairing) }
+        return same.first { $0.path == before?.path } ?? same.first
     }
 
     /// The pairing with a carrier is gone, and all that was behind it.
@@ -179,8 +194,9 @@ package struct FarSecondaries: Sendable {
         _ accepted: AcceptedStatement, about app: ApplicationIdentifier, of carrier: UniqueIdentifier
     ) {
         branches[carrier, default: Branch()].accepted[app] = accepted
-        for facts in accepted.tree.secondaries where facts.installed && accepted.chosen.contains(facts.identity) {
-            known[facts.pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: facts)
+        for named in accepted.tree.secondaries where accepted.chosen.contains(named.mark) {
+            known[named.facts.pairing, default: [:]][app] = FarSecondary(
+                carrier: carrier, facts: named.facts, path: named.path)
         }
     }
 
@@ -201,9 +217,9 @@ typealias CertifiedKeys = [[UniqueIdentifier]: [UniqueIdentifier: FarSecondaries
 package struct AcceptedStatement: Sendable, Equatable {
     /// The exact bytes, for a statement of this device.
     package let bytes: [UInt8]
-    /// Digests of the statements in it that do not count.
+    /// The marks of that in it which does not count.
     fileprivate let passedOver: Set<[UInt8]>
-    /// The identities of the secondaries in it that count.
+    /// The marks of the secondaries in it that a primary reaches.
     fileprivate let chosen: Set<[UInt8]>
     fileprivate let tree: StatementTree
     /// Its counter no longer counts.
@@ -234,7 +250,7 @@ extension AcceptedStatement {
             guard let statement = CarrierStatement(claimedIn: bytes) else {
                 throw FieldError(field: "statement", problem: "is no statement")
             }
-            tree = StatementTree(statement, without: passedOver)
+            tree = StatementTree(statement, through: [statement.pairing], without: passedOver)
         } catch { throw .damaged(error) }
     }
 }
@@ -271,7 +287,7 @@ package struct FarTransition: Sendable, Equatable {
     package internal(set) var present: [UniqueIdentifier] = []
     /// Those that another carrier named first, or that were another device, and that stay so.
     package internal(set) var contested: [UniqueIdentifier] = []
-    /// The faults of statements in it that do not count.
+    /// The faults of secondaries and statements in it that do not count.
     package internal(set) var passedOver: [CarrierFailure] = []
     /// Those whose devices or carriers have lost state.
     package internal(set) var renewed: [UniqueIdentifier] = []

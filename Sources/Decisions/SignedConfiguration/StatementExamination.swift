@@ -1,34 +1,60 @@
 // Examination of a carrier's statement and of those in it (CFG-102): each is verified by the report key that the one
-// above names, and none can take a device or a pairing from another carrier.
+// above names, and no secondary or statement in it costs another one anything.
 
 import TandemBase
 import TandemCrypto
 
-/// A statement with those of the statements in it that count.
+/// A statement with that of it which counts.
 struct StatementTree: Sendable, Equatable {
+    /// A secondary, and the pairings from this device to the one that names it.
+    struct Named: Sendable, Equatable {
+        let path: [UniqueIdentifier]
+        let facts: CarrierStatement.Secondary
+
+        /// Its place among all that this device's carriers state.
+        var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
+    }
+
     let statement: CarrierStatement
+    private let path: [UniqueIdentifier]
+    fileprivate let own: [CarrierStatement.Secondary]
     /// By the pairings of their makers with the maker of this one.
     fileprivate(set) var below: [UniqueIdentifier: StatementTree] = [:]
 
-    fileprivate init(_ statement: CarrierStatement) { self.statement = statement }
+    fileprivate init(
+        _ statement: CarrierStatement, through path: [UniqueIdentifier], own: [CarrierStatement.Secondary]
+    ) { (self.statement, self.path, self.own) = (statement, path, own) }
 
     /// A statement that was accepted before.
-    /// - Parameter passedOver: the digests of those in it that do not count.
-    init(_ statement: CarrierStatement, without passedOver: Set<[UInt8]>) {
-        self.statement = statement
-        for bytes in statement.below where !passedOver.contains(SHA256.digest(bytes)) {
+    /// - Parameters:
+    ///   - path: the pairings from this device to its maker.
+    ///   - passedOver: the marks of that in it which does not count.
+    init(_ statement: CarrierStatement, through path: [UniqueIdentifier], without passedOver: Set<[UInt8]>) {
+        let own = statement.secondaries.filter { !passedOver.contains(Named(path: path, facts: $0).mark) }
+        self.init(statement, through: path, own: own)
+        for (index, bytes) in statement.below.enumerated()
+        where !passedOver.contains(Self.mark(ofStatement: index, through: path)) {
             guard let inner = CarrierStatement(claimedIn: bytes) else { continue }
-            below[inner.pairing] = StatementTree(inner, without: passedOver)
+            below[inner.pairing] = StatementTree(inner, through: path + [inner.pairing], without: passedOver)
         }
     }
 
+    /// The place of one of the statements of `below`.
+    fileprivate static func mark(ofStatement index: Int, through path: [UniqueIdentifier]) -> [UInt8] {
+        SHA256.digest(path.flatMap(\.bytes) + [UInt8(clamping: index)])
+    }
+
+    fileprivate func secondary(_ pairing: UniqueIdentifier) -> CarrierStatement.Secondary? {
+        own.first { $0.pairing == pairing }
+    }
+
     /// All secondaries; those with fewer carriers above them come first.
-    var secondaries: [CarrierStatement.Secondary] {
-        var found: [CarrierStatement.Secondary] = []
+    var secondaries: [Named] {
+        var found: [Named] = []
         var level = [self]
         while !level.isEmpty {
-            found += level.flatMap(\.statement.secondaries)
-            level = level.flatMap { tree in tree.statement.secondaries.compactMap { tree.below[$0.pairing] } }
+            found += level.flatMap { tree in tree.own.map { Named(path: tree.path, facts: $0) } }
+            level = level.flatMap { tree in tree.own.compactMap { tree.below[$0.pairing] } }
         }
         return found
     }
@@ -41,13 +67,15 @@ struct StatementExamination {
     private let isDirect: (UniqueIdentifier) -> Bool
     /// With those that the statement names first.
     private(set) var keys: CertifiedKeys
-    /// The statements of `below` that do not count.
-    private(set) var passedOver: [(digest: [UInt8], failure: CarrierFailure)] = []
+    /// The marks of that in it which does not count.
+    private(set) var passedOver: [(mark: [UInt8], failure: CarrierFailure)] = []
 
     init(
         _ application: ApplicationIdentifier, at own: UniqueIdentifier, knowing keys: CertifiedKeys,
         isDirect: @escaping (UniqueIdentifier) -> Bool
-    ) { (self.application, self.own, self.keys, self.isDirect) = (application, own, keys, isDirect) }
+    ) {
+        (self.application, self.own, self.keys, self.isDirect) = (application, own, keys, isDirect)
+    }
 
     /// Takes a verified statement over.
     /// - Parameters:
@@ -60,16 +88,14 @@ struct StatementExamination {
     ) throws(CarrierFailure) -> StatementTree {
         guard statement.application == application else { throw .wrongApplication }
         guard path.count <= ConfigurationLimits.chainLength else { throw .tooMany }
-        try certify(statement.secondaries, through: path, makers)
-        var tree = StatementTree(statement)
-        for bytes in statement.below {
-            let kept = keys
+        var tree = StatementTree(
+            statement, through: path, own: certified(statement.secondaries, through: path, makers))
+        for (index, bytes) in statement.below.enumerated() {
             do throws(CarrierFailure) {
                 let inner = try acceptBelow(bytes, in: tree, through: path, makers, before)
                 tree.below[inner.statement.pairing] = inner
             } catch {
-                keys = kept
-                passedOver.append((SHA256.digest(bytes), error))
+                passedOver.append((StatementTree.mark(ofStatement: index, through: path), error))
             }
         }
         return tree
@@ -80,36 +106,54 @@ struct StatementExamination {
         _ before: StatementTree?
     ) throws(CarrierFailure) -> StatementTree {
         guard let claimed = CarrierStatement(claimedIn: bytes), tree.below[claimed.pairing] == nil,
-            let maker = tree.statement.secondary(claimed.pairing), maker.device == claimed.device,
+            let maker = tree.secondary(claimed.pairing), maker.device == claimed.device,
             let key = try? PublicKey(subjectPublicKeyInfo: maker.reportKey)
         else { throw .wrongDevice }
         let inner = try CarrierStatement(verifying: bytes, with: ReportPublicKey(key))
         let last = before?.below[maker.pairing]
-        let isRenewed = before?.statement.secondary(maker.pairing).map { $0.epoch < maker.epoch } ?? false
+        let isRenewed = before?.secondary(maker.pairing).map { $0.epoch < maker.epoch } ?? false
         // The same one comes again with each statement of the carrier above it.
         if let last, !isRenewed, inner.counter < last.statement.counter { throw .replayed }
         return try accept(inner, through: path + [maker.pairing], makers: makers + [maker.device], before: last)
     }
 
-    private mutating func certify(
+    /// Those of the secondaries that keep the rules.
+    private mutating func certified(
         _ secondaries: [CarrierStatement.Secondary], through path: [UniqueIdentifier], _ makers: [UniqueIdentifier]
-    ) throws(CarrierFailure) {
+    ) -> [CarrierStatement.Secondary] {
         var named = keys[path] ?? [:]
         var keysOfDevices = Dictionary(named.values.map { ($0.device, $0.reportKey) }) { first, _ in first }
-        for secondary in secondaries {
-            guard secondary.device != own, !makers.contains(secondary.device), !isDirect(secondary.pairing),
-                named[secondary.pairing]?.device ?? secondary.device == secondary.device
-            else { throw .wrongDevice }
-            if case .vendor(let vendor) = secondary.target, vendor != makers.last { throw .wrongTarget }
-            guard keysOfDevices[secondary.device] ?? secondary.reportKey == secondary.reportKey else {
-                throw .keyChanged
+        // Those far below share their room: none of them takes that of the carrier itself.
+        let beside = path.count == 1 ? [:] : keys.filter { $0.key.count > 1 && $0.key != path }
+        let others = beside.reduce(0) { $0 + $1.value.count }
+        let certified = secondaries.filter { secondary in
+            do throws(CarrierFailure) {
+                try check(secondary, named[secondary.pairing], keysOfDevices[secondary.device], makers)
+                let isKnown = named[secondary.pairing] != nil
+                guard isKnown || others + named.count < ConfigurationLimits.certifiedDevices else { throw .tooMany }
+            } catch {
+                passedOver.append((StatementTree.Named(path: path, facts: secondary).mark, error))
+                return false
             }
             keysOfDevices[secondary.device] = secondary.reportKey
             named[secondary.pairing] = .init(device: secondary.device, reportKey: secondary.reportKey)
+            return true
         }
         keys[path] = named
-        // Those far below share their room: none of them takes that of the carrier itself.
-        let taken = path.count == 1 ? named.count : keys.reduce(0) { $0 + ($1.key.count == 1 ? 0 : $1.value.count) }
-        guard taken <= ConfigurationLimits.certifiedDevices else { throw .tooMany }
+        return certified
+    }
+
+    /// - Parameters:
+    ///   - before: the first word on its pairing.
+    ///   - key: the first one of its device.
+    private func check(
+        _ secondary: CarrierStatement.Secondary, _ before: FarSecondaries.Certified?, _ key: [UInt8]?,
+        _ makers: [UniqueIdentifier]
+    ) throws(CarrierFailure) {
+        guard secondary.device != own, !makers.contains(secondary.device), !isDirect(secondary.pairing),
+            before?.device ?? secondary.device == secondary.device
+        else { throw .wrongDevice }
+        if case .vendor(let vendor) = secondary.target, vendor != makers.last { throw .wrongTarget }
+        guard key ?? secondary.reportKey == secondary.reportKey else { throw .keyChanged }
     }
 }

@@ -44,6 +44,23 @@ import Testing
         #expect(statement().map { !statements.contains($0) } == true, "the last state arrives")
     }
 
+    @Test("CFG-105, LIM-94: a secondary that has ever new apps is stated for some of them, and the others stay")
+    func apps() throws {
+        let apps = try (10..<60).map { try ApplicationIdentifier("org.example.app\($0)") }
+        for app in apps {
+            carrier.install(true, app)
+            carrier.pass(.seconds(3))
+            carrier.install(false, app)
+        }
+        let stated = apps.filter { !carrier.waiting(for: carrier.above, of: $0).isEmpty }
+        #expect(stated == Array(apps.prefix(ConfigurationLimits.carriedApplications)))
+        #expect(carrier.hasNoted("more apps of a secondary than a carrier states"))
+        carrier.install(true, apps[0])
+        let before = carrier.waiting(for: carrier.above, of: apps[0])
+        carrier.pass(.seconds(3))
+        #expect(carrier.waiting(for: carrier.above, of: apps[0]) != before)
+    }
+
     @Test("CFG-105, LIM-90: after an item that ended undelivered below, one more statement a minute later")
     func lost() throws {
         carrier.install()
@@ -83,8 +100,7 @@ import Testing
         carrier.receive(frame(to: carrier.above), from: carrier.above)
         carrier.receive(frame(), from: carrier.above, about: other)
         #expect(carrier.waiting(for: carrier.below).isEmpty)
-        let queue = QueueKey(pairing: carrier.below, app: other, channel: .configuration)
-        #expect(carrier.delivery.submissions.outstanding(in: queue).isEmpty)
+        #expect(carrier.waiting(for: carrier.below, of: other).isEmpty)
         #expect(carrier.hasNoted("configuration for a device that is not below this one"))
     }
 

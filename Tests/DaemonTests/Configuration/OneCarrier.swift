@@ -68,15 +68,15 @@ final class OneCarrier {
     func pass(_ time: Duration = .milliseconds(1)) { scheduler.advance(by: time) }
 
     /// The secondary has the app, or no longer.
-    func install(_ isInstalled: Bool = true) {
-        if isInstalled { facts.installed.insert(app) } else { facts.installed.remove(app) }
+    func install(_ isInstalled: Bool = true, _ other: ApplicationIdentifier? = nil) {
+        if isInstalled { facts.installed.insert(other ?? app) } else { facts.installed.remove(other ?? app) }
         service.secondariesChanged()
     }
 
     func hasNoted(_ message: String) -> Bool { facts.notes.contains(message) }
 
-    func queue(_ pairing: UniqueIdentifier) -> QueueKey {
-        QueueKey(pairing: pairing, app: app, channel: .configuration)
+    func queue(_ pairing: UniqueIdentifier, of other: ApplicationIdentifier? = nil) -> QueueKey {
+        QueueKey(pairing: pairing, app: other ?? app, channel: .configuration)
     }
 
     /// An item arrives from one of the two.
@@ -86,14 +86,13 @@ final class OneCarrier {
     ) -> UniqueIdentifier {
         ordinal += 1
         let id = UniqueIdentifier.random()
-        let queue = QueueKey(pairing: pairing, app: other ?? app, channel: .configuration)
-        service.received(ReceivedItem(queue: queue, id: id, ordinal: ordinal, payload: payload))
+        service.received(ReceivedItem(queue: queue(pairing, of: other), id: id, ordinal: ordinal, payload: payload))
         pass()
         return id
     }
 
     /// The items that wait for one of the two.
-    func waiting(for pairing: UniqueIdentifier) -> [UniqueIdentifier] {
-        delivery.submissions.outstanding(in: queue(pairing)).map(\.id)
+    func waiting(for pairing: UniqueIdentifier, of other: ApplicationIdentifier? = nil) -> [UniqueIdentifier] {
+        delivery.submissions.outstanding(in: queue(pairing, of: other)).map(\.id)
     }
 }

@@ -39,6 +39,8 @@ final class ConfigurationCarrier {
     private let presenting: PacedAction
     /// Far pairings that have been stated since the last look at what they lack.
     private var stated: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    /// The apps of each secondary that have been stated.
+    private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
     private var repetitions: Set<QueueKey> = []
 
@@ -171,11 +173,11 @@ final class ConfigurationCarrier {
     }
 
     private func refused(_ failures: [CarrierFailure], _ what: String, _ peer: ConfigurationPeer) {
-        for failure in failures {
+        for (reason, equal) in Dictionary(grouping: failures, by: \.name) {
             context.log(
                 LogEvent(
                     .warning, "word of a carrier refused", .text("pairing", "\(peer.pairing)"), .text("what", what),
-                    .text("reason", failure.name)))
+                    .text("reason", reason), .integer("number", equal.count)))
         }
     }
 
@@ -212,7 +214,7 @@ final class ConfigurationCarrier {
 
     private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
         refused(transition.contested.map { _ in .wrongDevice }, "pairing of another carrier", peer)
-        refused(transition.passedOver, "statement of a carrier below", peer)
+        refused(transition.passedOver, "part of a statement", peer)
         if !transition.gone.isEmpty {
             context.log(
                 LogEvent(
@@ -309,6 +311,7 @@ final class ConfigurationCarrier {
     /// A pairing is gone, and all that was behind it.
     func unpaired(_ pairing: UniqueIdentifier) {
         readers.remove(pairing)
+        admitted[pairing] = nil
         committed.perform(
             room: .reserve,
             { [outlets] next in
@@ -341,20 +344,26 @@ final class ConfigurationCarrier {
         guard let primary = context.device.peer(upstream) else { return }
         // A ring of pairings ends here: nobody is told of itself.
         let near = context.device.receivers().filter { $0.device != primary.device }
-        let below = near.map { peer in
-            (
-                peer: peer, has: context.device.installed(peer.pairing),
-                carriesFor: state.far.applications(behind: peer.pairing)
-            )
-        }
-        let apps = below.reduce(into: Set(state.carried.announced(to: upstream).keys)) {
-            $0.formUnion($1.has.union($1.carriesFor))
-        }
+        let below = near.map { peer in (peer: peer, has: context.device.installed(peer.pairing), apps: admit(peer)) }
+        let apps = below.reduce(into: Set(state.carried.announced(to: upstream).keys)) { $0.formUnion($1.apps) }
         for app in apps.sorted() {
-            let certified = below.filter { $0.has.contains(app) || $0.carriesFor.contains(app) }
+            let certified = below.filter { $0.apps.contains(app) }
                 .compactMap { secondary($0.peer, app, installed: $0.has.contains(app)) }
             announce(app, certified, to: primary)
         }
+    }
+
+    /// The apps for which a secondary is stated: those that it has, or carries for. One that changes them without end
+    /// would take the room of the others, here and above.
+    private func admit(_ peer: ConfigurationPeer) -> Set<ApplicationIdentifier> {
+        let apps = context.device.installed(peer.pairing).union(state.far.applications(behind: peer.pairing))
+        var known = admitted[peer.pairing] ?? []
+        let new = apps.subtracting(known).sorted()
+        let room = max(0, ConfigurationLimits.carriedApplications - known.count)
+        for app in new.dropFirst(room) { logLeftOut(1, "more apps of a secondary than a carrier states", app) }
+        known.formUnion(new.prefix(room))
+        admitted[peer.pairing] = known
+        return apps.intersection(known)
     }
 
     private func secondary(
