@@ -14,7 +14,7 @@ import Testing
         let below = "127.0.0.1:\(try FreePort.find())"
         devices = try await TwoDevices(kioskOptions: ["--listen", below, "--name", "gateway"])
         try await devices.pair()
-        panel = try Self.startPanel(in: devices.workspace, "panel")
+        panel = try await Self.startPanel(in: devices.workspace, "panel")
         let workspace = devices.workspace
         let link = try await tandem("pair", "--device", workspace["kiosk.sock"], "--link-only", in: workspace)
         try #require(link.status == 0, "\(link)")
@@ -26,11 +26,15 @@ import Testing
         target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
     }
 
-    private static func startPanel(in workspace: Workspace, _ named: String) throws -> Program {
-        try Program(
+    /// Starts the panel and waits until it serves its socket.
+    private static func startPanel(in workspace: Workspace, _ named: String) async throws -> Program {
+        let panel = try Program(
             "tandem",
             ["secondary", "--state", workspace["panel"], "--local", workspace["panel.sock"], "--name", "panel"],
             named: named, in: workspace)
+        let isReady = try await holds(within: .seconds(20)) { panel.output.contains("ready") || !panel.isRunning }
+        try #require(isReady && panel.isRunning, "\(panel.errors)")
+        return panel
     }
 
     private func startApp(_ named: String) async throws -> Program {
@@ -95,9 +99,7 @@ import Testing
         devices.kiosk.signal(SIGKILL)
         _ = try await devices.kiosk.ending()
         try await devices.restartKiosk()
-        let again = try Self.startPanel(in: devices.workspace, "panel-again")
-        let isReady = try await holds(within: .seconds(20)) { again.output.contains("ready") }
-        try #require(isReady, "\(again.errors)")
+        let again = try await Self.startPanel(in: devices.workspace, "panel-again")
         let late = try await startApp("app-late")
         let isLate = try await holds(within: .seconds(30)) { late.output.contains("value volume = 80") }
         #expect(isLate, "\(late.output)")
