@@ -57,10 +57,9 @@ final class ConfigurationService {
     private let receiver: ConfigurationReceiver
     private let forwarder: ConfigurationForwarder
     private let chains: KeyChainForwarder
+    private let keys: KeyChanges
     private let carrier: ConfigurationCarrier
     private var lastTick: MonotonicTime
-    /// Apps of which something may be desired that a change of their keys refuses: no step of their chains is sent.
-    private var unended: Set<KeySubject> = []
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
@@ -77,6 +76,7 @@ final class ConfigurationService {
         chains = KeyChainForwarder(context, state: try KeyChainDeliveries(rows: rows), store: store) {
             [receiver] subject in receiver.state.anchors[subject]?.steps ?? []
         }
+        keys = KeyChanges(context, receiver, forwarder, chains)
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
         context.carrier = carrier
         lastTick = scheduler.now
@@ -110,21 +110,10 @@ final class ConfigurationService {
         for app in apps.sorted() { receiver.reconcileFiles(of: app, as: options.role) }
         let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
         for subject in followed where !apps.contains(subject.application) { receiver.writeChain(of: subject) }
-        if options.role == .primary { unended.formUnion(followed) }
-        endAll()
+        keys.started(followed)
         forgetUnknownPairings()
         receiver.submitOwed()
         scheduleTick()
-    }
-
-    /// Ends what a change of keys has refused where that could not be stored, or a crash came between the two.
-    private func endAll() {
-        for subject in unended {
-            scheduler.start { [self] in
-                guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
-                await chains.advance(subject, to: context.receivers(of: subject.application))
-            }
-        }
     }
 
     /// A crash or a full disk may have left rows of a pairing that is gone: a rollout would wait for it.
@@ -139,7 +128,7 @@ final class ConfigurationService {
             guard let self else { return }
             receiver.timePassed(running: scheduler.now.since(lastTick), now: scheduler.wallNow)
             lastTick = scheduler.now
-            endAll()
+            keys.endAll()
             scheduleTick()
         }
     }
@@ -202,28 +191,16 @@ final class ConfigurationService {
         return await receiver.received(item)
     }
 
-    /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
-    private func advanceChains(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
-        for anchor in receiver.state.anchors.all
-        where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
-            && !unended.contains(anchor.key)
-        {
-            guard peer.carrier == nil || context.target(of: anchor.key.application, through: peer.pairing) != nil
-            else { continue }
-            chains.advance(anchor.key, to: peer)
-        }
-    }
-
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
-        advanceChains(of: app, at: peer)
+        keys.advance(of: app, at: peer)
         forwarder.changed(app, at: peer)
     }
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
         forwarder.ended(id, in: queue, outcome) { [weak self] peer in
-            self?.advanceChains(of: queue.app, at: peer)
+            self?.keys.advance(of: queue.app, at: peer)
         }
         carrier.ended(id, in: queue, outcome)
     }
@@ -237,7 +214,7 @@ final class ConfigurationService {
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         for peer in [peer] + carrier.peers(behind: pairing) {
-            advanceChains(at: peer)
+            keys.advance(at: peer)
             forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
         }
     }
@@ -321,12 +298,12 @@ final class ConfigurationService {
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "a change of keys is for all secondaries at once"))
             }
-            return await follow(statement, envelope, app, wait)
+            return await keys.follow(statement, envelope, app, wait)
         }
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            if payload.role != options.role || isForSecondaries(payload) { try checkEarly(envelope, payload) }
+            if payload.role != options.role || isForSecondaries(payload) { try keys.check(envelope, payload) }
         } catch {
             return .failed(ControlFailure(name: error.rejection.rawValue, text: error.detail))
         }
@@ -340,77 +317,6 @@ final class ConfigurationService {
         case (.primary, .secondary): return await forward(envelope, payload, wait, stage)
         case (.secondary, .primary):
             return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
-        }
-    }
-
-    /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
-    private func follow(
-        _ statement: ClaimedStatement, _ envelope: [UInt8], _ app: ApplicationIdentifier, _ wait: Duration
-    ) async -> ApplyOutcome {
-        let subject = statement.subject
-        guard subject.application == app else {
-            return .failed(
-                ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
-        }
-        guard options.role == .primary || subject.role == .secondary else {
-            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
-        }
-        // From before it is in force: no link may bring it to a secondary ahead of the end of what it refuses.
-        let isFirst = unended.insert(subject).inserted
-        switch await receiver.follow(envelope, of: subject) {
-        case nil:
-            if isFirst { unended.remove(subject) }
-            return .failed(ControlFailure(.store, "the statement could not be stored; see the log"))
-        case .failure(let failure)?:
-            if isFirst { unended.remove(subject) }
-            let hint = failure.rejection == .noKey ? "; see 'tandem trust list'" : ""
-            return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
-        case .success?: break
-        }
-        let own = ApplyResult(
-            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
-            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
-        guard options.role == .primary, subject.role == .secondary else {
-            unended.remove(subject)
-            return .results([own], ordinal: nil)
-        }
-        do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
-        let peers = context.receivers(of: subject.application)
-        await chains.advance(subject, to: peers)
-        let steps = receiver.state.anchors[subject]?.steps ?? []
-        // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
-        guard let index = steps.firstIndex(of: envelope) ?? steps.indices.last else {
-            return .results([own], ordinal: nil)
-        }
-        let results = await chains.results(
-            subject, steps[index], at: index, version: own.version, of: peers, within: wait)
-        return .results([own] + results, ordinal: nil)
-    }
-
-    /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
-    /// revoked key's configuration must not arrive before the revocation (CFG-94).
-    private func endRefused(_ subject: KeySubject) async throws(StoreError) {
-        unended.insert(subject)
-        let ended = try await forwarder.end(subject) { [self] in refusal(of: $0) }
-        unended.remove(subject)
-        for (desired, reason) in ended {
-            context.log(
-                LogEvent(
-                    .warning, "desired configuration ended by a change of keys",
-                    .text("app", "\(subject.application)"), .integer("version", desired.version),
-                    .text("verdict", reason.rawValue)))
-        }
-    }
-
-    /// The rejection of a desired configuration under the keys in force; nil if they are no reason for one.
-    private func refusal(of desired: DesiredConfiguration) -> Rejection? {
-        do throws(VerificationFailure) {
-            // At a time at which only the keys can be the fault: neither a clock that is wrong nor a key set that has
-            // expired may hide that they are, or end what is good.
-            try checkEarly(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
-            return nil
-        } catch {
-            return [.threshold, .oldKeySet].contains(error.rejection) ? error.rejection : nil
         }
     }
 
@@ -473,21 +379,6 @@ final class ConfigurationService {
         return payload
     }
 
-    /// The primary's check, for feedback, where it trusts a key (CFG-21).
-    private func checkEarly(
-        _ bytes: [UInt8], _ payload: ConfigurationPayload, at time: WallTime? = nil
-    ) throws(VerificationFailure) {
-        let key = AnchorKey(application: payload.application, role: payload.role)
-        let state = receiver.state
-        guard state.anchors[key] != nil else { return }
-        _ = try ApplicableConfiguration(
-            verifying: bytes,
-            in: VerificationContext(
-                profile: .forwarding, application: payload.application, role: payload.role,
-                anchor: state.anchors.anchor(of: key), target: nil, device: nil,
-                now: time ?? scheduler.wallNow, clockFloor: state.clockFloor))
-    }
-
     private func forward(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, _ stage: RolloutStage?
     ) async -> ApplyOutcome {
@@ -515,7 +406,7 @@ final class ConfigurationService {
         do throws(ConfigurationRecordError) {
             let desired = try DesiredConfiguration(envelope: envelope, accepted: scheduler.wallNow)
             return await forwarder.apply(desired, first: first, to: named, wait: wait) {
-                [self] () throws(VerificationFailure) in try checkEarly(envelope, payload)
+                [self] () throws(VerificationFailure) in try keys.check(envelope, payload)
             }
         } catch {
             return .failed(ControlFailure(name: Rejection.payloadMalformed.rawValue, text: error.description))

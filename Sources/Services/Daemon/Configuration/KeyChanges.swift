@@ -1,0 +1,145 @@
+// Changes of keys of a device: it follows a key set or a revocation, ends what that refuses of what its secondaries
+// should have, and only then brings it to them (CFG-92, CFG-94).
+
+import TandemBase
+import TandemCrypto
+import TandemReactor
+import TandemSignedConfiguration
+import TandemStore
+import TandemWire
+
+/// Follows changes of keys and brings them to the secondaries; confined to its loop.
+final class KeyChanges {
+    private let context: ConfigurationContext
+    private let receiver: ConfigurationReceiver
+    private let forwarder: ConfigurationForwarder
+    private let chains: KeyChainForwarder
+    /// Apps of which something may be desired that a change of their keys refuses: no step of their chains is sent.
+    private var unended: Set<KeySubject> = []
+
+    init(
+        _ context: ConfigurationContext, _ receiver: ConfigurationReceiver, _ forwarder: ConfigurationForwarder,
+        _ chains: KeyChainForwarder
+    ) {
+        self.context = context
+        self.receiver = receiver
+        self.forwarder = forwarder
+        self.chains = chains
+    }
+
+    private var options: ConfigurationService.Options { context.options }
+
+    /// A start, after which chains may refuse what is desired.
+    func started(_ followed: [KeySubject]) {
+        if options.role == .primary { unended.formUnion(followed) }
+        endAll()
+    }
+
+    /// Ends what a change of keys has refused where that could not be stored, or a crash came between the two.
+    func endAll() {
+        for subject in unended {
+            context.scheduler.start { [self] in
+                guard unended.contains(subject), (try? await endRefused(subject)) != nil else { return }
+                await chains.advance(subject, to: context.receivers(of: subject.application))
+            }
+        }
+    }
+
+    /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
+    func advance(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
+        for anchor in receiver.state.anchors.all
+        where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
+            && !unended.contains(anchor.key)
+        {
+            guard peer.carrier == nil || context.target(of: anchor.key.application, through: peer.pairing) != nil
+            else { continue }
+            chains.advance(anchor.key, to: peer)
+        }
+    }
+
+    /// Follows a key set or a revocation on this device, and brings it to its secondaries (CFG-92).
+    func follow(
+        _ statement: ClaimedStatement, _ envelope: [UInt8], _ app: ApplicationIdentifier, _ wait: Duration
+    ) async -> ApplyOutcome {
+        let subject = statement.subject
+        guard subject.application == app else {
+            return .failed(
+                ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
+        }
+        guard options.role == .primary || subject.role == .secondary else {
+            return .failed(ControlFailure(.wrongRole, "it is for the primary's app; this device is a secondary"))
+        }
+        // From before it is in force: no link may bring it to a secondary ahead of the end of what it refuses.
+        let isFirst = unended.insert(subject).inserted
+        switch await receiver.follow(envelope, of: subject) {
+        case nil:
+            if isFirst { unended.remove(subject) }
+            return .failed(ControlFailure(.store, "the statement could not be stored; see the log"))
+        case .failure(let failure)?:
+            if isFirst { unended.remove(subject) }
+            let hint = failure.rejection == .noKey ? "; see 'tandem trust list'" : ""
+            return .failed(ControlFailure(name: failure.rejection.rawValue, text: failure.detail + hint))
+        case .success?: break
+        }
+        let own = ApplyResult(
+            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil,
+            version: receiver.state.anchors[subject]?.version ?? 0, digest: SHA256.digest(envelope))
+        guard options.role == .primary, subject.role == .secondary else {
+            unended.remove(subject)
+            return .results([own], ordinal: nil)
+        }
+        do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
+        let peers = context.receivers(of: subject.application)
+        await chains.advance(subject, to: peers)
+        let steps = receiver.state.anchors[subject]?.steps ?? []
+        // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
+        guard let index = steps.firstIndex(of: envelope) ?? steps.indices.last else {
+            return .results([own], ordinal: nil)
+        }
+        let results = await chains.results(
+            subject, steps[index], at: index, version: own.version, of: peers, within: wait)
+        return .results([own] + results, ordinal: nil)
+    }
+
+    /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
+    /// revoked key's configuration must not arrive before the revocation (CFG-94).
+    private func endRefused(_ subject: KeySubject) async throws(StoreError) {
+        unended.insert(subject)
+        let ended = try await forwarder.end(subject) { [self] in refusal(of: $0) }
+        unended.remove(subject)
+        for (desired, reason) in ended {
+            context.log(
+                LogEvent(
+                    .warning, "desired configuration ended by a change of keys",
+                    .text("app", "\(subject.application)"), .integer("version", desired.version),
+                    .text("verdict", reason.rawValue)))
+        }
+    }
+
+    /// The rejection of a desired configuration under the keys in force; nil if they are no reason for one.
+    private func refusal(of desired: DesiredConfiguration) -> Rejection? {
+        do throws(VerificationFailure) {
+            // At a time at which only the keys can be the fault: neither a clock that is wrong nor a key set that has
+            // expired may hide that they are, or end what is good.
+            try check(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
+            return nil
+        } catch {
+            return [.threshold, .oldKeySet].contains(error.rejection) ? error.rejection : nil
+        }
+    }
+
+    /// The primary's check, for feedback, where it trusts a key (CFG-21).
+    func check(
+        _ bytes: [UInt8], _ payload: ConfigurationPayload, at time: WallTime? = nil
+    ) throws(VerificationFailure) {
+        let key = AnchorKey(application: payload.application, role: payload.role)
+        let state = receiver.state
+        guard state.anchors[key] != nil else { return }
+        _ = try ApplicableConfiguration(
+            verifying: bytes,
+            in: VerificationContext(
+                profile: .forwarding, application: payload.application, role: payload.role,
+                anchor: state.anchors.anchor(of: key), target: nil, device: nil,
+                now: time ?? context.scheduler.wallNow, clockFloor: state.clockFloor))
+    }
+}
