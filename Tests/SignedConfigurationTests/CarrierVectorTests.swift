@@ -46,7 +46,7 @@ private struct CarrierFile: Decodable {
     private func take(_ statement: Data, into known: inout FarSecondaries) throws -> FarTransition {
         let direct = Set(try file.direct.map(Self.identifier))
         return try known.take(
-            Array(statement), about: app, from: carrier, at: try Self.identifier(file.primary),
+            Array(statement), about: app, from: carrier, at: try Self.identifier(file.primary), now: Fixture.now,
             isDirect: { direct.contains($0) })
     }
 

@@ -106,11 +106,34 @@ import Testing
             pairing: chain.upper, device: chain.carrier.identifier, key: chain.carrier.key.publicKey)
         let (top, upper) = (chain.top.identifier, chain.upper)
         let transition = try chain.known.take(
-            about, about: other, from: carrier, at: top, isDirect: { $0 == upper })
+            about, about: other, from: carrier, at: top, now: Fixture.now, isDirect: { $0 == upper })
         #expect(transition.passedOver == [.wrongDevice])
         #expect(try chain.learn([]).present.isEmpty)
         #expect(try chain.learn([swapped]).passedOver == [.wrongDevice])
         #expect(chain.known.isEmpty)
+    }
+
+    @Test("CTL-38, CFG-102: one that a carrier states no longer stays known as gone, until it is stated again")
+    func hidden() throws {
+        var chain = try Chain()
+        #expect(chain.known.hidden.isEmpty)
+        let changes = try chain.learn([]).changes
+        let hidden = try #require(chain.known.hidden.first)
+        #expect(hidden.device == chain.far.identifier && hidden.carrier == chain.upper)
+        #expect(hidden.gone.name == "kiosk" && hidden.gone.since == Fixture.now)
+        var restored = FarSecondaries()
+        for case .certified(let path, let pairing, let certified) in changes {
+            restored.restore(try .init(certified.dictionary), of: pairing, through: path)
+        }
+        #expect(restored.hidden.map(\.pairing) == [chain.lower])
+        // Paired again there, under another identifier.
+        try chain.learn([chain.secondary(.random())])
+        #expect(chain.known.hidden.isEmpty)
+        try chain.learn()
+        #expect(chain.known.hidden.isEmpty)
+        try chain.learn([])
+        _ = chain.known.unpaired(chain.upper)
+        #expect(chain.known.hidden.isEmpty)
     }
 
     @Test("CFG-102: a restart does not forget which carrier named a pairing first")
@@ -201,7 +224,7 @@ import Testing
             _ = try known.take(
                 bytes, about: chain.app,
                 from: .init(pairing: secondary.pairing, device: maker.identifier, key: maker.key.publicKey),
-                at: chain.top.identifier, isDirect: { _ in false })
+                at: chain.top.identifier, now: Fixture.now, isDirect: { _ in false })
             return CarriedDeliveries.Offer(
                 pairing: secondary.pairing, try #require(known.statement(of: secondary.pairing, about: chain.app)))
         }
@@ -268,7 +291,8 @@ private struct Ring {
                     pairing: maker.pairing, device: maker.device, key: maker.key.publicKey)
                 let direct = maker.pairing
                 _ = try? nodes[reader].far.take(
-                    statement, about: app, from: carrier, at: nodes[reader].device, isDirect: { $0 == direct })
+                    statement, about: app, from: carrier, at: nodes[reader].device, now: Fixture.now,
+                    isDirect: { $0 == direct })
             }
         }
         return false

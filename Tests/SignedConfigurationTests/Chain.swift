@@ -75,7 +75,7 @@ struct Chain {
         return try known.take(
             statement, about: app,
             from: other ?? .init(pairing: upper, device: carrier.identifier, key: carrier.key.publicKey),
-            at: top.identifier, isDirect: { $0 == pairing })
+            at: top.identifier, now: Fixture.now, isDirect: { $0 == pairing })
     }
 
     func addressee() throws -> ConfigurationAddressee {

@@ -180,7 +180,8 @@ private struct Facts {
         let carrier = FarSecondaries.Carrier(
             pairing: statement.pairing, device: statement.device, key: ReportPublicKey(key))
         let accepted = try known.take(
-            bytes, about: statement.application, from: carrier, at: .random(), isDirect: { _ in false })
+            bytes, about: statement.application, from: carrier, at: .random(), now: Fixture.now,
+            isDirect: { _ in false })
         #expect(accepted.passedOver.isEmpty)
         let far = try #require(known.pairings.first.flatMap { known[$0]?.facts })
         return [

@@ -23,6 +23,16 @@ package struct FarSecondaries: Sendable {
         package let device: UniqueIdentifier
         /// SubjectPublicKeyInfo.
         package let reportKey: [UInt8]
+        /// The last name of one that no statement names any more, and the time since when.
+        package fileprivate(set) var gone: Gone?
+
+        init(device: UniqueIdentifier, reportKey: [UInt8]) { (self.device, self.reportKey) = (device, reportKey) }
+    }
+
+    /// The end of a far secondary that a carrier no longer states.
+    package struct Gone: Sendable, Equatable {
+        package let name: String
+        package let since: WallTime
     }
 
     /// A secondary that carries.
@@ -86,6 +96,18 @@ package struct FarSecondaries: Sendable {
         branches[carrier]?.accepted[app]
     }
 
+    /// Those that carriers have named and name no longer, as far as no statement names the device in another way: a
+    /// carrier that hides one can do so in the open only.
+    package var hidden: [(carrier: UniqueIdentifier, pairing: UniqueIdentifier, device: UniqueIdentifier, gone: Gone)] {
+        let devices = Set(known.values.flatMap { $0.values.map(\.facts.device) })
+        return branches.flatMap { carrier, branch in
+            branch.keys.values.joined().compactMap { pairing, certified in
+                guard let gone = certified.gone, !devices.contains(certified.device) else { return nil }
+                return (carrier, pairing, certified.device, gone)
+            }
+        }.sorted { ($0.gone.name, "\($0.pairing)") < ($1.gone.name, "\($1.pairing)") }
+    }
+
     // MARK: events
 
     /// Verifies a carrier's statement and takes it over. A fault of a secondary, or in a statement of `below`, costs
@@ -96,7 +118,7 @@ package struct FarSecondaries: Sendable {
     /// - Throws: ``CarrierFailure``; nothing has changed then.
     package mutating func take(
         _ bytes: [UInt8], about app: ApplicationIdentifier, from carrier: Carrier, at own: UniqueIdentifier,
-        isDirect: @escaping (UniqueIdentifier) -> Bool
+        now: WallTime, isDirect: @escaping (UniqueIdentifier) -> Bool
     ) throws(CarrierFailure) -> FarTransition {
         let statement = try CarrierStatement(verifying: bytes, with: carrier.key)
         guard statement.device == carrier.device, statement.pairing == carrier.pairing else { throw .wrongDevice }
@@ -114,7 +136,7 @@ package struct FarSecondaries: Sendable {
         transition.passedOver = examination.passedOver.map(\.failure)
         branch.keys = examination.keys
         branches[carrier.pairing] = branch
-        let chosen = replace(app, behind: carrier.pairing, with: tree, &transition)
+        let chosen = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
             bytes: bytes, passedOver: Set(examination.passedOver.map(\.mark)), chosen: chosen, tree: tree)
         branches[carrier.pairing]?.accepted[app] = accepted
@@ -126,7 +148,7 @@ package struct FarSecondaries: Sendable {
     /// named it first, and its device with its key.
     /// - Returns: the marks of those that count.
     private mutating func replace(
-        _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree,
+        _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree, at now: WallTime,
         _ transition: inout FarTransition
     ) -> Set<[UInt8]> {
         let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0 : nil } }
@@ -144,11 +166,27 @@ package struct FarSecondaries: Sendable {
             if let epoch = last.max(), epoch < one.facts.epoch { transition.renewed.append(pairing) }
             known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: one.facts, path: one.path)
             chosen.insert(one.mark)
+            setGone(nil, pairing, through: one.path, &transition)
             transition.present.append(pairing)
         }
         transition.gone = before.keys.filter { known[$0]?.isEmpty ?? true }
-        for pairing in transition.gone { known[pairing] = nil }
+        for pairing in transition.gone {
+            known[pairing] = nil
+            guard let last = before[pairing] else { continue }
+            setGone(Gone(name: last.facts.name, since: now), pairing, through: last.path, &transition)
+        }
         return chosen
+    }
+
+    private mutating func setGone(
+        _ gone: Gone?, _ pairing: UniqueIdentifier, through path: [UniqueIdentifier],
+        _ transition: inout FarTransition
+    ) {
+        guard let carrier = path.first, var certified = branches[carrier]?.keys[path]?[pairing], certified.gone != gone
+        else { return }
+        certified.gone = gone
+        branches[carrier]?.keys[path]?[pairing] = certified
+        transition.changes.append(.certified(path, pairing, certified))
     }
 
     /// The word on a pairing that counts, of those in one statement: that of the carrier whose word counted before, or
@@ -257,7 +295,12 @@ extension AcceptedStatement {
 
 extension FarSecondaries.Certified {
     package var dictionary: PropertyListDictionary {
-        ["v": 1, "device": .data(device.bytes), "reportKey": .data(reportKey)]
+        var fields: PropertyListDictionary = [
+            "v": 1, "device": .data(device.bytes), "reportKey": .data(reportKey),
+        ]
+        fields["name"] = gone.map { .string($0.name) }
+        fields["gone"] = gone.map { .integer($0.since.milliseconds) }
+        return fields
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(ConfigurationRecordError) {
@@ -266,6 +309,9 @@ extension FarSecondaries.Certified {
             _ = try fields.required("v", "1") { $0.integerValue == 1 ? 1 : nil }
             device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
             reportKey = try fields.required("reportKey", "data") { $0.dataValue }
+            let name = try fields.optional("name", "a string") { $0.stringValue }
+            let since = try fields.optional("gone", "an integer") { $0.integerValue }
+            if let name, let since { gone = FarSecondaries.Gone(name: name, since: WallTime(milliseconds: since)) }
             try fields.refuseUnknownFields()
         } catch { throw .damaged(error) }
     }

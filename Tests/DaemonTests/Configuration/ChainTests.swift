@@ -38,7 +38,9 @@ import Testing
     }
 
     /// The far secondaries that the primary knows.
-    private func far() -> [PropertyListDictionary] { (try? nodes.rows("far", of: nodes.primary)) ?? [] }
+    private func far(gone: Bool = false) -> [PropertyListDictionary] {
+        ((try? nodes.rows("far", of: nodes.primary)) ?? []).filter { ($0["gone"] != nil) == gone }
+    }
 
     private func waitForFar(_ count: Int = 1) { nodes.run(until: { far().count == count }) }
 
@@ -90,7 +92,9 @@ import Testing
         #expect(app.offers.count == 1)
     }
 
-    @Test func `CFG-105: a device that is paired below later gets it, and one that is unpaired there is gone`() throws {
+    @Test func `CFG-105, CTL-38: a device that is paired below later gets it, and one that is unpaired there is gone`()
+        throws
+    {
         defer { nodes.stop() }
         _ = try nodes.startApp(at: .other)
         waitForFar()
@@ -104,6 +108,8 @@ import Testing
         #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the last"]).code == 0)
         waitForFar(1)
         #expect(desired(of: "the last") == nil)
+        #expect(far(gone: true).map { $0["name"] } == ["the last"])
+        #expect(far(gone: true).map { $0["via"] } == ["the secondary"])
     }
 
     @Test func `CFG-101, CFG-103: a chain of two carriers`() throws {

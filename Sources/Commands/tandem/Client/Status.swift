@@ -63,11 +63,13 @@ private struct StatusReport {
 
     /// The devices below secondaries that carry.
     private var far: Table {
-        var table = Table("far secondaries", ["name", "via", "app", "target", "device"])
-        for device in facts.list("far") {
-            table.add(
-                device.text("name"), device.text("via"), device.text("app"), device.text("target"),
-                device.text("device"))
+        let devices = facts.list("far")
+        let areSomeGone = devices.contains { !$0.date("gone").isEmpty }
+        var table = Table(
+            "far secondaries", ["name", "via", "app", "target", "device"] + (areSomeGone ? ["gone since"] : []))
+        for device in devices {
+            let cells = ["name", "via", "app", "target", "device"].map { device.text($0) }
+            table.add(cells + (areSomeGone ? [device.date("gone")] : []))
         }
         return table
     }

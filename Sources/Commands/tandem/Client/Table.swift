@@ -11,7 +11,9 @@ struct Table {
         self.columns = columns
     }
 
-    mutating func add(_ cells: String...) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
+    mutating func add(_ cells: String...) { add(cells) }
+
+    mutating func add(_ cells: [String]) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
 
     /// The title, the column names and the rows, each on a line of its own.
     var lines: [String] {

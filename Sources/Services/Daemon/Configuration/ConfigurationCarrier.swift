@@ -77,20 +77,33 @@ final class ConfigurationCarrier {
         state.far.target(of: app, at: pairing)
     }
 
-    /// One row for each far secondary and app, for `status` (CTL-36); as many as one answer has.
+    /// One row for each far secondary and app, for `status` (CTL-36), and then those that are gone (CTL-38); as many as
+    /// one answer has.
     func describe() -> [PropertyListDictionary] {
         let rows = peers.lazy.flatMap { peer in
             self.state.far.targets(at: peer.pairing).map { app, target -> PropertyListDictionary in
-                var row: PropertyListDictionary = [
-                    "app": .string(app.description), "name": .string(peer.name), "target": .string(target.text),
-                    "pairing": .data(peer.pairing.bytes),
-                ]
-                row["device"] = peer.device.map { .data($0.bytes) }
-                row["via"] = peer.via.map { .string($0) }
+                var row = Self.row(peer.pairing, peer.name, peer.device, via: peer.via)
+                row["app"] = .string(app.description)
+                row["target"] = .string(target.text)
                 return row
             }
         }
-        return Array(rows.prefix(DesiredStatus.rowLimit))
+        let hidden = state.far.hidden.lazy.map { hidden -> PropertyListDictionary in
+            let via = self.context.device.peer(hidden.carrier)?.name
+            var row = Self.row(hidden.pairing, hidden.gone.name, hidden.device, via: via)
+            row["gone"] = .integer(hidden.gone.since.milliseconds)
+            return row
+        }
+        return Array((Array(rows.prefix(DesiredStatus.rowLimit)) + Array(hidden)).prefix(DesiredStatus.rowLimit))
+    }
+
+    private static func row(
+        _ pairing: UniqueIdentifier, _ name: String, _ device: UniqueIdentifier?, via: String?
+    ) -> PropertyListDictionary {
+        var row: PropertyListDictionary = ["name": .string(name), "pairing": .data(pairing.bytes)]
+        row["device"] = device.map { .data($0.bytes) }
+        row["via"] = via.map { .string($0) }
+        return row
     }
 
     // MARK: downwards
@@ -186,11 +199,11 @@ final class ConfigurationCarrier {
         _ statement: [UInt8], about app: ApplicationIdentifier, from peer: ConfigurationPeer
     ) async -> Bool {
         guard let carrier = carrier(peer) else { return true }
-        let own = context.options.device
+        let (own, now) = (context.options.device, context.scheduler.wallNow)
         let isDurable = try? await committed.commit { [self] next in
             do throws(CarrierFailure) {
-                let transition = try next.far.take(statement, about: app, from: carrier, at: own) { [context] in
-                    context.device.peer($0) != nil
+                let transition = try next.far.take(statement, about: app, from: carrier, at: own, now: now) {
+                    [context] in context.device.peer($0) != nil
                 }
                 return (
                     transition.changes.flatMap(\.rows),
