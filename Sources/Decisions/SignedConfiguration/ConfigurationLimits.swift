@@ -21,8 +21,16 @@ package enum ConfigurationLimits {
     package static let revokedKeys = 256
     /// Bytes of the envelope of a key set or a revocation (CFG-83, LIM-2): a chain is kept and read at each start.
     package static let keyStatement = 16_384
-    /// Key sets and revocations that follow one anchor (CFG-83, LIM-2): a rotation a week for twenty years.
-    package static let keySetSteps = 1_024
+    /// Key sets that follow one anchor, and the bytes of their payloads (CFG-83, LIM-91): a rotation a week for twenty
+    /// years.
+    package static let rotations = 1_024
+    package static let rotationBytes = 1 << 20
+    /// Revocations that follow one anchor, and the bytes of their payloads (CFG-83, LIM-91). Counted for themselves: a
+    /// stolen revocation key must not keep the next key set out.
+    package static let revocations = 256
+    package static let revocationBytes = 256 << 10
+    /// Key sets and revocations that follow one anchor.
+    package static let chainSteps = rotations + revocations
     /// Desired envelopes of a primary, and their bytes (LIM-85): each secondary may have one of its own by `only`.
     package static let desired = 4096
     package static let desiredBytes = 64 << 20

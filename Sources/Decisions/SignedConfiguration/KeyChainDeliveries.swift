@@ -228,7 +228,7 @@ extension KeyChainDeliveries.Place {
     }
 
     fileprivate static func count(_ value: PropertyListValue) -> Int? {
-        value.integerValue.flatMap { (0...Int64(ConfigurationLimits.keySetSteps)).contains($0) ? Int($0) : nil }
+        value.integerValue.flatMap { (0...Int64(ConfigurationLimits.chainSteps)).contains($0) ? Int($0) : nil }
     }
 }
 

@@ -1,6 +1,6 @@
 // Key set history: the anchor of one (app, role) and the rotations and revocations that followed it, each verified
-// against the state before it (CFG-84, CFG-85). Only `take` changes it, and a refusal changes nothing. The exact bytes
-// of each step are kept, so that the next verifier, which trusts its own anchor only, can follow the same chain.
+// against the state before it (CFG-84, CFG-85). Only `take` changes it, and a refusal changes nothing. Each step is
+// kept as bytes, so that the next verifier, which trusts its own anchor only, can follow the same chain.
 
 package import TandemBase
 package import TandemCrypto
@@ -14,8 +14,12 @@ package struct KeySetHistory: Sendable, Equatable {
     private let anchorBytes: [UInt8]?
     /// The app and role that the anchor names; nil for a bare key, which names none and is never followed by a step.
     package let subject: KeySubject?
-    /// The exact bytes of all that followed the anchor, oldest first.
-    package private(set) var steps: [[UInt8]] = []
+    /// All that followed the anchor, oldest first.
+    package private(set) var chainSteps: [ChainStep] = []
+    /// How many revocations are among them, and the bytes of the payloads: bounded each for itself (CFG-83).
+    private var revocations = 0
+    private var rotationBytes = 0
+    private var revocationBytes = 0
     /// Digests of the anchor's and the steps' statements. A carrier can change an envelope around what is signed
     /// (CFG-84), so its bytes identify nothing.
     private var digests: Set<[UInt8]> = []
@@ -85,7 +89,16 @@ package struct KeySetHistory: Sendable, Equatable {
     /// The set in force.
     package var current: TrustedKeySet { sets[sets.count - 1] }
 
-    /// The exact bytes of the anchor and of all that followed; empty for a bare key.
+    /// The bytes of all that followed the anchor, oldest first.
+    package var steps: [[UInt8]] { chainSteps.map(\.envelope) }
+
+    /// The place in ``steps`` of what the bytes state; nil if it is not among them.
+    package func place(of bytes: [UInt8]) -> Int? {
+        guard let digest = try? UnverifiedEnvelope(bytes).statementDigest else { return nil }
+        return chainSteps.firstIndex { $0.statement == digest }
+    }
+
+    /// The bytes of the anchor and of all that followed; empty for a bare key.
     package var chain: [[UInt8]] { (anchorBytes.map { [$0] } ?? []) + steps }
 
     /// The set of a version; nil for one before the anchor, and for one that has not come.
@@ -224,7 +237,7 @@ extension KeySetHistory {
         } catch {
             throw VerificationFailure(error.rejection, "under its own keys: \(error.detail)")
         }
-        try record(envelope)
+        try record(envelope, by: [current.keySet, role].compactMap { $0 }, next.keys)
         if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
             markEpoch = next.version
         }
@@ -269,19 +282,69 @@ extension KeySetHistory {
         let named = stated.filter { key in sets.contains { $0.keys[key] != nil } }
         let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
         guard isNews else { return .known }
-        try record(envelope)
+        try record(envelope, by: [current.revocation].compactMap { $0 })
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
         if document.withdraws { withdrawn.formUnion(named) }
         return .revoked(fresh.sorted { $0.hexadecimal < $1.hexadecimal })
     }
 
-    private mutating func record(_ envelope: UnverifiedEnvelope) throws(VerificationFailure) {
-        guard steps.count < ConfigurationLimits.keySetSteps else {
-            throw KeySetDocument.illegal("the chain has \(steps.count) steps; ship a newer key set as the app's anchor")
+    /// Appends a step, within the limits of its kind (CFG-83).
+    private mutating func record(
+        _ envelope: UnverifiedEnvelope, by roles: [KeyRole], _ added: [KeyIdentifier: PublicKey] = [:]
+    ) throws(VerificationFailure) {
+        let isRotation = envelope.claimedType == .keySet
+        let count = revocations + (isRotation ? 0 : 1)
+        let rotated = rotationBytes + (isRotation ? envelope.payload.count : 0)
+        let revoked = revocationBytes + (isRotation ? 0 : envelope.payload.count)
+        guard chainSteps.count - revocations < ConfigurationLimits.rotations || !isRotation,
+            count <= ConfigurationLimits.revocations, rotated <= ConfigurationLimits.rotationBytes,
+            revoked <= ConfigurationLimits.revocationBytes
+        else {
+            throw KeySetDocument.illegal(
+                isRotation
+                    ? "the chain has as many key sets as it can have; ship a newer one as the app's anchor"
+                    : "the chain has as many revocations as it can have; let the next key set revoke the keys")
         }
-        steps.append(envelope.bytes)
+        (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
+        let keys = current.keys.merging(added) { key, _ in key }
+        chainSteps.append(ChainStep(envelope.withoutSurplus(roles, keys), statement: envelope.statementDigest))
         digests.insert(envelope.statementDigest)
+    }
+}
+
+extension UnverifiedEnvelope {
+    /// The bytes with no other signatures than good ones by keys of these roles, one by each: the exact bytes if there
+    /// are no others. A carrier can add any number (CFG-84), which nobody should store.
+    fileprivate func withoutSurplus(_ roles: [KeyRole], _ keys: [KeyIdentifier: PublicKey]) -> [UInt8] {
+        let names = roles.reduce(into: Set<KeyIdentifier>()) { $0.formUnion($1.keyIdentifiers) }
+        let message = PreAuthenticationEncoding.bytes(type: payloadType, body: payload)
+        var seen: Set<KeyIdentifier> = []
+        let good = signatures.filter { signature in
+            guard let name = KeyIdentifier(bytes: signature.keyIdentifier), names.contains(name), !seen.contains(name),
+                keys[name]?.isValid(signature.bytes, for: message) == true
+            else { return false }
+            seen.insert(name)
+            return true
+        }
+        guard good.count < signatures.count else { return bytes }
+        return (try? SignedEnvelope.bytes(payload, type: payloadType, signatures: good)) ?? bytes
+    }
+}
+
+/// One key set or revocation of a chain.
+package struct ChainStep: Sendable, Equatable {
+    /// The bytes that are stored and forwarded.
+    package let envelope: [UInt8]
+    /// SHA-256 of ``envelope``, which reports name.
+    package let digest: [UInt8]
+    /// SHA-256 of what is signed.
+    let statement: [UInt8]
+
+    package init(_ envelope: [UInt8], statement: [UInt8] = []) {
+        self.envelope = envelope
+        digest = SHA256.digest(envelope)
+        self.statement = statement
     }
 }
 
@@ -310,7 +373,7 @@ package enum KeySetText {
 package struct KeySetChainFile: Sendable, Equatable {
     package static let name = "keysets.plist"
     /// The bytes of the longest chain, and of the facts around it.
-    package static let limit = (ConfigurationLimits.keySetSteps + 1) * (ConfigurationLimits.keyStatement + 32)
+    package static let limit = (ConfigurationLimits.chainSteps + 1) * (ConfigurationLimits.keyStatement + 32)
 
     package let subject: KeySubject
     /// The exact bytes of the anchor and of all that followed.
@@ -335,8 +398,8 @@ package struct KeySetChainFile: Sendable, Equatable {
             subject = KeySubject(
                 application: try fields.required("app", "an application identifier") { $0.applicationValue },
                 role: try fields.required("role", "a role") { $0.roleValue })
-            chain = try fields.required("chain", "a list of at most 1,025 statements") { value in
-                guard let values = value.arrayValue, values.count <= ConfigurationLimits.keySetSteps + 1 else {
+            chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
+                guard let values = value.arrayValue, values.count <= ConfigurationLimits.chainSteps + 1 else {
                     return nil
                 }
                 let chain = values.compactMap(\.dataValue)

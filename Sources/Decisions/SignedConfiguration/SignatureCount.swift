@@ -1,6 +1,7 @@
 // Counting of signatures (steps 6 to 8 of CFG-20): the keys of one role with a good signature. A signature by an
-// unknown key is ignored whatever its form, a bad one does not count, and no key counts twice. The load
-// profile looks at more keys and refuses no duplicate, so that an accepted configuration stays accepted.
+// unknown key is ignored whatever its form, a bad one does not count, and no key counts twice. The load profile looks
+// at more keys, so that an accepted configuration stays accepted. It refuses no duplicate, and neither does a statement
+// about keys: verifiers differ in the keys that they know as revoked, and so in the duplicates that they would see.
 
 import TandemCrypto
 
@@ -15,9 +16,10 @@ struct SignatureCount {
     /// - Parameters:
     ///   - keys: the trusted keys, those of the role among them.
     ///   - revoked: keys that do not count; they do if `countsRevoked`, and the result says so.
+    ///   - refusesDuplicates: whether a second signature that names a key is a failure, good or not.
     init(
         _ envelope: UnverifiedEnvelope, role: KeyRole, keys: [KeyIdentifier: PublicKey], revoked: Set<KeyIdentifier>,
-        countsRevoked: Bool = false
+        countsRevoked: Bool = false, refusesDuplicates: Bool = false
     ) {
         let candidates = envelope.signatures.compactMap { signature -> (key: PublicKey, signature: [UInt8])? in
             guard let identifier = KeyIdentifier(bytes: signature.keyIdentifier),
@@ -26,7 +28,7 @@ struct SignatureCount {
             else { return nil }
             return (key, signature.bytes)
         }
-        guard countsRevoked || Set(candidates.map(\.key)).count == candidates.count else {
+        guard !refusesDuplicates || Set(candidates.map(\.key)).count == candidates.count else {
             failure = VerificationFailure(.duplicateKeyIdentifier, "one key is named by two signatures")
             return
         }

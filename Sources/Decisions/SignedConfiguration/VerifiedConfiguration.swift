@@ -24,7 +24,8 @@ package struct VerifiedConfiguration: Sendable {
         let (history, keys) = try Self.keys(for: envelope, in: context)
         let isLoad = context.profile.countsRevoked
         let count = SignatureCount(
-            envelope, role: keys.configuration, keys: keys.keys, revoked: history.revoked, countsRevoked: isLoad)
+            envelope, role: keys.configuration, keys: keys.keys, revoked: history.revoked, countsRevoked: isLoad,
+            refusesDuplicates: !isLoad)
         if let failure = count.failure, !context.allowsInvalidSignatures { throw failure }
         guard envelope.payloadType == SignedPayloadType.configuration.rawValue else {
             throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")

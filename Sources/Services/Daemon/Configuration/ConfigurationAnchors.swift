@@ -46,6 +46,11 @@ extension KnownAnchor {
     /// The exact bytes of all that followed the anchor.
     var steps: [[UInt8]] { if case .trusted(let history) = anchor { history.steps } else { [] } }
 
+    /// The place of a statement among them; nil if it is not there.
+    func place(of bytes: [UInt8]) -> Int? {
+        if case .trusted(let history) = anchor { history.place(of: bytes) } else { nil }
+    }
+
     /// The version of the key set in force; nil for an anchor that cannot be used.
     var version: UInt64? { if case .trusted(let history) = anchor { history.current.version } else { nil } }
 

@@ -93,7 +93,7 @@ final class KeyChanges {
         await chains.advance(subject, to: peers)
         let steps = receiver.state.anchors[subject]?.steps ?? []
         // One that changed nothing is in the chain in another envelope, or not at all: then all of the chain counts.
-        guard let index = steps.firstIndex(of: envelope) ?? steps.indices.last else {
+        guard let index = receiver.state.anchors[subject]?.place(of: envelope) ?? steps.indices.last else {
             return .results([own], ordinal: nil)
         }
         let results = await chains.results(
