@@ -20,15 +20,19 @@ import Testing
     }
 
     private func advance(
-        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true,
+        because occasion: KeyChainDeliveries.Occasion = .changed
     ) -> [KeyChainDeliveries.Item] {
-        transition(&deliveries, count, isUnderWay: isUnderWay).items
+        transition(&deliveries, count, isUnderWay: isUnderWay, because: occasion).items
     }
 
     private func transition(
-        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true,
+        because occasion: KeyChainDeliveries.Occasion = .changed
     ) -> KeyChainDeliveries.Transition {
-        deliveries.advance(key, along: Array(chain.prefix(count)), isUnderWay: { _ in isUnderWay }) { .random() }
+        deliveries.advance(
+            key, along: Array(chain.prefix(count)), because: occasion, isUnderWay: { _ in isUnderWay }
+        ) { .random() }
     }
 
     private func report(
@@ -69,7 +73,7 @@ import Testing
         #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
     }
 
-    @Test("CFG-95: after a refusal the chain starts again from its beginning, at the next occasion")
+    @Test("CFG-95: after a refusal the first step goes again at the next link, the others once it is accepted")
     func aRefusalStartsTheChainAgain() throws {
         var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
@@ -77,10 +81,16 @@ import Testing
         try take(try report(first[1], .rejected(.threshold), counter: 2), &deliveries)
         try take(try report(first[2], .rejected(.keySetGap), counter: 3), &deliveries)
         #expect(deliveries[key]?.result?.verdict == .rejected(.keySetGap))
-        let again = advance(&deliveries, isUnderWay: false)
-        #expect(again.map(\.envelope) == chain)
-        for (place, item) in again.enumerated() {
-            try take(try report(item, .applied, counter: 4 + UInt64(place)), &deliveries)
+        #expect(advance(&deliveries, isUnderWay: false).isEmpty, "the chain has not grown")
+        #expect(advance(&deliveries, isUnderWay: false, because: .announced).isEmpty, "it had a key")
+        let alone = advance(&deliveries, isUnderWay: false, because: .linked)
+        #expect(alone.map(\.envelope) == [[1]])
+        #expect(advance(&deliveries).isEmpty, "the others wait for its answer")
+        try take(try report(alone[0], .applied, counter: 4), &deliveries)
+        let others = advance(&deliveries)
+        #expect(others.map(\.envelope) == [[2], [3]])
+        for (place, item) in others.enumerated() {
+            try take(try report(item, .applied, counter: 5 + UInt64(place)), &deliveries)
         }
         #expect(deliveries[key]?.accepted == 3)
         #expect(advance(&deliveries, isUnderWay: false).isEmpty)
@@ -91,9 +101,11 @@ import Testing
         var deliveries = KeyChainDeliveries()
         let first = advance(&deliveries)
         try take(try report(first[0], .waitingForKey, counter: 1), &deliveries)
-        let again = transition(&deliveries)
+        let none = transition(&deliveries)
+        #expect(none.items.isEmpty && none.cancelled.isEmpty)
+        let again = transition(&deliveries, because: .announced)
         #expect(again.cancelled == [first[1].id, first[2].id])
-        #expect(again.items.map(\.envelope) == chain)
+        #expect(again.items.map(\.envelope) == [[1]], "it may have learned a key")
         #expect(throws: ReportFailure.wrongNonce) {
             try take(try report(first[1], .rejected(.keySetGap), counter: 2), &deliveries)
         }
@@ -143,13 +155,30 @@ import Testing
             #expect(deliveries.awaits(item.id))
             try take(try report(item, .applied, counter: 1 + UInt64(place)), &deliveries)
         }
-        #expect(deliveries.renewed(key.pairing) == [key])
+        #expect(deliveries.renewed(key.pairing).map(\.key) == [key])
         let again = advance(&deliveries)
         #expect(again.count == 3)
         // A restored secondary counts its reports from where it was.
         try take(try report(again[0], .applied, counter: 1), &deliveries)
         #expect(deliveries.unpaired(key.pairing) == [key])
         #expect(deliveries == KeyChainDeliveries())
+    }
+
+    @Test("CFG-92: a new epoch takes what waits for the link out of its queue")
+    func aRenewedPairingCancelsWhatWaits() throws {
+        var deliveries = KeyChainDeliveries()
+        let waiting = advance(&deliveries)
+        #expect(deliveries.renewed(key.pairing).flatMap(\.cancelled) == waiting.map(\.id))
+        #expect(deliveries.renewed(key.pairing).flatMap(\.cancelled).isEmpty)
+    }
+
+    @Test("CFG-95: a chain that has grown starts again after a refusal, one step at a time")
+    func aGrownChainStartsAgain() throws {
+        var deliveries = KeyChainDeliveries()
+        let first = advance(&deliveries, 2)
+        try take(try report(first[0], .rejected(.threshold), counter: 1), &deliveries)
+        #expect(advance(&deliveries, 2).isEmpty)
+        #expect(advance(&deliveries, 3).map(\.envelope) == [[1]])
     }
 
     @Test("CFG-92: another chain in the place of one starts from its beginning")

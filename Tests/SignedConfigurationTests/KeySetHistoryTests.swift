@@ -67,6 +67,32 @@ import Testing
         #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now).verdict == .applied)
     }
 
+    @Test("CFG-22, CFG-88: after all keys were replaced, a waived signature restarts no version mark")
+    func aWaivedSignatureRestartsNoMark() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(9, signer: 0, keySet: 1), history)
+        let before = slot.mark
+        #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
+        var staging = try context(history, .staging)
+        staging.allowsInvalidSignatures = true
+        _ = slot.received(try configuration(1, signer: 2, keySet: 2), by: Fixture.delivery, in: staging)
+        #expect(slot.staged?.isWaived == true && slot.mark == before && slot.staged?.mark == nil)
+    }
+
+    @Test("CFG-88: a store that was lost takes an older version again, and nothing below the lowest of the set")
+    func aLostMarkLetsAnOlderVersionPass() throws {
+        let history = try KeySetHistory(anchor: try set(1))
+        #expect(try slot(with: try configuration(9, signer: 0, keySet: 1), history).mark?.version == 9)
+        #expect(try slot(with: try configuration(8, signer: 0, keySet: 1), history).mark?.version == 8)
+        var least = try document(1)
+        least.minimumVersions = [try Fixture.target(): 9]
+        let bounded = try KeySetHistory(anchor: try KeyStatementSigner.sign(least, with: [root]))
+        var lost = try Fixture.slot()
+        let old = try configuration(8, signer: 0, keySet: 1)
+        let judged = lost.received(old, by: Fixture.delivery, in: try context(bounded, .staging))
+        #expect(judged.verdict == .rejected(.rollback))
+    }
+
     // MARK: chains
 
     @Test("CFG-83: a chain ends after 1,024 rotations, and is followed again to its end")

@@ -143,6 +143,15 @@ import Testing
         #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
     }
 
+    @Test("CFG-20: a device's own keys sign no configuration", arguments: [KeyAlgorithm.ed25519, .ecdsaP256])
+    func aDevicesKeysSignNoConfiguration(algorithm: KeyAlgorithm) throws {
+        let key = ConfigurationPrivateKey(PrivateKey.generate(algorithm))
+        let bytes = try ConfigurationSigner.sign(try Fixture.payload(), with: [key])
+        #expect(throws: VerificationFailure(.threshold, "")) {
+            try ApplicableConfiguration(verifying: bytes, in: try Fixture.context())
+        }
+    }
+
     @Test("CFG-22: waiving covers signatures and nothing else")
     func waivingCoversSignaturesAndNothingElse() throws {
         var context = try Fixture.context()

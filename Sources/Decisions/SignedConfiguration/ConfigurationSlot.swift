@@ -204,7 +204,8 @@ extension ConfigurationSlot {
         _ transition: inout ApplyTransition
     ) throws(VerificationFailure) {
         let isOffered = phase == .offered && staged?.record.digest == verified.digest
-        restartMark(in: context, &transition)
+        // CFG-22: without a good signature no mark moves.
+        if verified.waived == nil { restartMark(in: context, &transition) }
         let record = try record(of: verified.bytes)
         replaceStaged(record, isWaived: verified.waived != nil, by: delivery, in: context, &transition)
         if isOffered { return }
@@ -263,7 +264,7 @@ extension ConfigurationSlot {
             transition.add(.report(report(.superseded, of: older, by: delivery)))
         }
         let newer = StagedConfiguration(
-            record, staged: context.now, mark: mark?.highestRefused,
+            record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
             allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, delivery: delivery,
             attempts: same?.attempts ?? 0)
         staged = newer

@@ -1,6 +1,7 @@
 // Deliveries of key sets and revocations from a primary to its secondaries (CFG-92): how far along a chain each one is,
 // and what is on its way to it. Steps go in the chain's order and are never superseded. A secondary that refuses one
-// may have lost its state: it gets the chain from the beginning at its next link, and not before.
+// may have lost its state: at its next link it gets the chain from the beginning, the first step alone (CFG-95), so
+// that one that refuses again costs no more.
 
 package import TandemBase
 package import TandemCrypto
@@ -17,6 +18,16 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             self.pairing = pairing
             self.subject = subject
         }
+    }
+
+    /// The reason to look at what a secondary lacks.
+    package enum Occasion: Sendable {
+        /// Its link is new.
+        case linked
+        /// It has announced the app, and may have learned a key.
+        case announced
+        /// The chain may have grown, or a delivery has ended.
+        case changed
     }
 
     /// A step to be queued for a secondary.
@@ -57,8 +68,12 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         fileprivate var last: [UInt8]?
         fileprivate var underWay: [Step] = []
         package fileprivate(set) var result: Result?
+        /// The steps of the chain when it was brought last.
+        fileprivate var planned = 0
+        /// It has refused a step, and has accepted none since: one goes alone.
+        package fileprivate(set) var isProbed = false
 
-        fileprivate init() {}
+        fileprivate init(isProbed: Bool = false) { self.isProbed = isProbed }
 
         /// Whether it is one along this chain: another anchor may have taken the place of the one before.
         fileprivate func isAlong(_ chain: [[UInt8]]) -> Bool {
@@ -83,6 +98,16 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
         /// A refusal ends the deliveries until the next link.
         fileprivate var isRefused: Bool { result.map { $0.verdict != .applied } ?? false }
+
+        /// Whether a refused chain starts again.
+        fileprivate func startsAgain(_ occasion: Occasion, _ count: Int) -> Bool {
+            switch occasion {
+            case .linked: true
+            // One that had no usable key may have one now.
+            case .announced: count > planned || result.map { !$0.verdict.isRefusal } ?? false
+            case .changed: count > planned
+            }
+        }
     }
 
     private var places: [Key: Place] = [:]
@@ -96,6 +121,11 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// The pairings of which anything is known.
     package var pairings: Set<UniqueIdentifier> { Set(places.keys.map(\.pairing)).union(counters.keys) }
 
+    /// The chains of which one step goes alone.
+    package func probed(through pairing: UniqueIdentifier) -> Set<Key> {
+        Set(places.filter { $0.key.pairing == pairing && $0.value.isProbed }.keys)
+    }
+
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool {
         places.values.contains { $0.underWay.contains { $0.id == nonce } }
@@ -104,12 +134,13 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
 extension KeyChainDeliveries {
     /// The chain has grown, or its secondary may lack a part of it: it gets the steps that it has not accepted and that
-    /// are not on their way. After a refusal it gets all of them.
+    /// are not on their way. After a refusal it gets the first one, and the others once it has accepted that.
     /// - Parameters:
     ///   - chain: the steps after the anchor, in order.
     ///   - isUnderWay: whether an item is still in its queue.
     package mutating func advance(
-        _ key: Key, along chain: [[UInt8]], isUnderWay: (UniqueIdentifier) -> Bool,
+        _ key: Key, along chain: [[UInt8]], because occasion: Occasion = .changed,
+        isUnderWay: (UniqueIdentifier) -> Bool,
         newIdentifier: () -> UniqueIdentifier
     ) -> Transition {
         var transition = Transition()
@@ -117,13 +148,19 @@ extension KeyChainDeliveries {
         var place = places[key] ?? Place()
         // One that has left its queue without a report is sent again: the secondary knows it if it took it.
         place.underWay.removeAll { !isUnderWay($0.id) }
-        if place.isRefused || !place.isAlong(chain) {
+        let isRefused = place.isRefused
+        if !place.isAlong(chain) || (isRefused && place.startsAgain(occasion, chain.count)) {
             // The steps behind a refused one do not follow at the secondary, either.
             transition.cancelled = place.underWay.map(\.id)
-            place = Place()
+            place = Place(isProbed: isRefused || place.isProbed)
+        } else if isRefused {
+            places[key] = place
+            return transition
         }
+        place.planned = chain.count
         let first = max(place.accepted, place.underWay.last.map { $0.index + 1 } ?? 0)
-        for index in first..<max(first, chain.count) {
+        let end = place.isProbed ? min(chain.count, place.accepted + 1) : chain.count
+        for index in first..<max(first, end) {
             let step = Place.Step(id: newIdentifier(), index: index, digest: SHA256.digest(chain[index]))
             place.underWay.append(step)
             transition.items.append(Item(id: step.id, key: key, envelope: chain[index]))
@@ -147,6 +184,7 @@ extension KeyChainDeliveries {
         else { throw .wrongNonce }
         place.result = Result(digest: facts.digest, verdict: facts.verdict, text: facts.text)
         if facts.verdict == .applied {
+            place.isProbed = false
             if step.index >= place.accepted { (place.accepted, place.last) = (step.index + 1, step.digest) }
             place.underWay.removeAll { $0.index <= step.index }
         } else {
@@ -158,12 +196,13 @@ extension KeyChainDeliveries {
     }
 
     /// One of the two stores was restored, or the pairing was made again: the secondary may have lost what it accepted.
-    package mutating func renewed(_ pairing: UniqueIdentifier) -> [Key] {
-        let keys = places.keys.filter { $0.pairing == pairing }
-        for key in keys { places[key] = Place() }
+    /// - Returns: its places, with the items in their queues, which come again.
+    package mutating func renewed(_ pairing: UniqueIdentifier) -> [(key: Key, cancelled: [UniqueIdentifier])] {
+        let renewed = places.filter { $0.key.pairing == pairing }
+        for key in renewed.keys { places[key] = Place() }
         // A restored secondary counts its reports from where it was; the nonces still tell old ones.
         counters[pairing] = nil
-        return keys
+        return renewed.map { ($0.key, $0.value.underWay.map(\.id)) }
     }
 
     /// The pairing is gone.
@@ -199,6 +238,8 @@ extension KeyChainDeliveries.Place {
                     ["id": .data(step.id.bytes), "index": .integer(Int64(step.index)), "digest": .data(step.digest)]
                 }),
         ]
+        fields["planned"] = planned > 0 ? .integer(Int64(planned)) : nil
+        fields["probed"] = isProbed ? true : nil
         fields["last"] = last.map { .data($0) }
         fields["digest"] = result.map { .data($0.digest) }
         fields["verdict"] = result.map { .string($0.verdict.name) }
@@ -214,6 +255,8 @@ extension KeyChainDeliveries.Place {
             let steps = values.compactMap { Step($0) }
             return steps.count == values.count ? steps : nil
         }
+        planned = try fields.optional("planned", "a number of steps", Self.count) ?? 0
+        isProbed = try fields.optional("probed", "a boolean") { $0.booleanValue } ?? false
         last = try fields.optional("last", "32 bytes of data") { $0.digestValue }
         guard (last == nil) == (accepted == 0) else {
             throw FieldError(field: "last", problem: "and 'accepted' differ")

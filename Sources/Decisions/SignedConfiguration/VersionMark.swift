@@ -67,6 +67,12 @@ package struct VersionMark: Sendable, Equatable {
             version: 0, digest: nil, isActive: mark.isActive, isClosed: mark.isClosed, keySetVersion: epoch)
     }
 
+    /// The mark, if it counts under the keys in force (CFG-88).
+    static func counting(_ mark: VersionMark?, under anchor: ConfigurationAnchor) -> VersionMark? {
+        guard case .trusted(let history) = anchor else { return mark }
+        return restarted(mark, inEpoch: history.markEpoch) == mark ? mark : nil
+    }
+
     /// The mark after this configuration failed: only a higher version passes from now on.
     static func burnt(_ mark: VersionMark?, by record: ConfigurationRecord) -> VersionMark {
         VersionMark(

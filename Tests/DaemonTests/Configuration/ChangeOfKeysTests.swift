@@ -64,4 +64,13 @@ import Testing
         primary.scheduler.run()
         #expect(primary.desired == [])
     }
+
+    @Test("CFG-83, DEL-31: a full disk takes a revocation, and no key set")
+    func aRevocationOnAFullDisk() throws {
+        (primary.store.isFull, primary.store.hasReserve) = (true, true)
+        #expect(primary.apply(try primary.set(2)) == "store")
+        #expect(primary.apply(try primary.revocation()) == nil)
+        (primary.store.isFull, primary.store.hasReserve) = (false, false)
+        #expect(primary.apply(try primary.envelope(1)) == "threshold")
+    }
 }

@@ -444,4 +444,17 @@ import Testing
         #expect(!nodes.hasNoted("key statement refused"))
         nodes.stop()
     }
+
+    @Test("CFG-87: a revocation stays in force through unpairing, joining again and restarts")
+    func aRevocationSurvivesUnpairing() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        try nodes.unpair(nodes.secondary)
+        try nodes.unpair(nodes.primary)
+        try nodes.restart(.secondary)
+        try nodes.pair()
+        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
+        nodes.stop()
+    }
 }

@@ -133,9 +133,11 @@ final class ConfigurationReceiver {
         _ statement: [UInt8], of subject: AnchorKey,
         by source: (delivery: ConfigurationDelivery, key: ConfigurationSlotKey)? = nil
     ) async -> Result<Void, VerificationFailure>? {
+        // A full disk must not keep a stolen key in force; CFG-83 bounds what that takes.
+        let room: CommitRoom = ClaimedStatement(statement)?.type == .revocation ? .reserve : .ordinary
         let outcome: Result<Void, VerificationFailure>?
         do throws(StoreError) {
-            outcome = try await committed.commit { [self] next in
+            outcome = try await committed.commit(room: room) { [self] next in
                 let outcome = Result { () throws(VerificationFailure) in
                     try next.follow(statement, of: subject, isCarried: source != nil)
                 }
@@ -151,7 +153,8 @@ final class ConfigurationReceiver {
                     let facts = ReportFacts(
                         delivery: source.delivery, key: source.key, digest: SHA256.digest(statement), transaction: nil,
                         version: nil, verdict: verdict, text: text, good: next[source.key].good)
-                    changes += next.owe(facts, signer: context.options.signer, now: context.reading)
+                    changes += next.owe(
+                        facts, isStatement: true, signer: context.options.signer, now: context.reading)
                 }
                 return (
                     changes,

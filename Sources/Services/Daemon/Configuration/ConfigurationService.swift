@@ -193,14 +193,14 @@ final class ConfigurationService {
 
     /// Key sets and revocations first, and then configurations (CFG-92).
     private func bringWhatIsLacking(of app: ApplicationIdentifier, to peer: ConfigurationPeer) {
-        keys.advance(of: app, at: peer)
+        keys.advance(of: app, at: peer, because: .announced)
         forwarder.changed(app, at: peer)
     }
 
     /// An item that this device submitted has ended.
     func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
         forwarder.ended(id, in: queue, outcome) { [weak self] peer in
-            self?.keys.advance(of: queue.app, at: peer)
+            self?.keys.advance(of: queue.app, at: peer, because: .changed)
         }
         carrier.ended(id, in: queue, outcome)
     }
@@ -214,7 +214,7 @@ final class ConfigurationService {
         carrier.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         for peer in [peer] + carrier.peers(behind: pairing) {
-            keys.advance(at: peer)
+            keys.advance(at: peer, because: .linked)
             forwarder.linked(peer) { [receiver] in receiver.state.anchors[$0] != nil }
         }
     }

@@ -38,9 +38,9 @@ final class KeyChainForwarder {
     var pairings: Set<UniqueIdentifier> { committed.state.pairings }
 
     /// A secondary may lack a part of a chain.
-    func advance(_ subject: KeySubject, to peer: ConfigurationPeer) {
+    func advance(_ subject: KeySubject, to peer: ConfigurationPeer, because occasion: KeyChainDeliveries.Occasion) {
         guard !steps(subject).isEmpty else { return }
-        change { [self] next in advance(&next, subject, to: [peer]) }
+        change { [self] next in advance(&next, subject, to: [peer], because: occasion) }
     }
 
     /// A chain has grown: returns once what follows from that is durable, or could not be stored.
@@ -54,7 +54,8 @@ final class KeyChainForwarder {
     }
 
     private func advance(
-        _ next: inout KeyChainDeliveries, _ subject: KeySubject, to peers: [ConfigurationPeer]
+        _ next: inout KeyChainDeliveries, _ subject: KeySubject, to peers: [ConfigurationPeer],
+        because occasion: KeyChainDeliveries.Occasion = .changed
     ) -> (changes: [RowChange], effect: () -> Void) {
         let chain = steps(subject)
         var rows: [RowChange] = []
@@ -63,7 +64,7 @@ final class KeyChainForwarder {
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
             let transition = next.advance(
-                key, along: chain,
+                key, along: chain, because: occasion,
                 isUnderWay: { [context] id in
                     context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
                 }, newIdentifier: { .random() })
@@ -89,7 +90,7 @@ final class KeyChainForwarder {
             // It is queued at the next link instead.
             context.log(
                 LogEvent(
-                    .error, "key statement not queued", .text("app", "\(item.key.subject.application)"),
+                    .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),
                     .text("error", error.description)))
         }
     }
@@ -125,6 +126,7 @@ final class KeyChainForwarder {
         let isDurable = try? await committed.commit { [self] next in
             let before = next
             do throws(ReportFailure) {
+                let probed = before.probed(through: peer.pairing)
                 let place = try next.report(
                     report, through: peer.pairing, device: device, key: ReportPublicKey(key))
                 let rows = [next.stored(place), next.storedCounter(of: peer.pairing)]
@@ -133,6 +135,10 @@ final class KeyChainForwarder {
                     { [self] in
                         log(place, peer)
                         notifyFinished()
+                        // It has accepted the step that went alone: the others follow.
+                        if probed.contains(place), committed.state[place]?.isProbed == false {
+                            advance(place.subject, to: peer, because: .changed)
+                        }
                         return true
                     }
                 )
@@ -158,7 +164,17 @@ final class KeyChainForwarder {
 
     /// One of two stores was restored, or the pairing was made again.
     func renewed(_ pairing: UniqueIdentifier) {
-        change { next in (next.renewed(pairing).map { next.stored($0) } + [next.storedCounter(of: pairing)], {}) }
+        change { [context] next in
+            let renewed = next.renewed(pairing)
+            return (
+                renewed.map { next.stored($0.key) } + [next.storedCounter(of: pairing)],
+                {
+                    for (key, cancelled) in renewed {
+                        for id in cancelled { context.takeBack(id, of: key.subject.application, from: pairing) }
+                    }
+                }
+            )
+        }
     }
 
     /// A pairing is gone.

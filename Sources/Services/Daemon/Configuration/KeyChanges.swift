@@ -46,14 +46,17 @@ final class KeyChanges {
     }
 
     /// Brings key sets and revocations to secondaries that may lack them, before any configuration (CFG-92).
-    func advance(of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer) {
+    func advance(
+        of application: ApplicationIdentifier? = nil, at peer: ConfigurationPeer,
+        because occasion: KeyChainDeliveries.Occasion
+    ) {
         for anchor in receiver.state.anchors.all
         where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
             && !unended.contains(anchor.key)
         {
             guard peer.carrier == nil || context.target(of: anchor.key.application, through: peer.pairing) != nil
             else { continue }
-            chains.advance(anchor.key, to: peer)
+            chains.advance(anchor.key, to: peer, because: occasion)
         }
     }
 

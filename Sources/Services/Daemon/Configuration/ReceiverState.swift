@@ -34,6 +34,8 @@ struct ReceiverState {
     struct GateKey: Hashable {
         let pairing: UniqueIdentifier
         let application: ApplicationIdentifier
+        /// About a key set or a revocation, and not about a configuration.
+        let isStatement: Bool
     }
 
     init(device: UniqueIdentifier) { self.device = device }
@@ -131,9 +133,14 @@ struct ReceiverState {
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
     private static var mostOwed: Int { 256 }
 
-    mutating func owe(_ facts: ReportFacts, signer: ReportPrivateKey, now: ClockReading) -> [RowChange] {
+    /// - Parameter isStatement: whether the report is about a key set or a revocation: a failure of one must not take
+    ///   the place of a configuration's.
+    mutating func owe(
+        _ facts: ReportFacts, isStatement: Bool = false, signer: ReportPrivateKey, now: ClockReading
+    ) -> [RowChange] {
         guard facts.verdict.isEarly else { return sign(facts, signer: signer, now: now) }
-        let key = GateKey(pairing: facts.delivery.pairing, application: facts.key.application)
+        let key = GateKey(
+            pairing: facts.delivery.pairing, application: facts.key.application, isStatement: isStatement)
         let due = gates[key, default: EarlyFailureGate()].failed(facts, at: now.monotonic)
         return due.map { sign($0, signer: signer, now: now) } ?? []
     }
