@@ -89,9 +89,10 @@ extension Subcommand {
             .flag("withdraw", "also end what is active by these keys alone"), .signers, .passphraseDescriptor,
             .passphraseFile, .incomplete, .out,
         ],
-        notes: "A revocation is for ever. What is active stays, marked, unless it is withdrawn.",
+        notes: "A revocation is for ever. What is active stays, marked, unless withdrawn: do that for a stolen key.",
         examples: [
-            "keyset revoke --from lamp-1.keyset --revoke signing.key.pub --key revoker.key --out stolen.revocation"
+            "keyset revoke --from lamp-1.keyset --revoke signing.key.pub --withdraw --key revoker.key "
+                + "--out stolen.revocation"
         ]
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)

@@ -27,6 +27,7 @@ extension Subcommand {
             FILE holds the configuration or a text with its link; '-' is standard input. Exit code 0: valid. Otherwise the
             rejection is printed by name, as a device would report it. The app's schema is not known here and not checked,
             and the device's version mark only with --applied. --applied and --loaded need --target.
+            With --loaded the exit code is 0 also for what only keys revoked since have signed: see signer-revoked.
             """,
         examples: [
             "verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config",

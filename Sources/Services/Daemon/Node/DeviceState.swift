@@ -99,8 +99,8 @@ struct DeviceState {
     }
 }
 
-/// The node's own spaces of the store. The queues have 17 to 25 (`DeliveryRows`), configuration 33 to 39
-/// (`ReceiverState`). A number is never used again for another meaning.
+/// The node's own spaces of the store. The queues have 17 to 25 (`DeliveryRows`), configuration 33 to 59
+/// (`ReceiverState`, `DesiredRows`, `CarrierRows`). A number is never used again for another meaning.
 extension RowSpace {
     /// Pairings, tokens, trusted devices, choices and claims .
     static let pairing = RowSpace(rawValue: 1)
