@@ -46,6 +46,8 @@ final class HostAppConnection {
     private(set) var port: RelayPort?
     let credentials: PeerCredentials
     private(set) var place: LocalPlaces.Place
+    /// Whether its user is charged for an app that nobody owns (SES-75).
+    private var isBorrowing = false
 
     init(
         _ number: ConnectionNumber, channel: FrameChannel, credentials: PeerCredentials, place: LocalPlaces.Place,
@@ -98,6 +100,15 @@ final class HostAppConnection {
         refuse(.tooManyConnections, "a later connection needs the place")
     }
 
+    /// It begins to send as an app that nobody owns.
+    func borrow() { isBorrowing = true }
+
+    /// Ends that; false if it has ended, or has never begun.
+    func giveBack() -> Bool {
+        defer { isBorrowing = false }
+        return isBorrowing
+    }
+
     private func unexpected(_ envelope: Envelope, _ place: String) {
         refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
     }
@@ -115,7 +126,10 @@ final class HostAppConnection {
         phase = .closing
         self.port = nil
         port?.closed()
-        if let app = port?.app { endpoint.items?.left(self, app, receives: port?.receives ?? false) }
+        if let port, let app = port.app {
+            endpoint.giveBack(app, from: self)
+            endpoint.items?.left(self, app, receives: port.receives)
+        }
         if case .receiving(let application) = last { endpoint.left(self, application, inOrder: inOrder) }
     }
 

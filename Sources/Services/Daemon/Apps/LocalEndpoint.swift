@@ -100,8 +100,6 @@ package final class LocalEndpoint {
     private var storing: [ApplicationIdentifier: [UnsafeContinuation<Bool, Never>]] = [:]
     /// Apps that the operator removes or assigns, and the registrations that wait for that.
     private var changing: [ApplicationIdentifier: [UnsafeContinuation<Void, Never>]] = [:]
-    /// The connections that only send, as apps that nobody owns (SES-75).
-    private var borrowed: [ConnectionNumber: ApplicationIdentifier] = [:]
     /// The connection that takes, or is about to take, an app's messages.
     private(set) var receivers: [ApplicationIdentifier: HostAppConnection] = [:]
     private var connections = ConnectionTable<HostAppConnection>()
@@ -190,7 +188,6 @@ package final class LocalEndpoint {
         let user = connection.credentials.user
         connections.remove(connection.number)
         places.release(connection.place, of: user)
-        giveBack(connection)
         accounts.closed(of: user)
         let isOrderly = reason == .closedHere || reason == .closedByPeer
         accounts.log(
@@ -288,13 +285,13 @@ package final class LocalEndpoint {
     private func borrow(_ app: ApplicationIdentifier, for connection: HostAppConnection) -> Refusal? {
         let user = connection.credentials.user
         if let name = owners.borrow(app, by: user) { return tooMany(name, user) }
-        borrowed[connection.number] = app
+        connection.borrow()
         return nil
     }
 
-    private func giveBack(_ connection: HostAppConnection) {
-        guard let app = borrowed.removeValue(forKey: connection.number) else { return }
-        owners.giveBack(app, by: connection.credentials.user)
+    /// The connection sends as the app no longer.
+    func giveBack(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
+        if connection.giveBack() { owners.giveBack(app, by: connection.credentials.user) }
     }
 
     private func tooMany(_ name: RefusalName, _ user: UInt32) -> Refusal {
@@ -345,7 +342,7 @@ package final class LocalEndpoint {
     /// The connection has ended before it was registered.
     func abandon(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
         release(app, from: connection)
-        giveBack(connection)
+        giveBack(app, from: connection)
     }
 
     /// Judges a configuration that an app hands over; nil if the side takes none.
