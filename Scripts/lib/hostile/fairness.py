@@ -44,7 +44,8 @@ def queries(world):
     greedy, other = 65_001, 65_002
     hub, kiosk, line = world.pair(line=True)
     install(kiosk, APP, GREEDY)
-    app, owner = App(hub, APP, uid=other), App(hub, GREEDY, uid=greedy)
+    # Items are their owner's, and only a receiver makes its user the owner.
+    app, owner = App(hub, APP, receives=True, uid=other), App(hub, GREEDY, receives=True, uid=greedy)
     app.until_installed()
     pairing = owner.until_installed()
     line.tell("refuse")
@@ -98,7 +99,7 @@ def messages(world):
 
 def submits(hub, app, uid, count):
     """Items of 1 kB, as fast as the daemon takes them."""
-    connection = App(hub, app, uid=uid)
+    connection = App(hub, app, receives=True, uid=uid)
     template = Template(
         kind="submit", app=app, pairing=connection.until_installed(), channel="userInfo",
         body=encode({"d": bytes(1000)}))
@@ -115,7 +116,7 @@ def burst(world):
     hub, kiosk, _ = world.pair()
     names = [f"{GREEDY}.{number}" for number in range(len(users))]
     install(kiosk, APP, *names)
-    app = App(hub, APP, uid=65_004 if world.is_root else None)
+    app = App(hub, APP, receives=True, uid=65_004 if world.is_root else None)
     app.until_installed()
     for name, uid in zip(names, users):
         world.beside(submits, hub, name, uid, 400)
