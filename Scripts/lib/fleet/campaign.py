@@ -14,9 +14,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "campaign"))
 import play  # noqa: E402
 import clocks  # noqa: E402
 import disks  # noqa: E402
+import keychains  # noqa: E402
 import kills  # noqa: E402
 import many  # noqa: E402
 import rollouts  # noqa: E402
 import stores  # noqa: E402
 
-sys.exit(play.run((kills, rollouts, many, stores, clocks, disks), "fleet", sys.argv[1:]))
+sys.exit(play.run((kills, keychains, rollouts, many, stores, clocks, disks), "fleet", sys.argv[1:]))

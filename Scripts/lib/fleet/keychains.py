@@ -1,0 +1,193 @@
+"""Kills while keys change: at random points of bringing rotations and revocations to a secondary (CFG-84, CFG-92 to
+CFG-95). A daemon never knows less than it has said, and its chain is whole: a piece from the beginning of what the
+operator made. Afterwards both daemons and the app's directory have all of it, and the next configuration applies.
+"""
+import plistlib
+import signal
+import time
+from typing import NamedTuple
+
+from case import Case, spread
+from daemons import CaseFailure, require, until
+from host import APP, Configuration, HostApp, Signer, active_file, made
+from kills import Shell
+from views import applied_disagreement, settle
+
+POINTS, FEW = 100, 6
+COURSE = 0.15  # seconds of a whole change on a quiet machine
+ROTATE, REVOKE, WITHDRAW = "rotate", "revoke", "revoke and withdraw"
+
+
+class Known(NamedTuple):
+    """What a daemon says of its chain."""
+    version: int
+    revoked: int
+
+
+def known(daemon):
+    row = next((row for row in daemon.control("trust-list")["anchors"] if row["app"] == APP), None)
+    return Known(row["version"], row["revoked"]) if row else Known(0, 0)
+
+
+class Keys(Signer):
+    """The keys of one app, the statements that its operator has made, and configurations under the last set."""
+
+    def __init__(self, world, hub):
+        super().__init__(world, hub)
+        self.chain, self.number = [], 0
+        for name in ("root", "revoker"):
+            made(world, "keys", "new", "--out", self.file(name))
+        first = self.file("s1")
+        made(world, "keyset", "init", "--app", APP, "--role", "secondary", "--root", self.public("root"), "--config",
+             self.public("signing"), "--revoker", self.public("revoker"), "--key", self.file("root"), "--out", first)
+        self.chain.append(first)
+        self.set, self.current, self.gone = first, "signing", set()
+        self.version = 1
+        self.anchor = made(world, "keyset", "export", first).encode()
+        hub.done("trust", "add", "--app", APP, "--role", "secondary", "--key", first)
+
+    def file(self, name):
+        return self.world.place / name
+
+    def public(self, name):
+        return self.world.place / f"{name}.pub"
+
+    @property
+    def history(self):
+        return [option for path in self.chain for option in ("--from", path)]
+
+    @property
+    def state(self):
+        return Known(self.version, len(self.gone))
+
+    def change(self, how):
+        """The file of the next statement; a revoked key is replaced before anything else."""
+        self.number += 1
+        path = self.file(f"statement-{self.number}")
+        if how == ROTATE:
+            key = f"signing-{self.number}"
+            made(self.world, "keys", "new", "--out", self.file(key))
+            made(self.world, "keyset", "rotate", *self.history, "--config", self.public(key), "--key",
+                 self.file("root"), "--out", path)
+            self.set, self.current, self.version = path, key, self.version + 1
+        else:
+            made(self.world, "keyset", "revoke", *self.history, "--revoke", self.public(self.current),
+                 *(["--withdraw"] if how == WITHDRAW else []), "--key", self.file("revoker"), "--out", path)
+            self.gone.add(self.current)
+        self.chain.append(path)
+        return path
+
+    @property
+    def can_sign(self):
+        return self.current not in self.gone
+
+    def sign(self, version, mood="good", *options):
+        self.key = self.file(self.current)
+        return super().sign(version, mood, "--keyset", self.set, *options)
+
+
+class Scene:
+    """A pair with an app that has a key set for its anchor."""
+
+    def __init__(self, world):
+        self.world = world
+        self.hub, self.kiosk, _ = world.pair()
+        self.hub.options = ("--listen", f"127.0.0.1:{self.hub.ports[0]}")
+        self.hub.stop()
+        self.hub.start()
+        self.keys = Keys(world, self.hub)
+        self.app = HostApp(self.kiosk, self.keys.anchor).until_registered()
+        self.version = 0
+        self.goes_on()
+
+    def goes_on(self):
+        """The next configuration, without a kill."""
+        self.version += 1
+        path = self.keys.sign(self.version)
+        wanted = Configuration(path.read_bytes())
+        code, output = self.hub.command("apply", "--app", APP, path)
+        require(code == 0, f"version {wanted.version} afterwards ended with {code}: {output.strip()}")
+        settle(applied_disagreement, self.hub, self.kiosk, self.app, wanted)
+
+    def apply(self, path):
+        return self.world.starts(Shell([str(argument) for argument in (
+            self.world.tandem, "apply", "--app", APP, "--wait", "5s", "--device", self.hub.socket, path)]))
+
+    def written(self):
+        """The chain in the app's directory; a half-written file does not read."""
+        with open(f"{self.app.directory}/keysets.plist", "rb") as file:
+            return plistlib.load(file)["chain"]
+
+    def require_whole(self):
+        made_so_far = [path.read_bytes() for path in self.keys.chain]
+        chain = self.written()
+        require(chain == made_so_far[:len(chain)], f"{len(chain)} statements in the app's directory are no chain")
+
+
+def disagreement(hub, kiosk, app, scene):
+    """What is not yet so of a chain that has to be everywhere; nil if all is."""
+    wanted = scene.keys.state
+    for daemon in (hub, kiosk):
+        if known(daemon) != wanted:
+            return f"{daemon.name} knows {known(daemon)}, not {wanted}"
+    made_so_far = [path.read_bytes() for path in scene.keys.chain]
+    if scene.written() != made_so_far:
+        return f"{len(scene.written())} of {len(made_so_far)} statements are in the app's directory"
+    return None
+
+
+def play_point(scene, how, victims, delay):
+    """Seconds from the restart to agreement."""
+    before = {daemon.name: known(daemon) for daemon in (scene.hub, scene.kiosk)}
+    path = scene.keys.change(how)
+    shell = scene.apply(path)
+    time.sleep(delay)
+    for daemon in victims:
+        daemon.stop(signal.SIGKILL)
+    scene.require_whole()
+    began = time.monotonic()
+    for daemon in victims:
+        daemon.start()
+    for daemon in victims:
+        now, least = known(daemon), before[daemon.name]
+        require(now >= least, f"{daemon.name} had said {least}, and knows {now} after the kill")
+    if scene.hub in victims:
+        shell.end()
+        if known(scene.hub) != scene.keys.state:
+            # The operator's command ended with an error: it is given again.
+            shell = scene.apply(path)
+    settle(disagreement, scene.hub, scene.kiosk, scene.app, scene)
+    seconds = time.monotonic() - began
+    shell.end()
+    code, output = scene.hub.command("apply", "--app", APP, path)
+    require(code == 0, f"the same statement again ended with {code}: {output.strip()}")
+    if how == WITHDRAW:
+        until(lambda: active_file(scene.app.directory) is None, 10, "the end of what the key had signed")
+    return seconds
+
+
+def at_random_points(world):
+    scene = Scene(world)
+    count, times, changes = FEW if world.short else POINTS, [], {ROTATE: 0, REVOKE: 0, WITHDRAW: 0}
+    hub, kiosk = scene.hub, scene.kiosk
+    for number in range(count):
+        how = world.random.choices((ROTATE, REVOKE, WITHDRAW), (2, 1, 1))[0] if scene.keys.can_sign else ROTATE
+        victims = world.random.choices(((kiosk,), (hub,), (kiosk, hub)), (3, 2, 1))[0]
+        delay = world.random.uniform(0, COURSE)
+        try:
+            times.append(play_point(scene, how, victims, delay))
+            if scene.keys.can_sign:
+                scene.goes_on()
+        except CaseFailure as error:
+            names = " and ".join(daemon.name for daemon in victims)
+            raise CaseFailure(f"point {number + 1} of {count} ({how}: kill {names} {delay * 1000:.1f} ms after the "
+                              f"apply): {error}") from error
+        changes[how] += 1
+    scene.app.stop()
+    return (f"{count} kills: {changes[ROTATE]} rotating, {changes[REVOKE]} revoking, {changes[WITHDRAW]} withdrawing; "
+            f"the chain has {len(scene.keys.chain)} statements; agreed after {spread(times)}")
+
+
+CASES = (
+    Case("1d", "killed while keys are rotated or revoked", at_random_points),
+)
