@@ -4,7 +4,7 @@
 import TandemReactor
 
 /// The process's one thread for configurations; started with its first use.
-enum ConfigurationThread {
+package enum ConfigurationThread {
     /// Nil if the system has no thread for it: then files are read at a load only.
     static let loop: EventLoop? = {
         guard let loop = try? EventLoop(), (try? loop.startThread()) != nil else { return nil }
@@ -12,7 +12,7 @@ enum ConfigurationThread {
     }()
 
     /// Runs the action on the thread, in the order of the calls; on the caller's where the system has no thread.
-    static func run(_ action: @escaping @Sendable () -> Void) {
+    package static func run(_ action: @escaping @Sendable () -> Void) {
         guard let loop else { return action() }
         loop.submit(action)
     }
